@@ -1,0 +1,36 @@
+# Two commands are all a user needs: `make demo` and `make test`. Each makes its own virtual environment.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
+
+.PHONY: demo test slow lint sanitize clean
+
+demo: .venv/installed
+	$(BIN)/polymargin demo
+
+test: .venv/installed
+	$(BIN)/python -m pytest -n 2
+
+slow: .venv/installed
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/installed
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+
+# The core under the address and undefined-behaviour sanitizers, in an environment of its own.
+sanitize:
+	$(PYTHON) -m venv .venv-sanitize
+	.venv-sanitize/bin/pip install --quiet ".[test,plot]" -C cmake.define.POLYMARGIN_SANITIZE=ON -C build-dir=build/sanitize
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  UBSAN_OPTIONS=halt_on_error=1 .venv-sanitize/bin/python -m pytest tests/continuation tests/polynomials
+
+.venv/installed: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet ".[test,plot,lint]"
+	touch $@
+
+clean:
+	rm -rf .venv .venv-sanitize build dist

@@ -1,0 +1,92 @@
+// What the bindings hand to a kernel and get back: plain data, the same for every instruction set.
+//
+// A Program is a straight-line program with three instructions. Registers hold, in this order, the
+// inputs, the parameters, the constants and one value per result. `value_code` instructions compute
+// the system H; the remaining ones its Jacobian, so H alone is a prefix of H and its Jacobian.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace polymargin {
+
+enum class Operation : std::int32_t { linear = 0, product = 1, square = 2 };
+
+struct Instruction {
+  Operation operation;
+  std::int32_t target;        // first register written
+  std::int32_t left, right;   // product and square: the factors
+  std::int32_t rows, columns; // linear: target[r] = bias[r] + sum_c matrix[r][c] * arguments[c]
+  std::int32_t arguments;     // linear: offset into Program::arguments
+  std::int32_t coefficients;  // linear: offset of the rows biases, then of the matrix, column by column
+};
+
+struct Program {
+  std::int32_t inputs, parameters, constants, registers;
+  std::int32_t code_length, value_code;
+  const Instruction* code;
+  const std::int32_t* arguments;
+  const double *coefficient_hi, *coefficient_lo;  // lo: what double-doubles see beyond a double
+  const double *constant_hi, *constant_lo;
+  const std::int32_t* value_registers;     // inputs many: H
+  const std::int32_t* jacobian_registers;  // inputs * inputs many, row by row; < 0 is a plain zero
+};
+
+struct TrackerSettings {
+  double trust;             // fraction of the estimated radius of convergence a step may use
+  double contraction;       // largest accepted Newton contraction |d1| / |d0| after a prediction
+  double correction;        // largest accepted first Newton correction, relative to the point
+  double accuracy;          // relative accuracy asked of a point on the path
+  double final_accuracy;    // and of the end point
+  double smallest_step;     // relative to the remaining way
+  double infinity;          // a point this large counts as diverged
+  std::int32_t most_steps;
+};
+
+enum class PathEnd : std::int32_t {
+  converged = 0,
+  start_rejected = 1,
+  step_too_small = 2,
+  too_many_steps = 3,
+  diverged = 4,
+  end_not_regular = 5,
+};
+
+// Path p runs from start_points[p % starts] at start_parameters to target_parameters[p / starts].
+// Complex arrays are interleaved (re, im).
+struct TrackJob {
+  const Program* program;
+  const double* start_parameters;
+  const double* target_parameters;
+  const double* start_points;
+  std::int64_t starts, targets;
+  TrackerSettings settings;
+  const std::int64_t* selected;  // the paths to follow; null means all of them
+  std::int64_t selected_count;
+  double* points;                // starts * targets * inputs complex
+  std::int32_t *ends, *steps, *rejections;
+  double *remaining;             // 1 - t where the path stopped
+  double *correction;            // size of the last Newton correction, relative
+  double *condition;             // ratio of the largest to the smallest pivot at the end
+  std::atomic<std::int64_t>* next;
+};
+
+struct Kernels {
+  const char* name;
+  int lanes;
+  std::int64_t (*workspace_bytes)(const Program&, bool double_double);
+  void (*track)(const TrackJob&, void* workspace, bool double_double);
+  void (*evaluate)(const Program&, const double* inputs, const double* parameters, std::int64_t points,
+                   double* values, double* jacobians, void* workspace, bool double_double);
+  // Evaluate and solve `rounds` times for one pack of points; the time of this is a yardstick.
+  void (*evaluate_and_solve)(const Program&, const double* inputs, const double* parameters, std::int64_t rounds,
+                             double* solutions, void* workspace);
+};
+
+const Kernels& baseline_kernels();
+#if defined(__x86_64__)
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+#endif
+
+}  // namespace polymargin

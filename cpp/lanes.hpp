@@ -1,0 +1,63 @@
+// Lanes: one register of doubles, one path per lane.
+//
+// Every translation unit that includes this header is compiled for one instruction set and says so
+// by defining PM_ISA (the namespace its symbols live in) and PM_LANES (doubles per register). GCC's
+// vector extensions give + - * / and comparisons; only what they lack is written out below.
+// Keeping all code of an instruction set inside its own namespace matters: otherwise the linker may
+// pick the AVX-512 copy of an inline function and run it on a machine without AVX-512.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#ifndef PM_ISA
+#error "PM_ISA and PM_LANES must be defined before including the core headers"
+#endif
+
+namespace PM_ISA {
+
+constexpr int kLanes = PM_LANES;
+
+typedef double Lanes __attribute__((vector_size(PM_LANES * 8)));
+typedef long long Mask __attribute__((vector_size(PM_LANES * 8)));  // all ones or all zeros per lane
+
+inline Lanes broadcast(double value) { return value - Lanes{}; }
+inline Mask no_lane() { return Mask{}; }
+inline Mask every_lane() { return ~Mask{}; }
+
+inline Lanes select(Mask mask, Lanes yes, Lanes no) { return mask ? yes : no; }
+inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
+inline Lanes absolute(Lanes a) { return a < 0.0 ? -a : a; }
+
+inline Lanes square_root(Lanes a) {
+  Lanes root;
+  for (int lane = 0; lane < kLanes; ++lane) root[lane] = __builtin_sqrt(a[lane]);
+  return root;
+}
+
+// a*b + c with one rounding where the hardware has it. Contraction is off in the build (double-double
+// arithmetic needs to know what is rounded), so this is the only way a fused operation comes about.
+#if PM_LANES == 8 && defined(__AVX512F__)
+inline Lanes fused(Lanes a, Lanes b, Lanes c) { return (Lanes)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+inline Lanes fused_negated(Lanes a, Lanes b, Lanes c) { return (Lanes)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+inline bool any(Mask mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0; }
+constexpr bool kFusedIsExact = true;
+#elif PM_LANES == 4 && defined(__FMA__)
+inline Lanes fused(Lanes a, Lanes b, Lanes c) { return (Lanes)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+inline Lanes fused_negated(Lanes a, Lanes b, Lanes c) { return (Lanes)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+inline bool any(Mask mask) { return _mm256_movemask_pd((__m256d)mask) != 0; }
+constexpr bool kFusedIsExact = true;
+#else
+inline Lanes fused(Lanes a, Lanes b, Lanes c) { return a * b + c; }
+inline Lanes fused_negated(Lanes a, Lanes b, Lanes c) { return c - a * b; }
+inline bool any(Mask mask) {
+  long long found = 0;
+  for (int lane = 0; lane < kLanes; ++lane) found |= mask[lane];
+  return found != 0;
+}
+constexpr bool kFusedIsExact = false;
+#endif
+
+}  // namespace PM_ISA

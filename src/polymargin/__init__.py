@@ -1,0 +1,83 @@
+"""Exact robustness margins for polynomial neural networks.
+
+>>> import polymargin as pm
+>>> ellipse = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
+>>> pm.margin(ellipse, [0.0, 0.25], cache=False)
+Margin(0.75, NUMERICAL by continuation)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from polymargin.boundary import Boundary
+    from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
+    from polymargin.errors import InputError, PolymarginError, TooManyPathsError
+    from polymargin.margins import (
+        Answer,
+        CriticalPoints,
+        Margin,
+        Standing,
+        Verdict,
+        critical_points,
+        margin,
+        verify,
+    )
+    from polymargin.networks import PolynomialNetwork, load
+
+# Public names and the room each one lives in. They are imported when first used, so that
+# `import polymargin` and `polymargin --version` cost nothing.
+_ROOMS = {
+    "boundary": ("Boundary",),
+    "continuation": ("PathEnd", "Solutions", "TrackerSettings", "solve"),
+    "errors": ("InputError", "PolymarginError", "TooManyPathsError"),
+    "margins": (
+        "Answer",
+        "CriticalPoints",
+        "Margin",
+        "Standing",
+        "Verdict",
+        "critical_points",
+        "margin",
+        "verify",
+    ),
+    "networks": ("PolynomialNetwork", "load"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "Answer",
+    "Boundary",
+    "CriticalPoints",
+    "InputError",
+    "Margin",
+    "PathEnd",
+    "PolymarginError",
+    "PolynomialNetwork",
+    "Solutions",
+    "Standing",
+    "TooManyPathsError",
+    "TrackerSettings",
+    "Verdict",
+    "critical_points",
+    "load",
+    "margin",
+    "solve",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'polymargin' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"polymargin.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

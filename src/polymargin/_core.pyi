@@ -1,0 +1,65 @@
+"""Types of the C++ core (cpp/bindings.cpp)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Program:
+    def __init__(
+        self,
+        *,
+        inputs: int,
+        parameters: int,
+        registers: int,
+        value_code: int,
+        code: NDArray[np.int32],
+        arguments: NDArray[np.int32],
+        coefficient_hi: NDArray[np.float64],
+        coefficient_lo: NDArray[np.float64],
+        constant_hi: NDArray[np.float64],
+        constant_lo: NDArray[np.float64],
+        value_registers: NDArray[np.int32],
+        jacobian_registers: NDArray[np.int32],
+    ) -> None: ...
+
+class TrackerSettings:
+    def __init__(
+        self,
+        *,
+        trust: float,
+        contraction: float,
+        correction: float,
+        accuracy: float,
+        final_accuracy: float,
+        smallest_step: float,
+        infinity: float,
+        most_steps: int,
+    ) -> None: ...
+
+def track(
+    program: Program,
+    start_parameters: NDArray[np.complex128],
+    target_parameters: NDArray[np.complex128],
+    start_points: NDArray[np.complex128],
+    settings: TrackerSettings,
+    threads: int = 1,
+    double_double: bool = False,
+    selected: NDArray[np.int64] | None = None,
+    instruction_set: str | None = None,
+) -> dict[str, Any]: ...
+def evaluate(
+    program: Program,
+    inputs: NDArray[np.complex128],
+    parameters: NDArray[np.complex128],
+    double_double: bool = False,
+    instruction_set: str | None = None,
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]: ...
+def evaluate_and_solve(
+    program: Program,
+    inputs: NDArray[np.complex128],
+    parameters: NDArray[np.complex128],
+    rounds: int,
+    instruction_set: str | None = None,
+) -> NDArray[np.complex128]: ...
+def instruction_sets() -> dict[str, int]: ...

@@ -1,0 +1,75 @@
+"""The boundary between two classes: the real hypersurface {B = 0}."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.boundary.degree import exact_degree, generic_critical_count
+from polymargin.boundary.reduction import Reduction, reduce
+from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
+from polymargin.networks import PolynomialNetwork
+from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """A polynomial B whose zero set is a decision boundary.
+
+    >>> circle = Boundary.from_expression("x**2 + y**2 - 1")
+    >>> circle.degree, circle.dimension, circle([2.0, 0.0])
+    (2, 2, 3.0)
+    """
+
+    source: Source
+    name: str = field(default="B")
+
+    @classmethod
+    def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> Boundary:
+        """B = f_label − f_rival."""
+        return cls(NetworkSource(network, label, rival), f"class {label} against class {rival}")
+
+    @classmethod
+    def from_expression(cls, expression: Any, variables: Any = None) -> Boundary:
+        """B from a string or a SymPy expression; `variables` fixes their order ('x y' or a list)."""
+        source = ExpressionSource(expression, variables)
+        return cls(source, source.text)
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs."""
+        return self.source.dimension
+
+    @cached_property
+    def degree(self) -> int:
+        """Exact degree of B; −1 if B is the zero polynomial."""
+        return exact_degree(self.source)
+
+    @cached_property
+    def reduction(self) -> Reduction:
+        """Active subspace and scaling, for boundaries of degree at least one."""
+        return reduce(self.source, self.degree)
+
+    @property
+    def critical_bound(self) -> int:
+        """No hypersurface of this degree in this many active variables has more isolated critical points."""
+        return generic_critical_count(self.reduction.dimension, self.degree)
+
+    @cached_property
+    def _gradient_program(self) -> Program:
+        graph = Graph()
+        variables = graph.inputs(self.dimension)
+        return flatten(graph, gradient(self.source.polynomial(variables), variables))
+
+    def gradient(self, point: ArrayLike) -> NDArray[np.float64]:
+        """∇B at one point (n,)."""
+        return np.array(evaluate(self._gradient_program, np.asarray(point, dtype=np.float64).tolist()))
+
+    def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
+        """B at one point (n,) or a batch (m, n)."""
+        values = self.source.values(np.asarray(points, dtype=np.float64))
+        return float(values) if values.ndim == 0 else values

@@ -1,0 +1,112 @@
+"""Fewer variables, well scaled.
+
+A boundary often depends on few combinations of the inputs: B(x) = b(Qᵀx) with an orthonormal basis Q of
+the *active subspace*, the span of all gradients. The part of u orthogonal to it never changes, so the
+search for critical points happens in m = rank dimensions. There the coordinates are
+
+    x = u + scale · Q (y − û),      û = Qᵀ(u − center) / scale,
+
+with the scale chosen so that the homogeneous parts of b have comparable size. Distances are multiplied by
+`scale`, nothing else: the change of coordinates is a similarity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary.sources import Source
+from polymargin.polynomials import Graph, evaluate, flatten, gradient
+
+Array = NDArray[np.float64]
+
+# Directions whose singular value is below this fraction of the largest one (times the size of the matrix)
+# are rounding errors of the factorisation, not directions.
+RANK_TOLERANCE = 8 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """The affine change of variables and the boundary polynomial after it, divided by `factor`."""
+
+    basis: Array
+    center: Array
+    scale: float
+    factor: float
+    source: Source
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the active subspace."""
+        return int(self.basis.shape[1])
+
+    def coordinates(self, points: Array) -> Array:
+        """û for points u (…, n)."""
+        return np.asarray((points - self.center) @ self.basis / self.scale)
+
+    def lift(self, reduced: NDArray[Any], point: Array) -> NDArray[Any]:
+        """Critical points y (…, m) belonging to the point u (n,), in the original space (…, n)."""
+        return np.asarray(point + self.scale * (reduced - self.coordinates(point)) @ self.basis.T)
+
+
+def reduce(source: Source, degree: int) -> Reduction:
+    """The active subspace and scaling of a polynomial of the given exact degree ≥ 1."""
+    center = source.center()
+    basis = np.eye(source.dimension)
+    rows = source.directions()
+    if rows is not None:
+        basis = _row_space(rows, basis)
+    basis = basis @ _row_space(_sampled_gradients(source.on_subspace(basis, center)), np.eye(basis.shape[1]))
+    scale, factor = _balance(source.on_subspace(basis, center), degree)
+    return Reduction(basis, center, scale, factor, source.on_subspace(basis * scale, center))
+
+
+def _row_space(rows: Array, whole: Array) -> Array:
+    """An orthonormal basis of the span of the rows; `whole` unchanged where that is everything."""
+    _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    rank = int((sizes > RANK_TOLERANCE * max(rows.shape) * sizes[:1]).sum())
+    return whole if rank == rows.shape[1] else directions[:rank].T
+
+
+def _sampled_gradients(source: Source) -> Array:
+    """Gradients at a few more random points than there are variables; their span is the active subspace."""
+    graph = Graph()
+    variables = graph.inputs(source.dimension)
+    program = flatten(graph, gradient(source.polynomial(variables), variables))
+    generator = np.random.default_rng(20261)
+    points = generator.normal(size=(source.dimension, source.dimension + 4))
+    columns = [np.broadcast_to(entry, points.shape[1]) for entry in evaluate(program, list(points))]
+    rows = np.array(columns).T
+    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(sizes > 0, sizes, 1.0))
+
+
+def _balance(source: Source, degree: int) -> tuple[float, float]:
+    """A scale s for the variables and a factor for B such that the homogeneous parts of B(s·y) are near 1."""
+    generator = np.random.default_rng(20262)
+    shape = (16, source.dimension)
+    directions = generator.normal(size=shape) + 1j * generator.normal(size=shape)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    turns = np.exp(2j * np.pi * np.arange(degree + 1) / (degree + 1))
+    log_scale = 0.0
+    for _ in range(4):
+        circle = np.exp(log_scale) * turns[:, None, None] * directions
+        parts = np.abs(np.fft.fft(source.values(circle), axis=0)) / (degree + 1)
+        sizes = np.sqrt((parts**2).mean(axis=1))
+        present = sizes > 1e-13 * sizes.max()
+        if present.sum() < 2:
+            break
+        # log size_k ≈ constant − k · (change of log scale), fitted over the parts that are there.
+        change = -np.polyfit(np.flatnonzero(present), np.log(sizes[present]), 1)[0]
+        log_scale += change
+        if abs(change) < 0.1:
+            break
+    return _power_of_two(np.exp(log_scale)), _power_of_two(sizes.max())
+
+
+def _power_of_two(value: float) -> float:
+    """The nearest power of two: scaling by it is free of rounding."""
+    return float(2.0 ** np.round(np.log2(value)))

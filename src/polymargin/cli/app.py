@@ -1,0 +1,99 @@
+"""`polymargin`: the commands, their options, and what every one of them does about errors.
+
+Exit status: 0 every row has an answer, 2 something could not be answered or the input is bad, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import polymargin
+
+app = typer.Typer(
+    help="Exact robustness margins for polynomial neural networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"polymargin {polymargin.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def polymargin_command(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Exact robustness margins for polynomial neural networks."""
+
+
+@app.command(epilog="Example: polymargin margin model.npz points.csv --checkpoint run.jsonl")
+def margin(
+    model: Annotated[Path, typer.Argument(help="Network file (.npz).")],
+    points: Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")],
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")] = 200_000,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="File that collects finished rows; the same command continues where it stopped."),
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")] = False,
+) -> None:
+    """Distance from each point to the nearest tie with another class."""
+    from polymargin.cli.margins import run_margin
+
+    raise typer.Exit(
+        run_margin(
+            model,
+            points,
+            as_json=as_json,
+            threads=threads,
+            seed=seed,
+            limit=limit,
+            checkpoint=checkpoint,
+            cache=not no_cache,
+        )
+    )
+
+
+@app.command(epilog="Example: polymargin demo --radius 0.3")
+def demo(
+    radius: Annotated[float, typer.Option(min=0.0, help="Radius of the verdicts.")] = 0.2,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+) -> None:
+    """Margins of the small trained networks that come with the package."""
+    from polymargin.cli.demo import run_demo
+
+    raise typer.Exit(run_demo(radius, as_json=as_json, threads=threads, seed=seed))
+
+
+def main() -> None:
+    """Entry point: errors made for people are printed as one sentence, without a traceback."""
+    from polymargin.errors import PolymarginError
+
+    try:
+        app()
+    except PolymarginError as error:
+        print(f"polymargin: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("polymargin: interrupted; with --checkpoint the same command continues", file=sys.stderr)
+        sys.exit(130)

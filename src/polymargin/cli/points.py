@@ -1,0 +1,71 @@
+"""Points from a file: .npy, .npz (an array named `points`, or the only one) or .csv (numbers, optional header)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.errors import InputError
+from polymargin.networks.npz import read_arrays
+
+
+def read_points(path: Path) -> NDArray[np.float64]:
+    """The points as an array (m, n). Rows may hold NaN: margins report those row by row."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    readers = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}
+    if path.suffix not in readers:
+        raise InputError(f"{path}: unknown kind of points file {path.suffix!r}; expected .npy, .npz or .csv")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty; expected one point per row")
+    try:
+        array = np.atleast_2d(np.asarray(readers[path.suffix](path), dtype=np.float64))
+    except (TypeError, ValueError, EOFError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: cannot read points ({error})") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers")
+    return array
+
+
+def _from_npy(path: Path) -> Any:
+    return np.load(path, allow_pickle=False)
+
+
+def _from_npz(path: Path) -> Any:
+    arrays = read_arrays(path)
+    if "points" in arrays:
+        return arrays["points"]
+    if len(arrays) == 1:
+        return next(iter(arrays.values()))
+    raise InputError(f"{path}: holds {', '.join(sorted(arrays)) or 'nothing'}; expected an array named 'points'")
+
+
+def _from_csv(path: Path) -> Any:
+    rows = [row for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"))) if row]
+    if rows and not _is_number(rows[0][0]):
+        rows = rows[1:]
+    if not rows:
+        raise InputError(f"{path}: no row of numbers; expected one point per row")
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise InputError(f"{path}: row {number} has {len(row)} entries, row 1 has {width}")
+        for entry in row:
+            if not _is_number(entry):
+                raise InputError(f"{path}: row {number} contains {entry!r}, which is not a number")
+    return [[float(entry) for entry in row] for row in rows]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

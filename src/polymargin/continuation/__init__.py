@@ -1,0 +1,23 @@
+"""Continuation: all solutions of a polynomial system given as a program."""
+
+from polymargin.continuation.paths import PathEnd, Paths
+from polymargin.continuation.settings import TrackerSettings
+from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
+from polymargin.continuation.total_degree import Solutions, solve
+from polymargin.continuation.tracking import available_threads, duplicates, follow, in_chunks, track
+
+__all__ = [
+    "PathEnd",
+    "Paths",
+    "Solutions",
+    "TrackerSettings",
+    "available_threads",
+    "critical_start",
+    "duplicates",
+    "follow",
+    "in_chunks",
+    "random_phase",
+    "solve",
+    "total_degree_start",
+    "track",
+]

@@ -1,0 +1,72 @@
+"""What became of each path: a named end, and the numbers that go with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class PathEnd(Enum):
+    """How a path ended. The value is (code of the core, message, remedy)."""
+
+    CONVERGED = (0, "reached a regular solution", "")
+    START_REJECTED = (1, "the start point does not solve the start system", "check the start solutions")
+    STEP_TOO_SMALL = (
+        2,
+        "the steps became too small",
+        "the path runs into a singular point; use double-doubles",
+    )
+    TOO_MANY_STEPS = (3, "used up its steps", "raise most_steps")
+    DIVERGED = (4, "left every bounded region", "the target system has fewer solutions than the start system")
+    END_NOT_REGULAR = (
+        5,
+        "arrived at a singular or inaccurate end point",
+        "the solution there may be multiple",
+    )
+
+    @property
+    def code(self) -> int:
+        return self.value[0]
+
+    @property
+    def message(self) -> str:
+        return self.value[1]
+
+    @property
+    def remedy(self) -> str:
+        return self.value[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The ends of starts × targets paths; every array has shape (targets, starts) or (targets, starts, n)."""
+
+    points: NDArray[np.complex128]
+    ends: NDArray[np.int32]
+    steps: NDArray[np.int32]
+    rejections: NDArray[np.int32]
+    remaining: NDArray[np.float64]
+    correction: NDArray[np.float64]
+    condition: NDArray[np.float64]
+
+    @property
+    def converged(self) -> NDArray[np.bool_]:
+        return np.asarray(self.ends == PathEnd.CONVERGED.code)
+
+    def counts(self) -> dict[PathEnd, int]:
+        """Number of paths per end, ends that occur only."""
+        found = {end: int((self.ends == end.code).sum()) for end in PathEnd}
+        return {end: count for end, count in found.items() if count}
+
+    def replaced(self, other: Paths, where: NDArray[np.bool_]) -> Paths:
+        """These paths, with those marked taken from `other`."""
+
+        def merge(mine: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
+            mask = where if mine.ndim == where.ndim else where[..., None]
+            return np.where(mask, theirs, mine)
+
+        return Paths(*(merge(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__))

@@ -1,0 +1,55 @@
+"""Settings of the tracker: validated when made, with named presets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from polymargin import _core
+from polymargin.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackerSettings:
+    """How carefully paths are followed.
+
+    trust           fraction of the estimated radius of convergence that one step may use
+    contraction     largest accepted Newton contraction after a prediction
+    correction      largest accepted first Newton correction, relative to the point
+    accuracy        relative accuracy of points on the path
+    final_accuracy  relative accuracy of the end point
+    smallest_step   a step below this fraction of the remaining way ends the path
+    infinity        a point larger than this (in scaled coordinates) counts as diverged
+    most_steps      accepted and rejected steps together
+    """
+
+    trust: float = 0.5
+    contraction: float = 0.1
+    correction: float = 0.05
+    accuracy: float = 1e-6
+    final_accuracy: float = 1e-13
+    smallest_step: float = 1e-12
+    infinity: float = 1e10
+    most_steps: int = 10_000
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not value > 0:
+                raise InputError(f"tracker setting {item.name}={value!r}: expected a positive number")
+        for name in ("trust", "contraction", "correction"):
+            if getattr(self, name) >= 1:
+                raise InputError(f"tracker setting {name}={getattr(self, name)!r}: expected a number below 1")
+
+    def tightened(self) -> TrackerSettings:
+        """Half the trust, a tenth of what the corrector accepts: for paths that seem to have jumped."""
+        return replace(
+            self,
+            trust=self.trust / 2,
+            contraction=self.contraction / 10,
+            correction=self.correction / 10,
+            accuracy=self.accuracy / 100,
+            most_steps=4 * self.most_steps,
+        )
+
+    def as_core(self) -> _core.TrackerSettings:
+        return _core.TrackerSettings(**{item.name: getattr(self, item.name) for item in fields(self)})

@@ -1,0 +1,150 @@
+"""Following paths, and not letting one get lost.
+
+`track` is one call of the core. `follow` adds what makes the result trustworthy: a path that did not end
+regularly is followed again, more carefully and then in double-double arithmetic; paths that arrived at the
+same point are followed again with tighter tolerances, because at least one of them has jumped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin import _core
+from polymargin.continuation.paths import PathEnd, Paths
+from polymargin.continuation.settings import TrackerSettings
+from polymargin.polynomials import Program
+
+DEFAULT = TrackerSettings()
+
+
+def track(
+    program: Program,
+    start_points: ArrayLike,
+    start_parameters: ArrayLike,
+    target_parameters: ArrayLike,
+    *,
+    settings: TrackerSettings = DEFAULT,
+    threads: int | None = None,
+    double_double: bool = False,
+    selected: NDArray[np.bool_] | None = None,
+    instruction_set: str | None = None,
+) -> Paths:
+    """Follow every start point (N, n) from the start parameters (P,) to each target (T, P) on a segment.
+
+    `selected` (T, N) restricts the work to some paths; the others come back as zeros. The result does not
+    depend on the number of threads.
+    """
+    starts = _complex(start_points, 2)
+    targets = np.atleast_2d(_complex(target_parameters, None))
+    chosen = None if selected is None else np.flatnonzero(selected).astype(np.int64)
+    found: dict[str, Any] = _core.track(
+        program.compiled,
+        _complex(start_parameters, 1),
+        targets,
+        starts,
+        settings.as_core(),
+        threads=threads or available_threads(),
+        double_double=double_double,
+        selected=chosen,
+        instruction_set=instruction_set,
+    )
+    return Paths(**found)
+
+
+def follow(
+    program: Program,
+    start_points: ArrayLike,
+    start_parameters: ArrayLike,
+    target_parameters: ArrayLike,
+    *,
+    settings: TrackerSettings = DEFAULT,
+    threads: int | None = None,
+) -> Paths:
+    """`track`, then a second and a third look at every path that failed or met another one."""
+
+    def again(mask: NDArray[np.bool_], careful: TrackerSettings, double_double: bool) -> Paths:
+        return track(
+            program,
+            start_points,
+            start_parameters,
+            target_parameters,
+            settings=careful,
+            threads=threads,
+            double_double=double_double,
+            selected=mask,
+        )
+
+    paths = track(program, start_points, start_parameters, target_parameters, settings=settings, threads=threads)
+    tight = settings.tightened()
+    for careful, double_double in ((tight, False), (tight, True), (tight.tightened(), True)):
+        doubtful = _doubtful(paths)
+        if not doubtful.any():
+            break
+        paths = paths.replaced(again(doubtful, careful, double_double), doubtful)
+    return paths
+
+
+def _doubtful(paths: Paths) -> NDArray[np.bool_]:
+    """Paths without a definite end, and paths that share their end with another one."""
+    # Divergence is an end of its own: following such a path again would only diverge again.
+    mask = np.asarray(~paths.converged & (paths.ends != PathEnd.DIVERGED.code))
+    for target in range(paths.ends.shape[0]):
+        arrived = np.flatnonzero(paths.converged[target])
+        mask[target, arrived[duplicates(paths.points[target, arrived])]] = True
+    return mask
+
+
+def duplicates(points: NDArray[np.complex128], tolerance: float = 1e-8) -> NDArray[np.bool_]:
+    """Which points (N, n) have another one within the relative tolerance.
+
+    Sorted along a random real direction, equal points are neighbours up to others that happen to project to
+    the same place; so each point is compared with the following ones until the projection has moved on.
+    """
+    count = len(points)
+    found = np.zeros(count, dtype=bool)
+    if count < 2:
+        return found
+    flat = np.concatenate([points.real, points.imag], axis=1)
+    direction = np.random.default_rng(20263).normal(size=flat.shape[1])
+    size = 1.0 + np.abs(flat).max(axis=1)
+    key = flat @ direction
+    order = np.argsort(key)
+    reach = tolerance * size[order] * np.abs(direction).sum()
+    for shift in range(1, count):
+        close = key[order[shift:]] - key[order[:-shift]] <= reach[:-shift]
+        if not close.any():
+            break
+        first, second = order[:-shift][close], order[shift:][close]
+        same = np.abs(flat[first] - flat[second]).max(axis=1) <= tolerance * size[first]
+        found[first[same]] = found[second[same]] = True
+    return found
+
+
+def available_threads() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_chunks(
+    count: int, size: int, work: Callable[[slice], Any], progress: Callable[[int], None] | None = None
+) -> list[Any]:
+    """`work` on consecutive slices, so that long work can be interrupted and can show where it is."""
+    results = []
+    for first in range(0, count, size):
+        part = slice(first, min(first + size, count))
+        results.append(work(part))
+        if progress is not None:
+            progress(part.stop - part.start)
+    return results
+
+
+def _complex(values: ArrayLike, axes: int | None) -> NDArray[np.complex128]:
+    array = np.ascontiguousarray(values, dtype=np.complex128)
+    if axes is not None and array.ndim != axes:
+        raise ValueError(f"expected an array with {axes} axes, got shape {array.shape}")
+    return array

@@ -1,0 +1,233 @@
+"""`margin`: the distance from a point to the nearest tie with another class.
+
+For each rival c' of the predicted class c the nearest real critical point of the distance to {f_c = f_c'}
+gives a radius; the least one is the margin (dropping the condition that c and c' are the largest logits
+changes nothing when the prediction is unique: before another pair can tie, c ties with one of them).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.continuation import TrackerSettings
+from polymargin.errors import InputError, PolymarginError
+from polymargin.margins.base_solutions import DEFAULT_LIMIT, BaseSolutions, base_solutions, check_limit
+from polymargin.margins.cache import Cache
+from polymargin.margins.checkpoint import Checkpoint
+from polymargin.margins.enumeration import CriticalPoints, critical_points_at, foot_on_hyperplane
+from polymargin.margins.result import Margin, PairMargin, failed
+from polymargin.margins.standing import Standing
+from polymargin.networks import PolynomialNetwork
+
+# Logits closer than this (relative) are compared in exact arithmetic.
+CLOSE_CALL = 1e-9
+
+
+def margin(
+    model: PolynomialNetwork | Boundary,
+    points: ArrayLike,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    cache: bool | str | Path = True,
+    settings: TrackerSettings | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Any:
+    """The exact L2 margin at one point (n,), or a list of them for a batch (m, n).
+
+    Parameters
+    ----------
+    model        a network, or a boundary alone
+    points       one vector, or a batch; a bad row of a batch reports its own error
+    seed         of every random choice; the answer is the same for any number of threads
+    threads      worker threads, all available cores by default
+    limit        refuse boundaries with more critical points than this
+    cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
+    settings     of the path tracker
+    checkpoint   a file that collects finished rows; the same call continues where it stopped
+    progress     called with 1 after every finished row of a batch
+
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
+    ...                         degree=2)
+    >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
+    Margin(0.75, class 1 against 0, NUMERICAL by continuation)
+    """
+    array = _points(points)
+    session = _Session(model, seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
+    if array.ndim == 1:
+        return session.margin_at(array)
+    store = None if checkpoint is None else Checkpoint.open(checkpoint, model_fingerprint(model), array, seed)
+    results = []
+    for index, row in enumerate(array):
+        result = None if store is None else store.get(index)
+        if result is None:
+            result = session.margin_or_failure(row)
+            if store is not None:
+                store.add(index, result)
+        results.append(result)
+        if progress is not None:
+            progress(1)
+    return results
+
+
+def model_fingerprint(model: PolynomialNetwork | Boundary) -> str:
+    """Changes whenever a coefficient of the model does."""
+    return model.fingerprint if isinstance(model, PolynomialNetwork) else model.source.fingerprint
+
+
+@dataclass
+class _Session:
+    """One model and what was computed for its boundaries so far."""
+
+    model: PolynomialNetwork | Boundary
+    seed: int
+    threads: int | None
+    limit: int
+    cache: Cache
+    settings: TrackerSettings
+    bases: dict[tuple[int, int] | None, BaseSolutions | Boundary] = field(default_factory=dict)
+
+    def margin_or_failure(self, u: NDArray[np.float64]) -> Margin:
+        started = perf_counter()
+        try:
+            return self.margin_at(u)
+        except PolymarginError as error:
+            return failed(str(error), perf_counter() - started)
+
+    def margin_at(self, u: NDArray[np.float64]) -> Margin:
+        if u.shape != (self.model.dimension,):
+            raise InputError(f"a point has {u.size} numbers, the model takes {self.model.dimension}")
+        if not np.isfinite(u).all():
+            raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+        if isinstance(self.model, Boundary):
+            base = self._base(None, self.model)
+            started = perf_counter()
+            return _combine(None, [self._pair(None, base, u)], perf_counter() - started)
+        label, tied = predicted_class(self.model, u)
+        if tied is not None:
+            note = f"classes {label} and {tied} tie exactly at the point"
+            return Margin(0.0, 0.0, 0.0, u.copy(), label, tied, Standing.NUMERICAL, "tie", 0.0, notes=(note,))
+        rivals = [rival for rival in range(self.model.class_count) if rival != label]
+        bases = [self._base((min(label, r), max(label, r)), None) for r in rivals]
+        started = perf_counter()
+        pairs = [self._pair(rival, base, u) for rival, base in zip(rivals, bases, strict=True)]
+        return _combine(label, pairs, perf_counter() - started)
+
+    def _base(self, pair: tuple[int, int] | None, boundary: Boundary | None) -> BaseSolutions | Boundary:
+        """Stage 1, once per pair of classes; boundaries of degree below two need none."""
+        if pair not in self.bases:
+            if boundary is None:
+                assert isinstance(self.model, PolynomialNetwork)
+                assert pair is not None
+                boundary = Boundary.from_network(self.model, *pair)
+            if boundary.degree < 2:
+                self.bases[pair] = boundary
+            else:
+                check_limit(boundary, self.limit, self.threads)
+                self.bases[pair] = base_solutions(
+                    boundary,
+                    seed=self.seed,
+                    settings=self.settings,
+                    threads=self.threads,
+                    limit=self.limit,
+                    cache=self.cache,
+                )
+        return self.bases[pair]
+
+    def _pair(self, rival: int | None, base: BaseSolutions | Boundary, u: NDArray[np.float64]) -> PairMargin:
+        if isinstance(base, BaseSolutions):
+            found = critical_points_at(base, u, self.settings, self.threads)
+            return _from_critical_points(rival, found, "continuation")
+        if base.degree == 1:
+            return _from_critical_points(rival, foot_on_hyperplane(base, u), "hyperplane")
+        if base.degree == 0:
+            note = "the boundary polynomial is a nonzero constant: no point ties"
+            return PairMargin(rival, math.inf, math.inf, math.inf, None, "constant", True, 0, 0, 0, (note,))
+        note = "the boundary polynomial is zero: every point ties"
+        return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "constant", True, 0, 0, 0, (note,))
+
+
+def predicted_class(network: PolynomialNetwork, u: NDArray[np.float64]) -> tuple[int, int | None]:
+    """The class of the largest logit, and another class if the two tie exactly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        logits = network(u)
+        order = np.argsort(-logits, kind="stable")
+    if not np.isfinite(logits).all():
+        raise InputError(f"the logits overflow at the point (largest coordinate {np.abs(u).max():.3g})")
+    label, second = int(order[0]), int(order[1])
+    if logits[label] - logits[second] > CLOSE_CALL * (1 + np.abs(logits).max()):
+        return label, None
+    exact: list[Fraction] = network.exact_logits(u)
+    largest = max(exact)
+    top = [index for index, value in enumerate(exact) if value == largest]
+    return top[0], top[1] if len(top) > 1 else None
+
+
+def _from_critical_points(rival: int | None, found: CriticalPoints, method: str) -> PairMargin:
+    audit = found.audit
+    nearest = float(found.distances[0]) if len(found) and found.real[0] else math.inf
+    point = found.points[0].real.copy() if math.isfinite(nearest) else None
+    notes = audit.findings
+    if audit.complete and point is None:
+        notes = ("no critical point is real: the boundary is empty over the reals",)
+    return PairMargin(
+        rival=rival,
+        radius=nearest,
+        lower=nearest if audit.complete else 0.0,
+        upper=nearest,
+        point=point,
+        method=method,
+        complete=audit.complete,
+        complex_count=audit.found,
+        real_count=audit.real,
+        bound=audit.bound,
+        notes=notes,
+    )
+
+
+def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:
+    nearest = min(pairs, key=lambda pair: pair.upper)
+    complete = all(pair.complete for pair in pairs)
+    notes = tuple(
+        note if pair.rival is None else f"against class {pair.rival}: {note}"
+        for pair in pairs
+        for note in pair.notes
+        if pair is nearest or not pair.complete
+    )
+    return Margin(
+        radius=nearest.upper,
+        lower=min(pair.lower for pair in pairs),
+        upper=nearest.upper,
+        point=nearest.point,
+        label=label,
+        rival=nearest.rival,
+        status=Standing.NUMERICAL if complete else Standing.BRACKETED,
+        method=nearest.method,
+        seconds=seconds,
+        complex_count=nearest.complex_count,
+        real_count=nearest.real_count,
+        pairs=tuple(pairs),
+        notes=notes,
+    )
+
+
+def _points(points: ArrayLike) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the points are not an array of real numbers") from None
+    if array.ndim not in (1, 2) or 0 in array.shape:
+        raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
+    return array

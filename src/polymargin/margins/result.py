@@ -1,0 +1,108 @@
+"""The answer: a margin with its standing, and what is known about each rival."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.margins.standing import Standing
+
+
+@dataclass(frozen=True, eq=False)
+class PairMargin:
+    """The distance from the point to the boundary between the label and one rival."""
+
+    rival: int | None
+    radius: float
+    lower: float
+    upper: float
+    point: NDArray[np.float64] | None
+    method: str
+    complete: bool
+    complex_count: int
+    real_count: int
+    bound: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """The least distance from a point to a tie with another class.
+
+    radius         the margin; infinite if no point of the boundary is real, NaN if there is no answer
+    lower, upper   honest bounds; equal to the radius up to rounding unless the standing is BRACKETED
+    point          the nearest boundary point (n,), None if there is none
+    label, rival   predicted class and the class that ties at `point`; None for a boundary given alone
+    status         how the answer is known
+    method         continuation, hyperplane, tie or constant
+    seconds        time for this point, without stage 1
+    complex_count, real_count   critical points of the nearest rival's boundary
+    pairs          the same for every rival
+    notes          what stayed undecided, what was met
+    error          for a row that has no answer: why
+    """
+
+    radius: float
+    lower: float
+    upper: float
+    point: NDArray[np.float64] | None
+    label: int | None
+    rival: int | None
+    status: Standing
+    method: str
+    seconds: float
+    complex_count: int = 0
+    real_count: int = 0
+    pairs: tuple[PairMargin, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+    def __repr__(self) -> str:
+        if self.error is not None:
+            return f"Margin(no answer: {self.error})"
+        against = "" if self.rival is None else f", class {self.label} against {self.rival}"
+        size = f"{self.radius:.10g}" if self.status is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
+        return f"Margin({size}{against}, {self.status.name} by {self.method})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, keys named as the attributes; infinities and NaN as strings."""
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name != "pairs"} | {
+            "pairs": [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Margin:
+        """The inverse of `to_dict`."""
+        values = {name: _restored(name, value) for name, value in data.items() if name != "pairs"}
+        pairs = tuple(PairMargin(**{k: _restored(k, v) for k, v in pair.items()}) for pair in data["pairs"])
+        return cls(**values, pairs=pairs)
+
+
+def failed(error: str, seconds: float = 0.0) -> Margin:
+    """The margin of a row that has no answer."""
+    nan = math.nan
+    return Margin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Standing):
+        return value.name
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _restored(name: str, value: Any) -> Any:
+    if name == "status":
+        return Standing[value]
+    if name in ("radius", "lower", "upper", "seconds"):
+        return float(value)
+    if name == "point" and value is not None:
+        return np.array(value, dtype=np.float64)
+    return tuple(value) if name == "notes" else value

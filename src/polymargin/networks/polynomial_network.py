@@ -1,0 +1,230 @@
+"""Fully connected networks with polynomial activations.
+
+    f = A_L ∘ σ_{L-1} ∘ A_{L-1} ∘ … ∘ σ_1 ∘ A_1,     A(x) = W x + b,     σ(x) = Σ_k c_k x^k per coordinate.
+
+Weights are stored as float64; float32 weights fit exactly. The network a margin speaks of is the real
+polynomial with exactly those coefficients. `logits` is written once and runs on NumPy batches, on
+symbolic scalars and on exact rationals alike: only `affine` knows which kind it was given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.errors import InputError
+from polymargin.networks.npz import read_network, write_network
+from polymargin.polynomials import Expression, exact
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """x ↦ W x + b; weights have shape (outputs, inputs)."""
+
+    weights: Array
+    bias: Array
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        return affine(self.weights, self.bias, values)
+
+
+class PolynomialNetwork:
+    """A classifier with polynomial logits.
+
+    Parameters
+    ----------
+    layers
+        Pairs (W, b) or bare matrices W (no bias), from the input to the logits; W has shape (out, in).
+    degree
+        Activation x^degree after every layer but the last.
+    activations
+        Instead of `degree`: the coefficients (c_0, c_1, …) of the activation polynomial, one sequence for
+        all hidden layers or one sequence per hidden layer.
+
+    >>> net = PolynomialNetwork([([[1.0, 2.0], [0.0, 1.0]], [0.5, 0.0]), [[1.0, 0.0], [0.0, 1.0]]], degree=2)
+    >>> net([1.0, 1.0])
+    array([12.25,  1.  ])
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Any],
+        degree: int | None = None,
+        *,
+        activations: Sequence[Any] | None = None,
+    ) -> None:
+        self.layers = tuple(_layer(layer, position) for position, layer in enumerate(layers))
+        if not self.layers:
+            raise InputError("a network needs at least one layer (W, b)")
+        for position, (before, after) in enumerate(pairwise(self.layers)):
+            if after.weights.shape[1] != before.weights.shape[0]:
+                raise InputError(
+                    f"layer {position + 2} takes {after.weights.shape[1]} values but layer {position + 1} "
+                    f"gives {before.weights.shape[0]}; weights have shape (outputs, inputs)"
+                )
+        if self.class_count < 2:
+            raise InputError("the network has one class; a margin needs at least two logits to compare")
+        self.activations = _activations(degree, activations, len(self.layers) - 1)
+
+    # -- shape ---------------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs."""
+        return int(self.layers[0].weights.shape[1])
+
+    @property
+    def class_count(self) -> int:
+        return int(self.layers[-1].weights.shape[0])
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Inputs, hidden widths, classes."""
+        return (self.dimension, *(int(layer.weights.shape[0]) for layer in self.layers))
+
+    @property
+    def degree(self) -> int:
+        """Degree of the logits as polynomials in the input, if nothing cancels."""
+        result = 1
+        for coefficients in self.activations:
+            result *= len(coefficients) - 1
+        return result
+
+    def __repr__(self) -> str:
+        widths = "-".join(map(str, self.widths))
+        return f"PolynomialNetwork({widths}, logits of degree {self.degree})"
+
+    # -- evaluation ----------------------------------------------------------------------------
+
+    def logits(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The logits along the last axis; floats, symbolic scalars or Fractions (as object arrays)."""
+        for layer, coefficients in zip(self.layers[:-1], self.activations, strict=True):
+            values = activate(coefficients, layer(values))
+        return self.layers[-1](values)
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """The logits at one point (n,) or a batch (m, n)."""
+        return self.logits(np.asarray(points, dtype=np.float64))
+
+    def predict(self, points: ArrayLike) -> NDArray[np.int64]:
+        """The class of the largest logit."""
+        return np.asarray(np.argmax(self(points), axis=-1))
+
+    def exact_logits(self, point: ArrayLike) -> list[Fraction]:
+        """The logits at one point in exact arithmetic."""
+        coordinates = np.asarray(point, dtype=np.float64).tolist()
+        values = np.array([Fraction(value) for value in coordinates], dtype=object)
+        return [exact(value) for value in self.logits(values)]
+
+    def precompose(self, matrix: Array, offset: Array) -> PolynomialNetwork:
+        """The network y ↦ f(offset + matrix @ y)."""
+        first = self.layers[0]
+        layer = (first.weights @ matrix, first.bias + first.weights @ offset)
+        rest = [(layer.weights, layer.bias) for layer in self.layers[1:]]
+        return PolynomialNetwork([layer, *rest], activations=self.activations)
+
+    # -- files ---------------------------------------------------------------------------------
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the exact weights and activations."""
+        digest = hashlib.sha256(b"polymargin network 1")
+        for layer in self.layers:
+            digest.update(repr(layer.weights.shape).encode())
+            digest.update(np.ascontiguousarray(layer.weights, dtype="<f8").tobytes())
+            digest.update(np.ascontiguousarray(layer.bias, dtype="<f8").tobytes())
+        digest.update(repr([[float(c).hex() for c in row] for row in self.activations]).encode())
+        return digest.hexdigest()
+
+    def save(self, path: Any) -> None:
+        """Write the network as one .npz file."""
+        write_network(path, [(layer.weights, layer.bias) for layer in self.layers], self.activations)
+
+    @classmethod
+    def load(cls, path: Any) -> PolynomialNetwork:
+        """Read a network written by `save`."""
+        layers, activations = read_network(path)
+        return cls(layers, activations=activations)
+
+
+def affine(weights: Array, bias: Array, values: NDArray[Any]) -> NDArray[Any]:
+    """weights @ values + bias along the last axis, for whatever kind of scalar the values are."""
+    if values.dtype != object:
+        return np.asarray(values @ weights.T + bias)
+    rows = zip(weights.tolist(), bias.tolist(), strict=True)
+    if isinstance(values[0], Expression):
+        graph, arguments = values[0].graph, values.tolist()
+        return np.array([graph.linear(row, arguments, constant) for row, constant in rows], dtype=object)
+    return np.array(
+        [sum((exact(w) * v for w, v in zip(row, values, strict=True)), exact(c)) for row, c in rows],
+        dtype=object,
+    )
+
+
+def activate(coefficients: tuple[float, ...], values: NDArray[Any]) -> NDArray[Any]:
+    """Σ_k c_k values^k, leaving out what is zero and the factor of a plain power."""
+    total: Any = None
+    for power, coefficient in enumerate(coefficients):
+        if coefficient == 0.0:
+            continue
+        factor = coefficient if values.dtype != object else exact(coefficient)
+        term = values**power if coefficient == 1.0 else factor * values**power
+        total = term if total is None else total + term
+    return 0.0 * values if total is None else np.asarray(total)
+
+
+def _layer(layer: Any, position: int) -> Layer:
+    name = f"layer {position + 1}"
+    has_bias = isinstance(layer, tuple) and len(layer) == 2
+    weights_like, bias_like = layer if has_bias else (layer, None)
+    weights = _finite(weights_like, f"the weights of {name}", 2)
+    bias = np.zeros(weights.shape[0]) if bias_like is None else _finite(bias_like, f"the bias of {name}", 1)
+    if bias.shape[0] != weights.shape[0]:
+        raise InputError(f"{name} has {weights.shape[0]} outputs but a bias of length {bias.shape[0]}")
+    if 0 in weights.shape:
+        raise InputError(f"{name} has weights of shape {weights.shape}; every layer needs inputs and outputs")
+    weights.setflags(write=False)
+    bias.setflags(write=False)
+    return Layer(weights, bias)
+
+
+def _finite(values: ArrayLike, name: str, axes: int) -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} are not an array of real numbers") from None
+    if array.ndim != axes:
+        raise InputError(f"{name}: expected {axes} axes, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        bad = array[~np.isfinite(array)][0]
+        raise InputError(f"{name} contain {bad}; every weight must be a finite number")
+    return array
+
+
+def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: int) -> tuple[tuple[float, ...], ...]:
+    if (degree is None) == (activations is None) and hidden:
+        raise InputError("give either degree=d for the activation x^d, or activations=[coefficients, …]")
+    if activations is None:
+        if hidden and (not isinstance(degree, (int, np.integer)) or degree < 1):
+            raise InputError(f"activation degree {degree!r}: expected an integer >= 1")
+        activations = [] if degree is None else [[0.0] * degree + [1.0]] * hidden
+    elif hidden and np.ndim(activations[0]) == 0:
+        activations = [activations] * hidden
+    if len(activations) != hidden:
+        raise InputError(f"{len(activations)} activations for {hidden} hidden layers; expected one for each")
+    result = []
+    for position, coefficients in enumerate(activations):
+        row = _finite(coefficients, f"the activation coefficients of layer {position + 1}", 1)
+        trimmed = np.trim_zeros(row, "b")
+        result.append(tuple((trimmed if trimmed.size else np.zeros(1)).tolist()))
+    return tuple(result)

@@ -1,0 +1,23 @@
+"""Polynomials: expressions, their derivatives, and programs that evaluate them over any number."""
+
+from polymargin.polynomials.derivatives import gradient, hessian, jacobian
+from polymargin.polynomials.evaluation import evaluate, modulo, to_ball
+from polymargin.polynomials.expression import Expression, Graph, exact
+from polymargin.polynomials.parse import parse_polynomial, variable_names
+from polymargin.polynomials.program import Program, flatten
+
+__all__ = [
+    "Expression",
+    "Graph",
+    "Program",
+    "evaluate",
+    "exact",
+    "flatten",
+    "gradient",
+    "hessian",
+    "jacobian",
+    "modulo",
+    "parse_polynomial",
+    "to_ball",
+    "variable_names",
+]

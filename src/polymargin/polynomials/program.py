@@ -1,0 +1,254 @@
+"""Straight-line programs: a graph flattened for evaluation.
+
+Registers hold the inputs, then the parameters, then the constants, then results in order. Three
+instructions suffice (see `expression`). Linear combinations of the same arguments become one
+instruction with several rows: a dense layer is one instruction, and so is the whole upper half of a
+shallow network's Hessian.
+
+Outputs come in two groups. The first `value_length` instructions compute the first group alone, which
+is how a system and its Jacobian share one program: correctors and power series need only the prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin import _core
+from polymargin.polynomials.expression import ONE, ZERO, Expression, Graph, Kind, Linear
+
+
+@dataclass(frozen=True, slots=True)
+class LinearStep:
+    """registers[target + r] = constants[r] + Σ_c rows[r][c] · registers[arguments[c]]"""
+
+    target: int
+    arguments: tuple[int, ...]
+    rows: tuple[tuple[Fraction, ...], ...]
+    constants: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProductStep:
+    """registers[target] = registers[left] · registers[right]"""
+
+    target: int
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class SquareStep:
+    """registers[target] = registers[argument]²"""
+
+    target: int
+    argument: int
+
+
+Step: TypeAlias = LinearStep | ProductStep | SquareStep
+
+
+@dataclass(frozen=True)
+class Program:
+    """A flattened graph. `values` and `derivatives` are the registers of the two groups of outputs."""
+
+    input_count: int
+    parameter_count: int
+    constants: tuple[Fraction, ...]
+    register_count: int
+    steps: tuple[Step, ...]
+    value_length: int
+    values: tuple[int, ...]
+    derivatives: tuple[int, ...]
+
+    @cached_property
+    def compiled(self) -> _core.Program:
+        """The program as the C++ core runs it: a square system and its Jacobian, row by row."""
+        code: list[tuple[int, ...]] = []
+        arguments: list[int] = []
+        coefficients: list[Fraction] = []
+        for step in self.steps:
+            if isinstance(step, LinearStep):
+                shape = (len(step.rows), len(step.arguments))
+                code.append((0, step.target, 0, 0, *shape, len(arguments), len(coefficients)))
+                arguments.extend(step.arguments)
+                coefficients.extend(step.constants)
+                for column in range(len(step.arguments)):
+                    coefficients.extend(row[column] for row in step.rows)
+            elif isinstance(step, ProductStep):
+                code.append((1, step.target, step.left, step.right, 0, 0, 0, 0))
+            else:
+                code.append((2, step.target, step.argument, step.argument, 0, 0, 0, 0))
+        coefficient_hi, coefficient_lo = _split(coefficients)
+        constant_hi, constant_lo = _split(self.constants)
+        zero = self._register_of_zero()
+        return _core.Program(
+            inputs=self.input_count,
+            parameters=self.parameter_count,
+            registers=self.register_count,
+            value_code=self.value_length,
+            code=np.array(code, dtype=np.int32).reshape(-1, 8),
+            arguments=np.array(arguments, dtype=np.int32),
+            coefficient_hi=coefficient_hi,
+            coefficient_lo=coefficient_lo,
+            constant_hi=constant_hi,
+            constant_lo=constant_lo,
+            value_registers=np.array(self.values, dtype=np.int32),
+            jacobian_registers=np.array([-1 if r == zero else r for r in self.derivatives], dtype=np.int32),
+        )
+
+    def _register_of_zero(self) -> int | None:
+        first = self.input_count + self.parameter_count
+        return first + self.constants.index(ZERO) if ZERO in self.constants else None
+
+
+def _split(numbers: Sequence[Fraction]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each rational as a double and the double nearest to what is left."""
+    hi = np.array([float(number) for number in numbers], dtype=np.float64)
+    lo = np.array(
+        [
+            0.0 if head == number else float(number - Fraction(head))
+            for number, head in zip(numbers, hi.tolist(), strict=True)
+        ],
+        dtype=np.float64,
+    )
+    return hi, lo
+
+
+def flatten(graph: Graph, values: Sequence[Expression], derivatives: Sequence[Expression] = ()) -> Program:
+    """The program that computes `values`, and after them `derivatives`."""
+    return _Flattener(graph, values, derivatives).program()
+
+
+class _Flattener:
+    def __init__(self, graph: Graph, values: Sequence[Expression], derivatives: Sequence[Expression]) -> None:
+        self.graph = graph
+        self.values = values
+        self.derivatives = derivatives
+        self.linears = self._merge_sums_used_once()
+        self.registers: dict[int, int] = {}
+        self.steps: list[Step] = []
+
+    def program(self) -> Program:
+        graph = self.graph
+        outputs = [*self.values, *self.derivatives]
+        self._place_leaves()
+        constants = self._place_constants(outputs)
+        self.next_register = len(self.registers)
+        self._emit([node.number for node in self.values])
+        value_length = len(self.steps)
+        self._emit([node.number for node in self.derivatives])
+        return Program(
+            input_count=graph.input_count,
+            parameter_count=graph.parameter_count,
+            constants=constants,
+            register_count=self.next_register,
+            steps=tuple(self.steps),
+            value_length=value_length,
+            values=tuple(self.registers[node.number] for node in self.values),
+            derivatives=tuple(self.registers[node.number] for node in self.derivatives),
+        )
+
+    def _place_leaves(self) -> None:
+        """Inputs and parameters have fixed registers, used or not."""
+        graph = self.graph
+        for number in graph.leaves():
+            index = graph.content(number)
+            offset = 0 if graph.kind(number) is Kind.INPUT else graph.input_count
+            self.registers[number] = offset + index
+
+    def _place_constants(self, outputs: Sequence[Expression]) -> tuple[Fraction, ...]:
+        """Constants survive only as outputs; everywhere else the graph has folded them."""
+        constants = []
+        for node in outputs:
+            value = self.graph.constant_value(node)
+            if value is not None and node.number not in self.registers:
+                self.registers[node.number] = len(self.registers)
+                constants.append(value)
+        return tuple(constants)
+
+    def _merge_sums_used_once(self) -> dict[int, Linear]:
+        """Chains of additions become one combination: a sum with a single user, itself a sum, moves in."""
+        graph = self.graph
+        order = graph.reachable([*self.values, *self.derivatives])
+        users: dict[int, int] = dict.fromkeys(order, 0)
+        for number in order:
+            for operand in graph.operands(number):
+                users[operand] += 1
+        for node in (*self.values, *self.derivatives):
+            users[node.number] += 1
+        merged: dict[int, Linear] = {}
+        for number in order:
+            if graph.kind(number) is not Kind.LINEAR:
+                continue
+            content: Linear = graph.content(number)
+            if any(argument in merged and users[argument] == 1 for argument in content.arguments):
+                constant, terms = content.constant, dict[int, Fraction]()
+                for factor, argument in zip(content.coefficients, content.arguments, strict=True):
+                    if argument in merged and users[argument] == 1:
+                        inner = merged[argument]
+                        constant += factor * inner.constant
+                        parts = zip(inner.coefficients, inner.arguments, strict=True)
+                    else:
+                        parts = zip((ONE,), (argument,), strict=True)
+                    for inner_factor, inner_argument in parts:
+                        terms[inner_argument] = terms.get(inner_argument, ZERO) + factor * inner_factor
+                kept = tuple(sorted(terms))
+                content = Linear(tuple(terms[argument] for argument in kept), kept, constant)
+            merged[number] = content
+        return merged
+
+    def _operands(self, number: int) -> tuple[int, ...]:
+        linear = self.linears.get(number)
+        return self.graph.operands(number) if linear is None else linear.arguments
+
+    def _emit(self, outputs: Sequence[int]) -> None:
+        """Append the steps for the outputs; linear combinations of the same arguments go together."""
+        needed = self._needed(outputs)
+        together: dict[tuple[int, ...], list[int]] = {}
+        for number in needed:
+            if number in self.linears:
+                together.setdefault(self.linears[number].arguments, []).append(number)
+        for number in needed:
+            if number in self.registers:
+                continue
+            if number in self.linears:
+                self._emit_linear(together[self.linears[number].arguments])
+                continue
+            target = self.registers[number] = self._take(1)
+            operands = tuple(self.registers[operand] for operand in self.graph.operands(number))
+            if self.graph.kind(number) is Kind.SQUARE:
+                self.steps.append(SquareStep(target, operands[0]))
+            else:
+                self.steps.append(ProductStep(target, *operands))
+
+    def _emit_linear(self, numbers: Sequence[int]) -> None:
+        contents = [self.linears[number] for number in numbers]
+        target = self._take(len(numbers))
+        for row, number in enumerate(numbers):
+            self.registers[number] = target + row
+        arguments = tuple(self.registers[argument] for argument in contents[0].arguments)
+        rows = tuple(content.coefficients for content in contents)
+        self.steps.append(LinearStep(target, arguments, rows, tuple(content.constant for content in contents)))
+
+    def _needed(self, outputs: Sequence[int]) -> list[int]:
+        """Nodes not yet computed that the outputs need, operands first."""
+        seen: set[int] = set()
+        stack = list(outputs)
+        while stack:
+            number = stack.pop()
+            if number not in seen and number not in self.registers:
+                seen.add(number)
+                stack.extend(self._operands(number))
+        return sorted(seen)
+
+    def _take(self, count: int) -> int:
+        first = self.next_register
+        self.next_register += count
+        return first

@@ -1,0 +1,160 @@
+"""The command line as a user meets it: real processes, real files, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from polymargin.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    random_network([2, 4, 2], 3, seed=1).save(tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+@pytest.fixture
+def points(tmp_path: Path) -> Path:
+    np.save(tmp_path / "points.npy", np.array([[0.1, 0.2], [0.5, -0.5]]))
+    return tmp_path / "points.npy"
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout.strip() == f"polymargin {pm.__version__}"
+    assert "Distance from each point" in run("--help").stdout
+    assert "Example:" in run("margin", "--help").stdout
+
+
+def test_margin_table_and_json_say_the_same(model: Path, points: Path) -> None:
+    table = run("margin", model, points)
+    assert table.returncode == 0, table.stderr
+    data = json.loads(run("margin", model, points, "--json", "--threads", "1", "--seed", "3").stdout)
+    direct = pm.margin(pm.load(model), np.load(points))
+    assert data["seed"] == 3
+    for row, expected in zip(data["margins"], direct, strict=True):
+        assert row["radius"] == pytest.approx(expected.radius, rel=1e-9)
+        assert (row["label"], row["rival"], row["status"]) == (expected.label, expected.rival, "NUMERICAL")
+        assert f"{expected.radius:.8f}"[:9] in table.stdout
+
+
+@pytest.mark.parametrize("name", ["points.csv", "header.csv", "named.npz", "single.npz", "vector.npy"])
+def test_kinds_of_points_files(model: Path, tmp_path: Path, name: str) -> None:
+    rows = np.array([[0.1, 0.2], [0.5, -0.5]])
+    file = tmp_path / name
+    match name:
+        case "points.csv":
+            np.savetxt(file, rows, delimiter=",")
+        case "header.csv":
+            np.savetxt(file, rows, delimiter=",", header="a,b", comments="")
+        case "named.npz":
+            np.savez(file, points=rows, labels=np.zeros(2))
+        case "single.npz":
+            np.savez(file, anything=rows)
+        case "vector.npy":
+            np.save(file, rows[0])
+    data = json.loads(run("margin", model, file, "--json").stdout)
+    assert len(data["margins"]) == (1 if name == "vector.npy" else 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.csv", None, "no such file"),
+        ("empty.csv", b"", "empty"),
+        ("empty.npy", b"", "empty"),
+        ("text.csv", b"a,b\nc,d\n", "not a number"),
+        ("header.csv", b"a,b\n", "no row of numbers"),
+        ("ragged.csv", b"1,2\n3\n", "row 2 has 1 entries"),
+        ("binary.csv", b"\xff\xfe\x00", "cannot read points"),
+        ("bad.npy", b"\x93NUMPY garbage", "cannot read points"),
+        ("bad.npz", b"PK garbage", "not a valid .npz"),
+        ("points.txt", b"1,2\n", "unknown kind of points file"),
+    ],
+)
+def test_bad_points_files(model: Path, tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+    file = tmp_path / name
+    if content is not None:
+        file.write_bytes(content)
+    result = run("margin", model, file)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_bad_models(points: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(b"")
+    np.savez(
+        tmp_path / "nan.npz",
+        format=np.array("polymargin-network-1"),
+        weight_1=np.array([[np.nan, 1.0], [1, 2]]),
+    )
+    for file, message in (
+        (broken, "not a valid .npz"),
+        (tmp_path / "nan.npz", "contain nan"),
+        ("no.onnx", "no such"),
+    ):
+        result = run("margin", file, points)
+        assert (result.returncode, "Traceback" in result.stderr) == (2, False)
+        assert message in result.stderr
+
+
+def test_a_bad_row_fails_alone_with_status_2(model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.array([[0.1, 0.2], [np.nan, 0.0]]))
+    result = run("margin", model, tmp_path / "p.npy")
+    assert result.returncode == 2
+    assert "NUMERICAL" in result.stdout
+    assert "point 1: the point contains nan" in result.stdout
+
+
+def test_wrong_width_and_limit(model: Path, tmp_path: Path, points: Path) -> None:
+    np.save(tmp_path / "p.npy", np.zeros((1, 5)))
+    assert "5 numbers, the model takes 2" in run("margin", model, tmp_path / "p.npy").stdout
+    refused = run("margin", model, points, "--limit", "3", "--no-cache")
+    assert refused.returncode == 2
+    assert "more than the limit of 3" in refused.stdout
+
+
+def test_unknown_options_are_refused(model: Path, points: Path) -> None:
+    result = run("margin", model, points, "--thread", "2")
+    assert result.returncode == 2
+    assert "No such option" in result.stderr
+
+
+def test_checkpoints_continue(model: Path, points: Path, tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    first = run("margin", model, points, "--checkpoint", file, "--json")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:2]))  # as if interrupted after the first row
+    second = run("margin", model, points, "--checkpoint", file, "--json")
+    radii = [[row["radius"] for row in json.loads(result.stdout)["margins"]] for result in (first, second)]
+    assert radii[0] == radii[1]
+    other = run("margin", model, points, "--checkpoint", file, "--seed", "5")
+    assert other.returncode == 2
+    assert "choose a new file" in other.stderr
+
+
+def test_demo() -> None:
+    result = run("demo", "--radius", "0.2")
+    assert result.returncode == 0, result.stderr
+    assert "765 / " in result.stdout
+    assert "52 / " in result.stdout
+    for word in ("ROBUST", "VULNERABLE", "NUMERICAL", "continuation"):
+        assert word in result.stdout
+    data = json.loads(run("demo", "--json").stdout)
+    assert set(data["networks"]) == {"moons", "spheres", "cubic8"}
+    for rows in data["networks"].values():
+        assert all(row["status"] == "NUMERICAL" for row in rows)

@@ -1,0 +1,58 @@
+"""`solve` for arbitrary square systems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polymargin as pm
+
+
+def test_cyclic_roots_of_three_variables() -> None:
+    found = pm.solve(["x + y + z", "x*y + y*z + z*x", "x*y*z - 1"])
+    assert len(found) == found.path_count == 6
+    assert np.allclose(found.points**3, 1)
+    assert len(found.real) == 0
+
+
+def test_katsura() -> None:
+    """Katsura-3: eight solutions, all finite."""
+    system = [
+        "x**2 + 2*y**2 + 2*z**2 + 2*w**2 - x",
+        "2*x*y + 2*y*z + 2*z*w - y",
+        "y**2 + 2*x*z + 2*y*w - z",
+        "x + 2*y + 2*z + 2*w - 1",
+    ]
+    found = pm.solve(system, variables="x y z w")
+    assert len(found) == 8
+    assert found.coinciding == 0
+    x, y, z, w = found.points.T
+    assert np.abs(x**2 + 2 * y**2 + 2 * z**2 + 2 * w**2 - x).max() < 1e-12
+
+
+def test_paths_to_infinity_are_reported_not_dropped() -> None:
+    found = pm.solve(["x*y - 1", "x*y + x - 3"])
+    assert len(found) == 1
+    assert np.allclose(found.points, [[2, 0.5]])
+    assert sum(found.ends.values()) == found.path_count == 4
+    assert "diverged" in repr(found)
+
+
+def test_seeds_give_the_same_solutions() -> None:
+    system = ["x**3 - 2*x*y + 1", "y**2 + x - 3"]
+    sets = [pm.solve(system, seed=seed).points for seed in (0, 1, 2)]
+    keys = [sorted(zip(points.real.round(8).ravel(), points.imag.round(8).ravel(), strict=True)) for points in sets]
+    assert keys[0] == keys[1] == keys[2]
+
+
+@pytest.mark.parametrize(
+    ("system", "options", "message"),
+    [
+        (["x + y"], {}, "1 equations in 2 variables"),
+        (["x", "3"], {"variables": "x y"}, "is constant"),
+        (["x**50 + y", "y**50 + z", "z**100 + x"], {}, "total degree 250,000"),
+    ],
+)
+def test_bad_systems(system: list[str], options: dict, message: str) -> None:
+    with pytest.raises(pm.PolymarginError, match=message):
+        pm.solve(system, **options)

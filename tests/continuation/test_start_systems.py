@@ -1,0 +1,36 @@
+"""Closed-form start systems: as many solutions as the theory says, each one a solution, all distinct."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polymargin.boundary import generic_critical_count
+from polymargin.continuation import critical_start, duplicates, total_degree_start
+
+
+@pytest.mark.parametrize(
+    ("m", "degree"), [(1, 2), (1, 3), (1, 6), (2, 2), (2, 5), (3, 3), (3, 4), (4, 3), (5, 2), (6, 3)]
+)
+def test_critical_start(m: int, degree: int) -> None:
+    start = critical_start(m, degree, np.random.default_rng(m + 10 * degree))
+    x, multiplier = start.points[:, :-1], start.points[:, -1]
+    assert len(x) == generic_critical_count(m, degree)
+    assert not duplicates(start.points).any()
+    stationarity = x + multiplier[:, None] * degree * start.slopes * x ** (degree - 1)
+    assert np.abs(stationarity).max() < 1e-12
+    assert np.abs((x**degree) @ start.slopes - start.level).max() < 1e-12
+
+
+def test_total_degree_start() -> None:
+    start = total_degree_start([2, 3, 1], np.random.default_rng(0))
+    assert start.points.shape == (6, 3)
+    assert np.abs(start.points ** [2, 3, 1] - start.levels).max() < 1e-12
+    assert not duplicates(start.points).any()
+
+
+def test_duplicates_finds_pairs_among_equal_projections() -> None:
+    grid = np.stack([g.ravel() for g in np.meshgrid([0.0, 1.0, 2.0], [0.0, 1.0])], axis=1).astype(complex)
+    points = np.concatenate([grid, grid[2:3] + 1e-12, [[5 + 1j, 0]]])
+    assert duplicates(points).tolist() == [False, False, True, False, False, False, True, False]
+    assert not duplicates(points[:1]).any()

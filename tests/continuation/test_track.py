@@ -1,0 +1,194 @@
+"""The C++ tracker: agreement with the readable one, with every instruction set, whatever the threads."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from oracle import follow_path
+from problems import PROBLEMS, SMALL, Problem
+
+import polymargin as pm
+from polymargin import Boundary, PathEnd, TrackerSettings, _core
+from polymargin.boundary import blend_program, target_program
+from polymargin.continuation import critical_start, duplicates, follow, random_phase, track
+from polymargin.polynomials import Graph, Program, flatten
+
+
+@dataclasses.dataclass(frozen=True)
+class Blend:
+    """The first stage of a problem, ready to track."""
+
+    program: Program
+    starts: np.ndarray
+    p0: np.ndarray
+    p1: np.ndarray
+
+
+def blend(problem: Problem, seed: int = 0) -> Blend:
+    boundary = Boundary.from_network(problem.network(seed), 0, 1)
+    m = boundary.reduction.dimension
+    generator = np.random.default_rng([seed, 7])
+    start = critical_start(m, boundary.degree, generator)
+    phase = random_phase(generator)
+    u = generator.normal(size=m) + 1j * generator.normal(size=m)
+    starts = start.points.copy()
+    starts[:, -1] /= phase
+    fixed = [*start.slopes, start.level]
+    return Blend(
+        blend_program(boundary),
+        starts,
+        np.array([phase, 0, *np.zeros(m), *fixed]),
+        np.array([0, 1, *u, *fixed]),
+    )
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+def test_every_path_converges_to_a_point_of_its_own(problem: Problem) -> None:
+    case = blend(problem)
+    paths = track(case.program, case.starts, case.p0, case.p1)
+    assert paths.counts() == {PathEnd.CONVERGED: problem.critical_points}
+    assert not duplicates(paths.points[0]).any()
+    values, _ = _core.evaluate(case.program.compiled, paths.points[0], case.p1, double_double=True)
+    assert np.abs(values).max() < 1e-9 * (1 + np.abs(paths.points).max()) ** 3
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
+def test_agreement_with_the_readable_tracker_path_by_path(problem: Problem) -> None:
+    case = blend(problem)
+    fast = track(case.program, case.starts, case.p0, case.p1).points[0]
+    chosen = np.linspace(0, len(fast) - 1, 6).astype(int)
+    for index in np.unique(chosen):
+        slow = follow_path(case.program, case.starts[index], case.p0, case.p1)
+        assert np.abs(slow - fast[index]).max() < 1e-8 * (1 + np.abs(slow).max()), index
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[:2], ids=lambda p: p.name)
+def test_instruction_sets_and_double_doubles_agree(problem: Problem) -> None:
+    case = blend(problem)
+    reference = track(case.program, case.starts, case.p0, case.p1).points
+    for name in _core.instruction_sets():
+        for double_double in (False, True):
+            paths = track(
+                case.program, case.starts, case.p0, case.p1, instruction_set=name, double_double=double_double
+            )
+            assert paths.converged.all(), (name, double_double)
+            assert np.abs(paths.points - reference).max() < 1e-9 * np.abs(reference).max()
+
+
+def test_the_same_bits_for_any_number_of_threads() -> None:
+    case = blend(PROBLEMS[2])
+    one = track(case.program, case.starts, case.p0, case.p1, threads=1)
+    for threads in (2, 3, 8):
+        many = track(case.program, case.starts, case.p0, case.p1, threads=threads)
+        for item in dataclasses.fields(one):
+            assert np.array_equal(getattr(one, item.name), getattr(many, item.name)), item.name
+
+
+def test_a_path_does_not_depend_on_its_neighbours() -> None:
+    case = blend(PROBLEMS[1])
+    together = track(case.program, case.starts, case.p0, case.p1)
+    for index in (0, 7, 44):
+        alone = track(case.program, case.starts[index : index + 1], case.p0, case.p1)
+        assert np.array_equal(alone.points[0, 0], together.points[0, index])
+        selected = np.zeros((1, len(case.starts)), dtype=bool)
+        selected[0, index] = True
+        only = track(case.program, case.starts, case.p0, case.p1, selected=selected)
+        assert np.array_equal(only.points[0, index], together.points[0, index])
+
+
+def test_several_targets_in_one_call() -> None:
+    boundary = Boundary.from_network(PROBLEMS[0].network(), 0, 1)
+    program = target_program(boundary)
+    case = blend(PROBLEMS[0])
+    base = track(case.program, case.starts, case.p0, case.p1).points[0]
+    u = case.p1[2:5]
+    targets = np.random.default_rng(1).normal(size=(4, 3)) + 0j
+    together = track(program, base, u, targets)
+    assert together.points.shape == (4, 21, 4)
+    for row, target in enumerate(targets):
+        assert np.array_equal(track(program, base, u, target).points[0], together.points[row])
+
+
+# -- paths whose ends are known ------------------------------------------------------------------
+
+
+def parabola() -> Program:
+    """x² = p."""
+    graph = Graph()
+    (x,) = graph.inputs(1)
+    (p,) = graph.parameters(1)
+    return flatten(graph, [x**2 - p], [2 * x])
+
+
+def test_square_roots() -> None:
+    paths = track(parabola(), [[1.0], [-1.0]], [1.0], [[3 + 4j], [-4 + 1e-9j], [1e-12], [1e12]])
+    assert paths.converged.all()
+    assert np.allclose(paths.points[..., 0].T[0], [2 + 1j, 2j, 1e-6, 1e6], rtol=1e-12, atol=1e-9)
+    assert np.allclose(paths.points[:, 1], -paths.points[:, 0])
+
+
+def test_named_ends() -> None:
+    (wrong_start,) = track(parabola(), [[5.0]], [1.0], [2.0]).counts()
+    assert wrong_start is PathEnd.START_REJECTED
+    (double_root,) = track(parabola(), [[1.0]], [1.0], [0.0]).counts()
+    assert double_root in (PathEnd.END_NOT_REGULAR, PathEnd.STEP_TOO_SMALL)
+    (crossing,) = track(parabola(), [[1.0]], [1.0], [-1.0]).counts()
+    assert crossing is PathEnd.STEP_TOO_SMALL
+    few = TrackerSettings(most_steps=2)
+    (short,) = track(parabola(), [[1.0]], [1.0], [1e12], settings=few).counts()
+    assert short is PathEnd.TOO_MANY_STEPS
+    graph = Graph()
+    (x,) = graph.inputs(1)
+    (p,) = graph.parameters(1)
+    hyperbola = flatten(graph, [p * x - 1], [p])
+    (to_infinity,) = track(hyperbola, [[1.0]], [1.0], [0.0]).counts()
+    assert to_infinity is PathEnd.DIVERGED
+
+
+def test_one_singular_path_does_not_disturb_the_others() -> None:
+    """x² = p meets its branch point, y is free: seven healthy paths beside a stuck one."""
+    graph = Graph()
+    x, y = graph.inputs(2)
+    p, q = graph.parameters(2)
+    program = flatten(
+        graph,
+        [(x - 10) * (x**2 - p), y**3 - q],
+        [3 * x**2 - 20 * x - p, graph.constant(0), graph.constant(0), 3 * y**2],
+    )
+    turns = np.exp(2j * np.pi * np.arange(3) / 3)
+    starts = [[root, turn] for root in (1.0, -1.0, 10.0) for turn in turns]
+    paths = track(program, starts, [1.0, 1.0], [-1.0, 8.0])
+    assert paths.converged[0].tolist() == [False] * 6 + [True] * 3
+    assert np.allclose(paths.points[0, 6:], [[10, 2 * turn] for turn in turns])
+
+
+def test_double_doubles_rescue_an_ill_conditioned_path() -> None:
+    """(x − p)(x − p − ε) for ε = 1e-9: doubles cannot separate the roots to the asked accuracy."""
+    gap = 1e-9
+    graph = Graph()
+    (x,) = graph.inputs(1)
+    (p,) = graph.parameters(1)
+    shifted = x - p
+    program = flatten(graph, [shifted**2 - gap * shifted], [2 * shifted - gap])
+    starts = [[1.0], [1.0 + gap]]
+    paths = follow(program, starts, [1.0], [2.0], settings=TrackerSettings(accuracy=1e-13))
+    assert paths.points[0, 1, 0].real - paths.points[0, 0, 0].real == pytest.approx(gap, rel=1e-6)
+
+
+@pytest.mark.parametrize("change", [{"trust": 1.5}, {"contraction": -1}, {"most_steps": 0}, {"accuracy": float("nan")}])
+def test_settings_are_checked(change: dict) -> None:
+    with pytest.raises(pm.InputError, match=next(iter(change))):
+        TrackerSettings(**change)
+    with pytest.raises(TypeError):
+        TrackerSettings(acuracy=1e-6)  # a misspelt setting is not ignored
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(ValueError, match="start points"):
+        track(parabola(), [[1.0, 2.0]], [1.0], [2.0])
+    with pytest.raises(ValueError, match="start parameters"):
+        track(parabola(), [[1.0]], [1.0, 1.0], [2.0])
+    with pytest.raises(ValueError, match="not available"):
+        track(parabola(), [[1.0]], [1.0], [2.0], instruction_set="quantum")

@@ -1,0 +1,102 @@
+"""All critical points, against counts that are theorems and roots that are exact."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from problems import PROBLEMS, Problem, random_network
+
+import polymargin as pm
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+def test_counts(problem: Problem) -> None:
+    boundary = pm.Boundary.from_network(problem.network(), 0, 1)
+    u = problem.point()
+    found = pm.critical_points(boundary, u, cache=False)
+    assert len(found) == problem.critical_points
+    assert found.audit.complete
+    assert (len(found) - found.real.sum()) % 2 == 0, "nonreal points come in conjugate pairs"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+def test_lagrange_equations_in_the_original_variables(problem: Problem) -> None:
+    network = problem.network()
+    boundary = pm.Boundary.from_network(network, 0, 1)
+    u = problem.point()
+    found = pm.critical_points(boundary, u, cache=False)
+    for x, multiplier in zip(found.points[found.real].real, found.multipliers[found.real].real, strict=True):
+        slope = boundary.gradient(x)
+        size = 1 + np.abs(x - u).max()
+        assert np.abs(x - u + multiplier * slope).max() < 1e-8 * size
+        assert abs(boundary(x)) < 1e-8 * (1 + np.linalg.norm(slope) * size)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_input_gives_the_exact_roots(seed: int) -> None:
+    """In one dimension the critical points are the roots of B; python-flint isolates them rigorously."""
+    network = random_network([1, 4, 2], 5, seed)
+    first, last = network.layers
+    difference = [Fraction(a) - Fraction(b) for a, b in zip(*last.weights.tolist(), strict=True)]
+    polynomial = flint.fmpq_poly([_rational(Fraction(last.bias[0]) - Fraction(last.bias[1]))])
+    for weight, bias, factor in zip(first.weights[:, 0].tolist(), first.bias.tolist(), difference, strict=True):
+        line = flint.fmpq_poly([_rational(Fraction(bias)), _rational(Fraction(weight))])
+        polynomial += _rational(factor) * line**5
+    exact = sorted((complex(root) for root, _ in polynomial.numer().complex_roots()), key=_key)
+    found = pm.critical_points(pm.Boundary.from_network(network, 0, 1), [0.3], cache=False)
+    ours = sorted(found.points[:, 0].tolist(), key=_key)
+    assert np.allclose(ours, exact, rtol=1e-10, atol=1e-10)
+    reals = [root.real for root in exact if abs(root.imag) < 1e-30]
+    assert int(found.real.sum()) == len(reals)
+    assert found.distances[0] == pytest.approx(min(abs(root - 0.3) for root in reals), rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x**3 + 2*y**3 - 3*x*y + x - 1",
+        "x**4 + y**4 + x*y - 2*x + y - 3",
+        "(x - 2*y)**3 + (x + y + 1)**3 - 4*(3*x - y)**2 - 1",
+        "x**2 + 3*y**2 + x*y - 2",
+    ],
+)
+def test_plane_curves_against_exact_elimination(text: str) -> None:
+    """Eliminate y from B = 0 and (x − u)B_y − (y − v)B_x = 0 with exact arithmetic."""
+    sympy = pytest.importorskip("sympy")
+    x, y = sympy.symbols("x y")
+    u, v = sympy.Rational(3, 10), sympy.Rational(-1, 5)
+    B = sympy.sympify(text)
+    normal = (x - u) * sympy.diff(B, y) - (y - v) * sympy.diff(B, x)
+    resultant = sympy.Poly(sympy.resultant(B, normal, y), x).clear_denoms()[1]
+    coefficients = [int(c) for c in reversed(resultant.all_coeffs())]
+    exact = [complex(root) for root, count in flint.fmpz_poly(coefficients).complex_roots() for _ in range(count)]
+    found = pm.critical_points(pm.Boundary.from_expression(text), [0.3, -0.2], cache=False)
+    assert len(found) == len(exact)
+    ours = found.points[:, 0].tolist()
+    assert np.allclose(sorted(ours, key=_key), sorted(exact, key=_key), rtol=1e-8, atol=1e-8)
+
+
+def test_a_shortfall_is_said() -> None:
+    """A circle has two critical points, four are possible at degree two: nothing may call this complete."""
+    found = pm.critical_points(pm.Boundary.from_expression("x**2 + y**2 - 4"), [0.5, 0.1], cache=False)
+    assert not found.audit.complete
+    assert "2 of at most 4" in repr(found)
+
+
+@pytest.mark.parametrize("point", [[1.0], [1.0, float("nan")], [[1.0, 2.0]]])
+def test_bad_points(point: list) -> None:
+    with pytest.raises(pm.InputError, match="expected 2 finite numbers"):
+        pm.critical_points(pm.Boundary.from_expression("x**2 + 2*y**2 - 4"), point)
+    with pytest.raises(pm.InputError, match="constant"):
+        pm.critical_points(pm.Boundary.from_expression("3", variables="x"), [1.0])
+
+
+def _rational(value: Fraction) -> flint.fmpq:
+    return flint.fmpq(value.numerator, value.denominator)
+
+
+def _key(root: complex) -> tuple[float, float]:
+    return round(root.real, 6), round(root.imag, 6)

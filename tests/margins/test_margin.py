@@ -1,0 +1,335 @@
+"""Margins against independent methods, and everything that is special about a point or a boundary."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import PROBLEMS, Problem, random_network
+from scipy.optimize import minimize
+
+import polymargin as pm
+from polymargin import Answer, Standing
+
+SMALL_NETWORKS = [(2, (4,), 3, 3), (3, (5,), 2, 3), (3, (4,), 3, 2), (2, (3, 3), 2, 3), (4, (5,), 3, 2)]
+
+
+def multistart(boundary: pm.Boundary, u: np.ndarray, starts: int = 30) -> float:
+    """The least distance that local optimisation finds: an upper bound of the true one."""
+    generator = np.random.default_rng(0)
+    best = math.inf
+    for _ in range(starts):
+        x0 = u + generator.normal(size=u.size) * generator.uniform(0.1, 3)
+        result = minimize(
+            lambda x: ((x - u) ** 2).sum(),
+            x0,
+            jac=lambda x: 2 * (x - u),
+            constraints={"type": "eq", "fun": boundary, "jac": boundary.gradient},
+            method="SLSQP",
+            options={"maxiter": 200, "ftol": 1e-14},
+        )
+        if abs(boundary(result.x)) < 1e-9:
+            best = min(best, float(np.linalg.norm(result.x - u)))
+    return best
+
+
+@pytest.mark.parametrize(("n", "hidden", "degree", "classes"), SMALL_NETWORKS)
+def test_local_optimisation_never_beats_the_margin_and_meets_it(
+    n: int, hidden: tuple, degree: int, classes: int
+) -> None:
+    network = random_network([n, *hidden, classes], degree, seed=n)
+    u = np.random.default_rng(n).normal(size=n)
+    found = pm.margin(network, u)
+    assert found.status is Standing.NUMERICAL
+    bounds = [
+        multistart(pm.Boundary.from_network(network, found.label, rival), u)
+        for rival in range(classes)
+        if rival != found.label
+    ]
+    assert min(bounds) >= found.radius - 1e-7
+    assert min(bounds) == pytest.approx(found.radius, rel=1e-5)
+
+
+def first_zero(
+    boundary: pm.Boundary, network: pm.PolynomialNetwork, pair: tuple[int, int], u: np.ndarray, v: np.ndarray
+) -> float:
+    """The first zero t ≥ 0 of B(u + t v), from rigorously isolated roots of the exact slice."""
+    line = [flint.fmpq_poly([_rational(a), _rational(b)]) for a, b in zip(u.tolist(), v.tolist(), strict=True)]
+    values = line
+    for layer, coefficients in zip(network.layers[:-1], network.activations, strict=True):
+        values = [
+            _affine(row, bias, values) for row, bias in zip(layer.weights.tolist(), layer.bias.tolist(), strict=True)
+        ]
+        values = [sum((_rational(c) * z**k for k, c in enumerate(coefficients)), flint.fmpq_poly([0])) for z in values]
+    last = network.layers[-1]
+    logits = [_affine(row, bias, values) for row, bias in zip(last.weights.tolist(), last.bias.tolist(), strict=True)]
+    slice_ = logits[pair[0]] - logits[pair[1]]
+    roots = [root.real for root, _ in slice_.numer().complex_roots() if root.imag == 0]
+    return min((float(root.mid()) for root in roots if root >= 0), default=math.inf)
+
+
+def _rational(value: float) -> flint.fmpq:
+    fraction = Fraction(value)
+    return flint.fmpq(fraction.numerator, fraction.denominator)
+
+
+def _affine(row: list[float], bias: float, values: list) -> flint.fmpq_poly:
+    return sum((_rational(w) * z for w, z in zip(row, values, strict=True)), flint.fmpq_poly([_rational(bias)]))
+
+
+@pytest.mark.parametrize(("n", "hidden", "degree", "classes"), SMALL_NETWORKS)
+def test_exact_slices_never_beat_the_margin_and_the_nearest_direction_meets_it(
+    n: int, hidden: tuple, degree: int, classes: int
+) -> None:
+    network = random_network([n, *hidden, classes], degree, seed=10 + n)
+    generator = np.random.default_rng(20 + n)
+    u = generator.normal(size=n)
+    found = pm.margin(network, u)
+    pair = (found.label, found.rival)
+    boundary = pm.Boundary.from_network(network, *pair)
+    for _ in range(25):
+        v = generator.normal(size=n)
+        assert first_zero(boundary, network, pair, u, v / np.linalg.norm(v)) >= found.radius * (1 - 1e-12)
+    if found.point is None:  # no real boundary, and no slice has met one
+        assert hidden == (3, 3)
+        return
+    towards = (found.point - u) / np.linalg.norm(found.point - u)
+    assert first_zero(boundary, network, pair, u, towards) == pytest.approx(found.radius, rel=1e-6)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[:5], ids=lambda p: p.name)
+def test_the_nearest_point_ties_and_lies_at_the_margin(problem: Problem) -> None:
+    network = problem.network(classes=3)
+    u = problem.point()
+    found = pm.margin(network, u)
+    logits = network(found.point)
+    assert logits[found.label] == pytest.approx(logits[found.rival], abs=1e-9 * np.abs(logits).max() + 1e-12)
+    assert np.linalg.norm(found.point - u) == pytest.approx(found.radius, rel=1e-10)
+    assert found.lower <= found.radius <= found.upper
+
+
+def test_batches_equal_single_points_and_threads_do_not_matter() -> None:
+    network = random_network([3, 5, 3], 3, seed=5)
+    points = np.random.default_rng(5).normal(size=(6, 3))
+    batch = pm.margin(network, points, threads=2)
+    for row, u in zip(batch, points, strict=True):
+        single = pm.margin(network, u, threads=1)
+        assert (single.radius, single.label, single.rival) == (row.radius, row.label, row.rival)
+
+
+def test_seeds_agree() -> None:
+    network = random_network([4, 6, 2], 3, seed=6)
+    u = np.random.default_rng(6).normal(size=4)
+    radii = [pm.margin(network, u, seed=seed, cache=False).radius for seed in range(4)]
+    assert np.allclose(radii, radii[0], rtol=1e-11)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_rotations_translations_and_permutations_leave_the_margin_alone(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    network = random_network([3, 4, 2], 3, seed)
+    u = generator.normal(size=3)
+    rotation = np.linalg.qr(generator.normal(size=(3, 3)))[0]
+    shift = generator.normal(size=3)
+    moved = network.precompose(rotation, shift)
+    order = generator.permutation(4)
+    first, last = network.layers
+    shuffled = pm.PolynomialNetwork(
+        [(first.weights[order], first.bias[order]), (last.weights[::-1][:, order], last.bias[::-1])], degree=3
+    )
+    margin = pm.margin(network, u, cache=False)
+    assert pm.margin(moved, rotation.T @ (u - shift), cache=False).radius == pytest.approx(margin.radius, rel=1e-8)
+    swapped = pm.margin(shuffled, u, cache=False)
+    assert swapped.radius == pytest.approx(margin.radius, rel=1e-10)
+    assert (swapped.label, swapped.rival) == (margin.rival, margin.label)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_wild_scales_are_right_or_said_to_be_unsure(scale: float) -> None:
+    network = random_network([3, 5, 2], 3, seed=9)
+    first, last = network.layers
+    # x ↦ x / scale in the inputs and any factor in front of B: the margin is multiplied by `scale`.
+    scaled = pm.PolynomialNetwork(
+        [(first.weights / scale, first.bias), (last.weights * 1e4, last.bias * 1e4)], degree=3
+    )
+    u = np.random.default_rng(9).normal(size=3)
+    margin = pm.margin(network, u, cache=False)
+    other = pm.margin(scaled, u * scale, cache=False)
+    assert other.status is Standing.NUMERICAL
+    assert other.radius == pytest.approx(scale * margin.radius, rel=1e-8)
+
+
+# -- special boundaries and points -----------------------------------------------------------------
+
+
+def test_hyperplanes_are_answered_directly() -> None:
+    network = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [0.0, 5.0])])
+    found = pm.margin(network, [3.0, 4.0])
+    assert found.radius == pytest.approx(4.0)
+    assert found.method == "hyperplane"
+    assert np.allclose(found.point, [0.6, 0.8])
+    assert (found.complex_count, found.real_count) == (1, 1)
+
+
+def test_a_tie_is_a_margin_of_zero() -> None:
+    network = pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2)
+    found = pm.margin(network, [0.1, -0.1])
+    assert (found.radius, found.method) == (0.0, "tie")
+    assert "tie exactly" in found.notes[0]
+    nearly = pm.margin(network, [0.1, np.nextafter(0.1, 1)])
+    assert nearly.label == 1, "exact arithmetic tells the larger logit"
+    assert nearly.method != "tie"
+
+
+def test_a_constant_boundary_is_infinitely_far() -> None:
+    network = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [1, 1]], [0, 3])], degree=2)
+    found = pm.margin(network, [1.0, 2.0])
+    assert (found.radius, found.method, found.point) == (math.inf, "constant", None)
+    assert "no point ties" in found.notes[0]
+
+
+def test_an_empty_real_boundary_is_infinitely_far() -> None:
+    found = pm.margin(pm.Boundary.from_expression("x**2 + 3*y**2 + x*y + 1"), [0.3, 0.4])
+    assert (found.radius, found.real_count, found.complex_count) == (math.inf, 0, 4)
+    assert "empty over the reals" in found.notes[0]
+
+
+def test_missing_critical_points_are_never_called_exact() -> None:
+    found = pm.margin(pm.Boundary.from_expression("x**2 + y**2 - 4"), [0.5, 0.1])
+    assert found.status is Standing.BRACKETED
+    assert found.lower == 0.0
+    assert found.upper == pytest.approx(2 - math.hypot(0.5, 0.1))
+    assert any("2 of at most 4" in note for note in found.notes)
+
+
+def test_a_bad_row_fails_alone() -> None:
+    network = random_network([2, 3, 2], 3, seed=1)
+    rows = pm.margin(network, [[0.1, 0.2], [math.nan, 0.0], [0.3, math.inf], [0.5, 0.5]])
+    assert [row.status for row in rows] == [
+        Standing.NUMERICAL,
+        Standing.FAILED,
+        Standing.FAILED,
+        Standing.NUMERICAL,
+    ]
+    assert "nan" in rows[1].error
+    assert math.isnan(rows[1].radius)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([1.0, 2.0, 3.0], "3 numbers, the model takes 2"),
+        ([math.nan, 1.0], "contains nan"),
+        ([], "expected one vector"),
+        ([[[1.0, 2.0]]], "expected one vector"),
+        (["a", "b"], "not an array of real numbers"),
+        ([1e200, 1e200], "overflow"),
+    ],
+)
+def test_bad_points_are_refused(points: list, message: str) -> None:
+    with pytest.raises(pm.InputError, match=message):
+        pm.margin(random_network([2, 3, 2], 3, seed=1), points)
+
+
+def test_too_many_critical_points_are_refused_with_count_and_time() -> None:
+    with pytest.raises(pm.TooManyPathsError, match="20 active variables") as caught:
+        pm.margin(random_network([20, 22, 2], 3, seed=1), np.zeros(20))
+    assert "3,145,725" in str(caught.value)
+    assert "limit of 200,000" in str(caught.value)
+    assert any(unit in str(caught.value) for unit in ("seconds", "minutes", "hours"))
+    with pytest.raises(pm.TooManyPathsError, match="limit of 5"):
+        pm.margin(random_network([2, 4, 2], 3, seed=1), np.zeros(2), limit=5)
+
+
+# -- cache and checkpoint ----------------------------------------------------------------------------
+
+
+def test_stage_one_is_found_again_on_disk(tmp_path: Path) -> None:
+    network = random_network([3, 5, 2], 3, seed=2)
+    u = np.array([0.1, 0.2, -0.3])
+    first = pm.margin(network, u, cache=tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert pm.margin(network, u, cache=tmp_path).radius == first.radius
+    assert list(tmp_path.iterdir()) == [file]
+    pm.margin(random_network([3, 5, 2], 3, seed=3), u, cache=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    file.write_bytes(b"damaged")
+    assert pm.margin(network, u, cache=tmp_path).radius == first.radius
+
+
+def test_a_cache_entry_that_is_not_a_solution_is_not_believed(tmp_path: Path) -> None:
+    network = random_network([3, 5, 2], 3, seed=2)
+    u = np.array([0.1, 0.2, -0.3])
+    truth = pm.margin(network, u, cache=tmp_path)
+    (file,) = tmp_path.iterdir()
+    with np.load(file) as data:
+        arrays = dict(data)
+    arrays["solutions"] = arrays["solutions"] + 0.5
+    np.savez(file, **arrays)
+    assert pm.margin(network, u, cache=tmp_path).radius == pytest.approx(truth.radius, rel=1e-10)
+
+
+def test_an_interrupted_batch_continues(tmp_path: Path) -> None:
+    network = random_network([2, 4, 2], 3, seed=4)
+    points = np.random.default_rng(4).normal(size=(5, 2))
+    whole = pm.margin(network, points)
+    file = tmp_path / "run.jsonl"
+    seen = 0
+
+    def interrupt(_: int) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pm.margin(network, points, checkpoint=file, progress=interrupt)
+    assert len(file.read_text().splitlines()) == 4  # a header and three rows
+    with file.open("a") as handle:
+        handle.write('{"row": 3, "mar')  # the line being written when the power went
+    again = pm.margin(network, points, checkpoint=file)
+    assert [row.radius for row in again] == [row.radius for row in whole]
+    assert len(file.read_text().splitlines()) == 6
+    with pytest.raises(pm.InputError, match="another model"):
+        pm.margin(network, points + 1, checkpoint=file)
+
+
+def test_results_survive_json() -> None:
+    network = random_network([2, 4, 3], 3, seed=4)
+    margin = pm.margin(network, [0.2, 0.1])
+    empty = pm.margin(pm.Boundary.from_expression("x**2 + 3*y**2 + 1"), [0.3, 0.4])
+    for result in (margin, empty):
+        again = pm.Margin.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
+        assert repr(again) == repr(result)
+        assert again.to_dict() == result.to_dict()
+
+
+# -- verdicts ----------------------------------------------------------------------------------------
+
+
+def test_verdicts() -> None:
+    network = random_network([3, 5, 3], 2, seed=7)
+    u = np.array([0.3, -0.1, 0.2])
+    margin = pm.margin(network, u)
+    inside = pm.verify(network, u, radius=margin.radius * 1.01)
+    assert inside.answer is Answer.VULNERABLE
+    assert np.linalg.norm(inside.counterexample - u) <= margin.radius * 1.01
+    assert pm.verify(network, u, radius=margin.radius * 0.99).answer is Answer.ROBUST
+    assert pm.verify(network, u, radius=margin.radius).answer is Answer.UNKNOWN
+    with pytest.raises(pm.InputError, match="radius"):
+        pm.verify(network, u, radius=-1.0)
+
+
+def test_a_shortfall_is_never_robust() -> None:
+    """x² + y² − 4 has fewer critical points than its degree allows; unknown is the only honest answer inside."""
+    network = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [0, 0]], [0, 4])], degree=2)
+    assert pm.verify(network, [0.5, 0.0], radius=1.0).answer is Answer.UNKNOWN
+    assert pm.verify(network, [0.5, 0.0], radius=1.6).answer is Answer.VULNERABLE

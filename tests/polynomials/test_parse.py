@@ -1,0 +1,72 @@
+"""Polynomials from text and from SymPy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import polymargin as pm
+from polymargin.polynomials import Graph, evaluate, flatten, parse_polynomial, variable_names
+
+
+def _value(source: object, **values: Fraction) -> Fraction:
+    graph = Graph()
+    names = dict(zip(values, graph.inputs(len(values)), strict=True))
+    program = flatten(graph, [parse_polynomial(source, graph, names)])
+    return evaluate(program, list(values.values()), lift=Fraction)[0]
+
+
+def test_text() -> None:
+    x, y = Fraction(2, 3), Fraction(-5, 7)
+    assert _value("-(x + 2*y)**3/4 + 0.1*x^2 - 1e-2", x=x, y=y) == (
+        -((x + 2 * y) ** 3) / 4 + Fraction(1, 10) * x**2 - Fraction(1, 100)
+    )
+    assert _value("7", x=x) == 7
+
+
+def test_sympy() -> None:
+    sympy = pytest.importorskip("sympy")
+    x, y = sympy.symbols("x y")
+    formula = sympy.Rational(1, 3) * x**2 * y - (x + y) ** 3 + sympy.Float(0.5)
+    a, b = Fraction(2), Fraction(3, 5)
+    expected = a**2 * b / 3 - (a + b) ** 3 + Fraction(1, 2)
+    assert _value(formula, x=a, y=b) == expected
+    assert _value(sympy.Poly(formula - sympy.Float(0.5) + x, x, y), x=a, y=b) == expected - Fraction(1, 2) + a
+    assert variable_names(formula, None) == ["x", "y"]
+    with pytest.raises(pm.InputError, match="not part of a polynomial"):
+        _value(sympy.sin(x), x=a)
+    with pytest.raises(pm.InputError, match="exponent"):
+        _value(1 / x, x=a)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x +", "cannot read"),
+        ("x + z", "unknown name 'z'"),
+        ("1/x", "division by a variable"),
+        ("x/0", "division by zero"),
+        ("x**-1", "exponent -1"),
+        ("x**0.5", "exponent 1/2"),
+        ("x**y", "exponent"),
+        ("x**99999", "exponent 99999"),
+        ("sin(x)", "not part of a polynomial"),
+        ("__import__('os')", "not part of a polynomial"),
+        ("x if x else y", "not part of a polynomial"),
+        ("(" * 300 + "x" + ")" * 300, "cannot read"),
+        ("1j*x", "not part of a polynomial"),
+    ],
+)
+def test_bad_text_is_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(pm.InputError, match=message):
+        _value(text, x=Fraction(1), y=Fraction(1))
+
+
+def test_variables() -> None:
+    assert variable_names("b*a - c", None) == ["a", "b", "c"]
+    assert variable_names("x*y", "y, x") == ["y", "x"]
+    with pytest.raises(pm.InputError, match="no variable"):
+        variable_names("3", None)
+    with pytest.raises(pm.InputError, match="each name once"):
+        variable_names("x", "x x")

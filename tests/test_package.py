@@ -1,0 +1,48 @@
+"""What the package as a whole promises: its names, its layers, its start-up, its examples."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import polymargin as pm
+
+
+def test_public_names_are_pinned() -> None:
+    assert sorted(pm.__all__) == [
+        "Answer",
+        "Boundary",
+        "CriticalPoints",
+        "InputError",
+        "Margin",
+        "PathEnd",
+        "PolymarginError",
+        "PolynomialNetwork",
+        "Solutions",
+        "Standing",
+        "TooManyPathsError",
+        "TrackerSettings",
+        "Verdict",
+        "critical_points",
+        "load",
+        "margin",
+        "solve",
+        "verify",
+    ]
+    for name in pm.__all__:
+        assert getattr(pm, name) is not None
+
+
+def loaded_after(statement: str, *modules: str) -> list[str]:
+    """Which of the modules a fresh interpreter has loaded after the statement."""
+    code = f"import sys; {statement}; print(*(m for m in {modules!r} if m in sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return result.stdout.split()
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    assert loaded_after("import polymargin", "numpy", "flint", "scipy", "rich", "typer") == []
+
+
+def test_margins_do_not_import_what_they_do_not_need() -> None:
+    assert loaded_after("import polymargin; polymargin.margin", "scipy", "rich", "matplotlib") == []
