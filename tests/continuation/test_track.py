@@ -11,7 +11,7 @@ from problems import PROBLEMS, SMALL, Problem
 
 import polymargin as pm
 from polymargin import Boundary, PathEnd, TrackerSettings, _core
-from polymargin.boundary import blend_program, target_program
+from polymargin.boundary import critical_system
 from polymargin.continuation import critical_start, duplicates, follow, random_phase, track
 from polymargin.polynomials import Graph, Program, flatten
 
@@ -36,12 +36,8 @@ def blend(problem: Problem, seed: int = 0) -> Blend:
     starts = start.points.copy()
     starts[:, -1] /= phase
     fixed = [*start.slopes, start.level]
-    return Blend(
-        blend_program(boundary),
-        starts,
-        np.array([phase, 0, *np.zeros(m), *fixed]),
-        np.array([0, 1, *u, *fixed]),
-    )
+    start_parameters = np.array([*np.zeros(m), phase, 0, *fixed])
+    return Blend(critical_system(boundary).blend, starts, start_parameters, np.array([*u, 0, 1, *fixed]))
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
@@ -100,10 +96,10 @@ def test_a_path_does_not_depend_on_its_neighbours() -> None:
 
 def test_several_targets_in_one_call() -> None:
     boundary = Boundary.from_network(PROBLEMS[0].network(), 0, 1)
-    program = target_program(boundary)
+    program = critical_system(boundary).target
     case = blend(PROBLEMS[0])
     base = track(case.program, case.starts, case.p0, case.p1).points[0]
-    u = case.p1[2:5]
+    u = case.p1[:3]
     targets = np.random.default_rng(1).normal(size=(4, 3)) + 0j
     together = track(program, base, u, targets)
     assert together.points.shape == (4, 21, 4)

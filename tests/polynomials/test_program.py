@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from problems import PROBLEMS, Problem
 
 from polymargin import Boundary, _core
-from polymargin.boundary import blend_program, target_program
+from polymargin.boundary import critical_system
 from polymargin.polynomials import Graph, Program, evaluate, flatten, modulo, to_ball
 from polymargin.polynomials.program import LinearStep
 
 
 def _critical_program(problem: Problem) -> Program:
-    return target_program(Boundary.from_network(problem.network(), 0, 1))
+    return critical_system(Boundary.from_network(problem.network(), 0, 1)).target
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
@@ -111,7 +111,7 @@ def test_a_dense_layer_is_one_instruction() -> None:
 
 
 def test_values_are_a_prefix_of_values_and_derivatives() -> None:
-    program = blend_program(Boundary.from_network(PROBLEMS[0].network(), 0, 1))
+    program = critical_system(Boundary.from_network(PROBLEMS[0].network(), 0, 1)).blend
     x, p = np.ones(program.input_count), np.ones(program.parameter_count)
     both = evaluate(program, list(x), list(p), derivatives=True)
     assert evaluate(program, list(x), list(p)) == both[: program.input_count]

@@ -2,57 +2,69 @@
 
 Unknowns (y, λ), equations  y − u + λ∇B(y) = 0,  B(y) = 0,  Jacobian [[I + λH, ∇B], [∇Bᵀ, 0]].
 
-Two programs: `target` has the point u as its parameters and B fixed. `blend` has B = s₀B₀ + s₁B₁ with the
-start polynomial B₀ = Σ a_j y_j^D − c of closed-form critical points (see `continuation.start_systems`);
-its parameters are (s₀, s₁, u, a, c), so that the way from B₀ to B₁ is a segment in the parameters.
+Two programs come from one graph. `target` has the point u as its parameters and B fixed. `blend` has
+s₀B₀ + s₁B in place of B, with the start polynomial B₀ = Σ a_j y_j^D − c of closed-form critical points (see
+`continuation.start_systems`); its parameters are (u, s₀, s₁, a, c), so that the way from B₀ to B is a segment
+in the parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from polymargin.boundary.boundary import Boundary
 from polymargin.polynomials import Expression, Graph, Program, flatten, gradient, hessian
 
 
-def target_program(boundary: Boundary) -> Program:
-    """Critical equations in reduced coordinates with parameters u."""
-    reduction = boundary.reduction
+@dataclass(frozen=True, eq=False)
+class CriticalSystem:
+    """The critical equations of one boundary in reduced coordinates."""
+
+    target: Program
+    blend: Program
+
+
+def critical_system(boundary: Boundary) -> CriticalSystem:
+    """Both programs for a boundary of degree at least two."""
+    reduction, degree = boundary.reduction, boundary.degree
     graph = Graph()
     y = graph.inputs(reduction.dimension)
     (multiplier,) = graph.inputs(1)
     u = graph.parameters(reduction.dimension)
-    polynomial = reduction.source.polynomial(y) * (1.0 / reduction.factor)
-    return _critical_program(polynomial, y, multiplier, u)
+    value = reduction.source.polynomial(y) * (1.0 / reduction.factor)
+    slope = gradient(value, y)
+    curvature = hessian(value, y)
+    equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
+    jacobian = _identity_plus([[multiplier * entry for entry in row] for row in curvature])
+    target = flatten(graph, [*equations, value], _bordered(jacobian, slope))
 
-
-def blend_program(boundary: Boundary) -> Program:
-    """Critical equations of s₀B₀ + s₁B with parameters (s₀, s₁, u, a, c)."""
-    reduction = boundary.reduction
-    graph = Graph()
-    y = graph.inputs(reduction.dimension)
-    (multiplier,) = graph.inputs(1)
     start_weight, target_weight = graph.parameters(2)
-    u = graph.parameters(reduction.dimension)
     slopes = graph.parameters(reduction.dimension)
     (level,) = graph.parameters(1)
-    start = -level
-    for slope, variable in zip(slopes, y, strict=True):
-        start = start + slope * variable**boundary.degree
-    polynomial = reduction.source.polynomial(y) * (1.0 / reduction.factor)
-    return _critical_program(start_weight * start + target_weight * polynomial, y, multiplier, u)
+    # With the weights multiplied into λ once, every entry needs one product per polynomial.
+    start_multiplier, target_multiplier = multiplier * start_weight, multiplier * target_weight
+    scaled = [a * yi ** (degree - 2) for a, yi in zip(slopes, y, strict=True)]
+    start_slope = [degree * (s * yi) for s, yi in zip(scaled, y, strict=True)]
+    start_value = sum((s * yi**2 for s, yi in zip(scaled, y, strict=True)), -level)
+    blended_value = start_weight * start_value + target_weight * value
+    blended_slope = [start_weight * g0 + target_weight * g1 for g0, g1 in zip(start_slope, slope, strict=True)]
+    equations = [
+        yi - ui + start_multiplier * g0 + target_multiplier * g1
+        for yi, ui, g0, g1 in zip(y, u, start_slope, slope, strict=True)
+    ]
+    rows = [[target_multiplier * entry for entry in row] for row in curvature]
+    for i, s in enumerate(scaled):
+        rows[i][i] = rows[i][i] + (degree * (degree - 1)) * (start_multiplier * s)
+    blend = flatten(graph, [*equations, blended_value], _bordered(_identity_plus(rows), blended_slope))
+    return CriticalSystem(target, blend)
 
 
-def _critical_program(
-    polynomial: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression]
-) -> Program:
-    graph = polynomial.graph
-    slope = gradient(polynomial, y)
-    curvature = hessian(polynomial, y)
-    equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
-    jacobian: list[Expression] = []
-    for i, row in enumerate(curvature):
-        jacobian += [multiplier * entry + int(i == j) for j, entry in enumerate(row)]
-        jacobian.append(slope[i])
-    jacobian += [*slope, graph.constant(0)]
-    return flatten(graph, [*equations, polynomial], jacobian)
+def _identity_plus(rows: Sequence[Sequence[Expression]]) -> list[list[Expression]]:
+    return [[entry + int(i == j) for j, entry in enumerate(row)] for i, row in enumerate(rows)]
+
+
+def _bordered(matrix: Sequence[Sequence[Expression]], border: Sequence[Expression]) -> list[Expression]:
+    """[[matrix, border], [borderᵀ, 0]], row by row."""
+    rows = [entry for row, last in zip(matrix, border, strict=True) for entry in (*row, last)]
+    return [*rows, *border, border[0].graph.constant(0)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary import Boundary, blend_program, target_program
+from polymargin.boundary import Boundary, CriticalSystem, critical_system
 from polymargin.continuation import (
     Paths,
     TrackerSettings,
@@ -71,27 +71,31 @@ def base_solutions(
     """The base solutions from the cache, or by the blend from the closed-form start system."""
     check_limit(boundary, limit, threads)
     key = f"{boundary.source.fingerprint}:{seed}"
-    program = target_program(boundary)
+    system = critical_system(boundary)
     stored = cache.read(key)
     if stored is not None:
-        remembered = BaseSolutions(boundary, program, stored["point"], stored["solutions"])
+        remembered = BaseSolutions(boundary, system.target, stored["point"], stored["solutions"])
         if remembered.are_solutions():
             return remembered
     best: tuple[ComplexArray, ComplexArray] | None = None
     for attempt in range(ATTEMPTS):
-        point, solutions = _solve_generic(boundary, np.random.default_rng([seed, attempt]), settings, threads)
+        point, solutions = _solve_generic(boundary, system, np.random.default_rng([seed, attempt]), settings, threads)
         if best is None or len(solutions) > len(best[1]):
             best = point, solutions
         if len(solutions) == boundary.critical_bound:
             break
     assert best is not None
-    result = BaseSolutions(boundary, program, *best)
+    result = BaseSolutions(boundary, system.target, *best)
     cache.write(key, {"point": result.point, "solutions": result.solutions})
     return result
 
 
 def _solve_generic(
-    boundary: Boundary, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+    boundary: Boundary,
+    system: CriticalSystem,
+    generator: np.random.Generator,
+    settings: TrackerSettings,
+    threads: int | None,
 ) -> tuple[ComplexArray, ComplexArray]:
     size = boundary.reduction.dimension
     start = critical_start(size, boundary.degree, generator)
@@ -101,10 +105,9 @@ def _solve_generic(
     start_points = start.points.copy()
     start_points[:, -1] /= phase
     fixed = [*start.slopes, start.level]
-    from_parameters = np.array([phase, 0, *np.zeros(size), *fixed])
-    to_parameters = np.array([0, 1, *point, *fixed])
-    program = blend_program(boundary)
-    paths = follow(program, start_points, from_parameters, to_parameters, settings=settings, threads=threads)
+    from_parameters = np.array([*np.zeros(size), phase, 0, *fixed])
+    to_parameters = np.array([*point, 0, 1, *fixed])
+    paths = follow(system.blend, start_points, from_parameters, to_parameters, settings=settings, threads=threads)
     arrived = paths.points[0][paths.converged[0]]
     return point, arrived[~duplicates(arrived)]
 

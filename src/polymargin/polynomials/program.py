@@ -110,15 +110,15 @@ class Program:
 
 def _split(numbers: Sequence[Fraction]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Each rational as a double and the double nearest to what is left."""
-    hi = np.array([float(number) for number in numbers], dtype=np.float64)
-    lo = np.array(
-        [
-            0.0 if head == number else float(number - Fraction(head))
-            for number, head in zip(numbers, hi.tolist(), strict=True)
-        ],
-        dtype=np.float64,
-    )
-    return hi, lo
+    hi, lo = [], []
+    for number in numbers:
+        head = number.numerator / number.denominator
+        top, bottom = head.as_integer_ratio()
+        # Division of integers rounds correctly, whatever their size.
+        rest = number.numerator * bottom - top * number.denominator
+        hi.append(head)
+        lo.append(rest / (number.denominator * bottom) if rest else 0.0)
+    return np.array(hi, dtype=np.float64), np.array(lo, dtype=np.float64)
 
 
 def flatten(graph: Graph, values: Sequence[Expression], derivatives: Sequence[Expression] = ()) -> Program:
