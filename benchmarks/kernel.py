@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import polymargin as pm
 from polymargin import _core
-from polymargin.boundary import target_program
+from polymargin.boundary import critical_system
 
 INPUTS, HIDDEN, LANES = 8, 10, 8
 SOURCE = Path(__file__).with_name("handwritten.cpp")
@@ -88,16 +88,16 @@ def handwritten(
 
     def run(inputs: ComplexArray, rounds: int) -> ComplexArray:
         steps = np.empty_like(inputs)
-        arrays = [_pointer(array) for array in fixed]
-        scaled_offset = ctypes.c_double(offset / reduction.factor)
-        function(*arrays, scaled_offset, _pointer(inputs), _pointer(point), ctypes.c_long(rounds), _pointer(steps))
+        system = (*map(_pointer, fixed), ctypes.c_double(offset / reduction.factor))
+        where = (_pointer(inputs), _pointer(point))
+        function(*system, *where, ctypes.c_long(rounds), _pointer(steps))
         return steps
 
     return run
 
 
 def interpreter(boundary: pm.Boundary, point: ComplexArray, instruction_set: str) -> Kernel:
-    program = target_program(boundary).compiled
+    program = critical_system(boundary).target.compiled
     lanes = _core.instruction_sets()[instruction_set]
 
     def run(inputs: ComplexArray, rounds: int) -> ComplexArray:

@@ -1,0 +1,67 @@
+"""A network in two inputs: its classes, its boundaries, and the largest disc around each point that keeps the class."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polymargin.boundary import Boundary
+from polymargin.errors import InputError, MissingExtraError
+from polymargin.margins import critical_points, margin
+from polymargin.networks import PolynomialNetwork
+
+COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2")
+
+
+def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path, *, title: str = "") -> Path:
+    """Draw the plane with the margin discs of `points` (m, 2) into a .png or .svg file.
+
+    Small open dots mark the other real critical points: everywhere the distance to the boundary is stationary.
+    """
+    if network.dimension != 2:
+        raise InputError(f"the network has {network.dimension} inputs; a plane needs 2")
+    figure_class, circle_class = _matplotlib()
+    array = np.atleast_2d(np.asarray(points, dtype=np.float64))
+    margins = margin(network, array)
+    figure = figure_class(figsize=(7.2, 5.4), layout="constrained")
+    axes = figure.add_subplot()
+    reach = max((m.radius for m in margins if np.isfinite(m.radius)), default=1.0)
+    low, high = array.min(axis=0) - 1.3 * reach - 0.3, array.max(axis=0) + 1.3 * reach + 0.3
+    _draw_classes(axes, network, low, high)
+    for u, found in zip(array, margins, strict=True):
+        colour = COLOURS[found.label % len(COLOURS)]
+        axes.plot(*u, "o", color=colour, markeredgecolor="black", markersize=7, zorder=4)
+        if found.point is None:
+            continue
+        axes.add_patch(circle_class(u, found.radius, facecolor=colour, alpha=0.25, edgecolor="black", linewidth=1.2))
+        axes.plot(*np.stack([u, found.point]).T, color="black", linewidth=1, zorder=3)
+        axes.plot(*found.point, "o", color="black", markersize=4.5, zorder=4)
+        others = critical_points(Boundary.from_network(network, found.label, found.rival), u)
+        x = others.points[others.real].real[1:]
+        axes.plot(*x.T, "o", markersize=4, markerfacecolor="white", markeredgecolor="black", zorder=3)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="x₁", ylabel="x₂", title=title)
+    figure.savefig(path, dpi=160)
+    return Path(path)
+
+
+def _draw_classes(axes: Any, network: PolynomialNetwork, low: Any, high: Any) -> None:
+    x, y = np.meshgrid(np.linspace(low[0], high[0], 500), np.linspace(low[1], high[1], 500))
+    logits = network(np.stack([x, y], axis=-1))
+    classes = network.class_count
+    colours = [COLOURS[c % len(COLOURS)] for c in range(classes)]
+    axes.contourf(x, y, logits.argmax(axis=-1), levels=np.arange(classes + 1) - 0.5, colors=colours, alpha=0.18)
+    for first, second in combinations(range(classes), 2):
+        axes.contour(x, y, logits[..., first] - logits[..., second], levels=[0.0], colors="black", linewidths=1.5)
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Circle
+    except ImportError:
+        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
+    return Figure, Circle
