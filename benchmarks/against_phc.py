@@ -25,8 +25,9 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
+import common  # before NumPy, which it keeps to one thread
 import numpy as np
-from common import Array, ComplexArray, network, print_table, shallow_coefficients
+from common import Array, ComplexArray
 
 import polymargin as pm
 
@@ -55,7 +56,7 @@ def main() -> None:
     options = parser.parse_args()
 
     generator = np.random.default_rng(options.seed)
-    net = network(options.inputs, [options.hidden], options.degree, generator)
+    net = common.network(options.inputs, [options.hidden], options.degree, generator)
     points = generator.normal(size=(1 + FURTHER_POINTS, options.inputs))
     outcomes = run_polymargin(net, points)
     if options.skip_phc:
@@ -77,7 +78,7 @@ def main() -> None:
         for item in outcomes
     ]
     print(f"{net}, d = {options.degree}, seed {options.seed}")
-    print_table(["solver", "solutions", "seconds", "ratio to phc", "times faster"], rows)
+    common.print_table(["solver", "solutions", "seconds", "ratio to phc", "times faster"], rows)
     check_agreement(outcomes)
 
 
@@ -114,7 +115,7 @@ def run_phc(phc: str, net: pm.PolynomialNetwork, u: Array, degree: int) -> Outco
 
 def critical_system(net: pm.PolynomialNetwork, u: Array, degree: int) -> str:
     """The critical equations in PHCpack's input format."""
-    weights, bias, outer, offset = shallow_coefficients(net)
+    weights, bias, outer, offset = common.shallow_coefficients(net)
     neurons = [
         "(" + "".join(f"{w:+.17e}*x{i + 1}" for i, w in enumerate(row)) + f"{b:+.17e})"
         for row, b in zip(weights, bias, strict=True)

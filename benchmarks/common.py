@@ -1,6 +1,6 @@
 """What the benchmarks share: the named networks, and a table that lines up.
 
-Importing this first keeps NumPy's own thread pool out of the timings.
+Import it before NumPy: its linear algebra starts threads that wait by spinning, which would count as CPU time.
 """
 
 from __future__ import annotations

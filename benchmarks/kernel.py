@@ -21,8 +21,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import common  # before NumPy, which it keeps to one thread
 import numpy as np
-from common import ComplexArray, network, print_table, shallow_coefficients
+from common import ComplexArray
 from numpy.typing import NDArray
 
 import polymargin as pm
@@ -45,7 +46,7 @@ def main() -> None:
     options = parser.parse_args()
 
     generator = np.random.default_rng(options.seed)
-    net = network(INPUTS, [HIDDEN], 3, generator)
+    net = common.network(INPUTS, [HIDDEN], 3, generator)
     boundary = pm.Boundary.from_network(net, 0, 1)
     inputs = _random_complex(generator, (LANES, INPUTS + 1))
     point = _random_complex(generator, (INPUTS,))
@@ -65,7 +66,7 @@ def main() -> None:
     rows = [
         [name, str(kernels[name][1]), f"{time * 1e6:.3f}", f"{time / reference:.2f}"] for name, time in seconds.items()
     ]
-    print_table(["kernel", "lanes", "µs per path", "ratio to fastest hand-written"], rows)
+    common.print_table(["kernel", "lanes", "µs per path", "ratio to fastest hand-written"], rows)
     print(f"largest relative difference between the steps: {difference:.1e}")
 
 
@@ -78,7 +79,7 @@ def handwritten(
     subprocess.run(["g++", *flags, "-o", str(library), str(SOURCE)], check=True)
     function = ctypes.CDLL(str(library)).handwritten
     function.restype = None
-    weights, bias, outer, offset = shallow_coefficients(net)
+    weights, bias, outer, offset = common.shallow_coefficients(net)
     reduction = boundary.reduction
     fixed = [
         np.ascontiguousarray(reduction.scale * weights @ reduction.basis),

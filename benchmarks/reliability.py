@@ -17,8 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
+import common  # before NumPy, which it keeps to one thread
 import numpy as np
-from common import Array, network
+from common import Array
 from rich.progress import track
 
 import polymargin as pm
@@ -63,7 +64,7 @@ def draw(seed: int, number: int) -> Case:
     else:
         inputs, degree = int(generator.integers(2, 5)), int(generator.integers(2, 5))
         hidden = [inputs + int(generator.integers(0, 4))]
-    net = network(inputs, hidden, degree, generator)
+    net = common.network(inputs, hidden, degree, generator)
     return Case(f"({inputs}, {hidden}) d = {degree}", net, generator.normal(size=inputs))
 
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+import common  # before NumPy, which it keeps to one thread
 import numpy as np
-from common import network, print_table
 
 import polymargin as pm
 
@@ -54,9 +54,9 @@ def main() -> None:
         in_own_process(inputs, threads, options.points, options.seed) for threads in (1, 2) for inputs in options.sizes
     ]
     header = ["(n, h)", "threads", "paths", "complete", "stage 1 s", "stage 2 ms/point", "µs/path", "MiB"]
-    print_table(header, [_row(item) for item in found])
+    common.print_table(header, [_row(item) for item in found])
     print()
-    print_table(["start", "best of five, ms"], start_rows())
+    common.print_table(["start", "best of five, ms"], start_rows())
 
 
 def in_own_process(inputs: int, threads: int, points: int, seed: int) -> Measurement:
@@ -67,10 +67,10 @@ def in_own_process(inputs: int, threads: int, points: int, seed: int) -> Measure
 
 def measure(inputs: int, threads: int, points: int, seed: int) -> Measurement:
     """A batch of 1 + `points` points; the first one is not counted, it pays for what stage 2 sets up."""
-    warm_up = network(2, [3], 3, np.random.default_rng(0))
+    warm_up = common.network(2, [3], 3, np.random.default_rng(0))
     pm.margin(warm_up, [0.5, 0.5], cache=False, threads=threads)
     generator = np.random.default_rng(seed)
-    net = network(inputs, [inputs + 2], 3, generator)
+    net = common.network(inputs, [inputs + 2], 3, generator)
     batch = generator.normal(size=(1 + points, inputs))
     started = perf_counter()
     found = pm.margin(net, batch, cache=False, threads=threads)
