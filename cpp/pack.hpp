@@ -86,15 +86,15 @@ template <class Real> struct Pack {
     solver.solve(result);
   }
 
-  // Coordinates are measured against their own size, but not below a hundredth of the largest one:
-  // a coordinate passing through zero must not demand infinite relative accuracy.
+  // Coordinates are measured against their own size, but not below a hundredth, which is small for scaled problems, nor
+  // below what rounding of the largest one leaves: a coordinate passing through zero must not demand infinite accuracy.
   Lanes measure_point() {
     Lanes largest = broadcast(0.0);
     for (int i = 0; i < size; ++i) {
       weight[i] = magnitude_squared(point[i]);
       largest = larger(weight[i], largest);
     }
-    const Lanes floor = larger(largest * 1e-4, broadcast(1e-8));
+    const Lanes floor = larger(largest * 1e-12, broadcast(1e-4));
     for (int i = 0; i < size; ++i) weight[i] = 1.0 / larger(weight[i], floor);
     return square_root(largest);
   }

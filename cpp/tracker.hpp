@@ -33,8 +33,9 @@ template <class Real> class Tracker {
 
  private:
   static constexpr int kFinalCorrections = 6;
-  // A path that still needs ever smaller steps this close to the end has no regular end point.
-  static constexpr double kEndZone = 1e-15;
+  // A path that still needs ever smaller steps this close to the end has no regular end point. Only solutions far out
+  // may announce themselves later: they feel the start system until its weight falls below their tiny leading terms.
+  static constexpr double kEndZone = 1e-15, kFarEndZone = 1e-30, kFar = 1e3;
 
   void refill(int lane) {
     const std::int64_t turn = job_.next->fetch_add(1);
@@ -112,7 +113,7 @@ template <class Real> class Tracker {
     const bool fresh = steps_[lane] == 0 && rejections_[lane] == 0;
     if (fresh && !(residual <= settings_.correction)) return finish(lane, PathEnd::start_rejected, residual), true;
     if (!(magnitude <= settings_.infinity)) return finish(lane, PathEnd::diverged, residual), true;
-    if (remaining_[lane] > kEndZone) return false;
+    if (remaining_[lane] > (magnitude < kFar ? kEndZone : kFarEndZone)) return false;
     if (remaining_[lane] > 0.0) return finish(lane, PathEnd::end_not_regular, residual), true;
 
     // At the end: plain Newton, until it is accurate or stops getting better.

@@ -32,11 +32,11 @@ def blend(problem: Problem, seed: int = 0) -> Blend:
     generator = np.random.default_rng([seed, 7])
     start = critical_start(m, boundary.degree, generator)
     phase = random_phase(generator)
-    u = generator.normal(size=m) + 1j * generator.normal(size=m)
+    u = generator.normal(size=m + 1) + 1j * generator.normal(size=m + 1)
     starts = start.points.copy()
     starts[:, -1] /= phase
     fixed = [*start.slopes, start.level]
-    start_parameters = np.array([*np.zeros(m), phase, 0, *fixed])
+    start_parameters = np.array([*np.zeros(m), u[-1], phase, 0, *fixed])
     return Blend(critical_system(boundary).blend, starts, start_parameters, np.array([*u, 0, 1, *fixed]))
 
 
@@ -99,8 +99,8 @@ def test_several_targets_in_one_call() -> None:
     program = critical_system(boundary).target
     case = blend(PROBLEMS[0])
     base = track(case.program, case.starts, case.p0, case.p1).points[0]
-    u = case.p1[:3]
-    targets = np.random.default_rng(1).normal(size=(4, 3)) + 0j
+    u = case.p1[:4]
+    targets = np.random.default_rng(1).normal(size=(4, 4)) + 0j
     together = track(program, base, u, targets)
     assert together.points.shape == (4, 21, 4)
     for row, target in enumerate(targets):

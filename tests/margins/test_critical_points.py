@@ -80,10 +80,13 @@ def test_plane_curves_against_exact_elimination(text: str) -> None:
 
 
 def test_a_shortfall_is_said() -> None:
-    """A circle has two critical points, four are possible at degree two: nothing may call this complete."""
-    found = pm.critical_points(pm.Boundary.from_expression("x**2 + y**2 - 4"), [0.5, 0.1], cache=False)
+    """A tracker that may take only one step loses paths: nothing may call the rest complete."""
+    lame = pm.TrackerSettings(most_steps=1)
+    found = pm.critical_points(
+        pm.Boundary.from_expression("x**3 + 2*y**3 - 3*x*y + x - 1"), [0.5, 0.1], cache=False, settings=lame
+    )
     assert not found.audit.complete
-    assert "2 of at most 4" in repr(found)
+    assert "paths of stage 1 have no known end" in repr(found)
 
 
 @pytest.mark.parametrize("point", [[1.0], [1.0, float("nan")], [[1.0, 2.0]]])

@@ -203,11 +203,13 @@ def test_an_empty_real_boundary_is_infinitely_far() -> None:
 
 
 def test_missing_critical_points_are_never_called_exact() -> None:
-    found = pm.margin(pm.Boundary.from_expression("x**2 + y**2 - 4"), [0.5, 0.1])
+    lame = pm.TrackerSettings(most_steps=1)
+    found = pm.margin(
+        pm.Boundary.from_expression("x**3 + 2*y**3 - 3*x*y + x - 1"), [0.5, 0.1], cache=False, settings=lame
+    )
     assert found.status is Standing.BRACKETED
     assert found.lower == 0.0
-    assert found.upper == pytest.approx(2 - math.hypot(0.5, 0.1))
-    assert any("2 of at most 4" in note for note in found.notes)
+    assert any("no known end" in note for note in found.notes)
 
 
 def test_a_bad_row_fails_alone() -> None:
@@ -329,7 +331,7 @@ def test_verdicts() -> None:
 
 
 def test_a_shortfall_is_never_robust() -> None:
-    """x² + y² − 4 has fewer critical points than its degree allows; unknown is the only honest answer inside."""
-    network = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [0, 0]], [0, 4])], degree=2)
-    assert pm.verify(network, [0.5, 0.0], radius=1.0).answer is Answer.UNKNOWN
-    assert pm.verify(network, [0.5, 0.0], radius=1.6).answer is Answer.VULNERABLE
+    network = random_network([2, 4, 2], 3, seed=1)
+    lame = pm.TrackerSettings(most_steps=1)
+    assert pm.verify(network, [0.5, 0.0], radius=1e-3, cache=False, settings=lame).answer is Answer.UNKNOWN
+    assert pm.verify(network, [0.5, 0.0], radius=1e-3, cache=False).answer is Answer.ROBUST

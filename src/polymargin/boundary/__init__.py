@@ -2,7 +2,14 @@
 
 from polymargin.boundary.boundary import Boundary
 from polymargin.boundary.critical_system import CriticalSystem, critical_system
-from polymargin.boundary.degree import generic_critical_count
+from polymargin.boundary.degree import axis_coefficients, generic_critical_count
 from polymargin.boundary.reduction import Reduction
 
-__all__ = ["Boundary", "CriticalSystem", "Reduction", "critical_system", "generic_critical_count"]
+__all__ = [
+    "Boundary",
+    "CriticalSystem",
+    "Reduction",
+    "axis_coefficients",
+    "critical_system",
+    "generic_critical_count",
+]

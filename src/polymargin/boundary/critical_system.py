@@ -2,10 +2,11 @@
 
 Unknowns (y, λ), equations  y − u + λ∇B(y) = 0,  B(y) = 0,  Jacobian [[I + λH, ∇B], [∇Bᵀ, 0]].
 
-Two programs come from one graph. `target` has the point u as its parameters and B fixed. `blend` has
-s₀B₀ + s₁B in place of B, with the start polynomial B₀ = Σ a_j y_j^D − c of closed-form critical points (see
-`continuation.start_systems`); its parameters are (u, s₀, s₁, a, c), so that the way from B₀ to B is a segment
-in the parameters.
+Two programs come from one graph. `target` has parameters (u, ε): the point, and the level of the hypersurface
+{B = ε}. Levels are what makes singular boundaries tractable (docs/theorems): nearby levels are smooth, and the nearest
+point of {B = 0} is the limit of nearest points of {B = ε}. `blend` has s₀B₀ + s₁(B − ε) in place of B − ε, with the start
+polynomial B₀ = Σ a_j y_j^D − c of closed-form critical points (see `continuation.start_systems`); its parameters are
+(u, ε, s₀, s₁, a, c), so that the way from B₀ to B is a segment in the parameters.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
     y = graph.inputs(reduction.dimension)
     (multiplier,) = graph.inputs(1)
     u = graph.parameters(reduction.dimension)
-    value = reduction.source.polynomial(y) * (1.0 / reduction.factor)
+    (level,) = graph.parameters(1)
+    value = reduction.source.polynomial(y) * (1.0 / reduction.factor) - level
     slope = gradient(value, y)
     curvature = hessian(value, y)
     equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
@@ -41,12 +43,12 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
 
     start_weight, target_weight = graph.parameters(2)
     slopes = graph.parameters(reduction.dimension)
-    (level,) = graph.parameters(1)
+    (start_level,) = graph.parameters(1)
     # With the weights multiplied into λ once, every entry needs one product per polynomial.
     start_multiplier, target_multiplier = multiplier * start_weight, multiplier * target_weight
     scaled = [a * yi ** (degree - 2) for a, yi in zip(slopes, y, strict=True)]
     start_slope = [degree * (s * yi) for s, yi in zip(scaled, y, strict=True)]
-    start_value = sum((s * yi**2 for s, yi in zip(scaled, y, strict=True)), -level)
+    start_value = sum((s * yi**2 for s, yi in zip(scaled, y, strict=True)), -start_level)
     blended_value = start_weight * start_value + target_weight * value
     blended_slope = [start_weight * g0 + target_weight * g1 for g0, g1 in zip(start_slope, slope, strict=True)]
     equations = [

@@ -36,6 +36,23 @@ def exact_degree(source: Source) -> int:
     return int(evaluate(program, line, lift=lift)[0].degree())
 
 
+def axis_coefficients(source: Source, degree: int) -> list[float]:
+    """|coefficient of y_j^degree| of the polynomial for every variable, from exact restrictions to the axes."""
+    graph = Graph()
+    program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
+    zero, variable = flint.fmpq_poly([0]), flint.fmpq_poly([0, 1])
+
+    def lift(number: Fraction) -> Any:
+        return flint.fmpq_poly([flint.fmpq(number.numerator, number.denominator)])
+
+    sizes = []
+    for axis in range(source.dimension):
+        line = [variable if i == axis else zero for i in range(source.dimension)]
+        leading = evaluate(program, line, lift=lift)[0][degree]
+        sizes.append(abs(int(leading.p) / int(leading.q)))
+    return sizes
+
+
 def generic_critical_count(dimension: int, degree: int) -> int:
     """D Σ_{i<m} (D−1)^i: critical points of the distance to a generic hypersurface of degree D in m-space.
 

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 # Directions whose singular value is below this fraction of the largest one (times the size of the matrix)
 # are rounding errors of the factorisation, not directions.
 RANK_TOLERANCE = 8 * np.finfo(np.float64).eps
+# Homogeneous parts smaller than this share of the largest one are rounding noise of the transform.
+PART_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +60,21 @@ def reduce(source: Source, degree: int) -> Reduction:
     basis = np.eye(source.dimension)
     rows = source.directions()
     if rows is not None:
-        basis = _row_space(rows, basis)
+        basis = _row_space(rows)
     basis = basis @ _row_space(_sampled_gradients(source.on_subspace(basis, center)), np.eye(basis.shape[1]))
     scale, factor = _balance(source.on_subspace(basis, center), degree)
     return Reduction(basis, center, scale, factor, source.on_subspace(basis * scale, center))
 
 
-def _row_space(rows: Array, whole: Array) -> Array:
-    """An orthonormal basis of the span of the rows; `whole` unchanged where that is everything."""
+def _row_space(rows: Array, whole: Array | None = None) -> Array:
+    """An orthonormal basis of the span of the rows; `whole`, if given, where that is everything.
+
+    Without `whole` the basis consists of singular directions, so that a network that hardly depends on some direction
+    shows it in one coordinate alone.
+    """
     _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
     rank = int((sizes > RANK_TOLERANCE * max(rows.shape) * sizes[:1]).sum())
-    return whole if rank == rows.shape[1] else directions[:rank].T
+    return whole if whole is not None and rank == rows.shape[1] else directions[:rank].T
 
 
 def _sampled_gradients(source: Source) -> Array:
@@ -91,20 +97,24 @@ def _balance(source: Source, degree: int) -> tuple[float, float]:
     directions = generator.normal(size=shape) + 1j * generator.normal(size=shape)
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     turns = np.exp(2j * np.pi * np.arange(degree + 1) / (degree + 1))
-    log_scale = 0.0
+
+    def part_sizes(scale: float) -> Array:
+        values = source.values(scale * turns[:, None, None] * directions)
+        parts = np.abs(np.fft.fft(values, axis=0)) / (degree + 1)
+        return np.asarray(np.sqrt((parts**2).mean(axis=1)))
+
+    scale = 1.0
     for _ in range(4):
-        circle = np.exp(log_scale) * turns[:, None, None] * directions
-        parts = np.abs(np.fft.fft(source.values(circle), axis=0)) / (degree + 1)
-        sizes = np.sqrt((parts**2).mean(axis=1))
-        present = sizes > 1e-13 * sizes.max()
+        sizes = part_sizes(scale)
+        present = sizes > PART_TOLERANCE * sizes.max()
         if present.sum() < 2:
             break
         # log size_k ≈ constant − k · (change of log scale), fitted over the parts that are there.
         change = -np.polyfit(np.flatnonzero(present), np.log(sizes[present]), 1)[0]
-        log_scale += change
-        if abs(change) < 0.1:
+        scale = _power_of_two(scale * np.exp(change))
+        if abs(change) < 0.5:
             break
-    return _power_of_two(np.exp(log_scale)), _power_of_two(sizes.max())
+    return scale, _power_of_two(part_sizes(scale).max())
 
 
 def _power_of_two(value: float) -> float:

@@ -1,5 +1,6 @@
 """Continuation: all solutions of a polynomial system given as a program."""
 
+from polymargin.continuation.endgame import Limits, limits
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
@@ -7,6 +8,7 @@ from polymargin.continuation.total_degree import Solutions, solve
 from polymargin.continuation.tracking import available_threads, duplicates, follow, in_chunks, track
 
 __all__ = [
+    "Limits",
     "PathEnd",
     "Paths",
     "Solutions",
@@ -16,6 +18,7 @@ __all__ = [
     "duplicates",
     "follow",
     "in_chunks",
+    "limits",
     "random_phase",
     "solve",
     "total_degree_start",

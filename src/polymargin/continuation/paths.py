@@ -22,15 +22,21 @@ class PathEnd(Enum):
     )
     TOO_MANY_STEPS = (3, "used up its steps", "raise most_steps")
     DIVERGED = (4, "left every bounded region", "the target system has fewer solutions than the start system")
-    END_NOT_REGULAR = (
-        5,
-        "arrived at a singular or inaccurate end point",
-        "the solution there may be multiple",
-    )
+    END_NOT_REGULAR = (5, "arrived at a singular or inaccurate end point", "the solution there may be multiple")
+    # Ends that the endgame tells; the core knows nothing of them.
+    MULTIPLE = (6, "reached a multiple solution", "")
+    SINGULAR_POINT = (7, "reached a singular point of the boundary", "")
+    AT_INFINITY = (8, "ends at infinity", "")
+    UNDECIDED = (9, "has an end that the endgame could not settle", "try another seed or tighter settings")
 
     @property
     def code(self) -> int:
         return self.value[0]
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is known where the path ends."""
+        return self in (PathEnd.CONVERGED, PathEnd.MULTIPLE, PathEnd.SINGULAR_POINT, PathEnd.AT_INFINITY)
 
     @property
     def message(self) -> str:

@@ -28,9 +28,16 @@ class CriticalStart:
     points: ComplexArray
 
 
-def critical_start(dimension: int, degree: int, generator: np.random.Generator) -> CriticalStart:
-    """The start system for critical equations of degree ≥ 2 in `dimension` variables."""
+def critical_start(
+    dimension: int, degree: int, generator: np.random.Generator, sizes: NDArray[np.float64] | None = None
+) -> CriticalStart:
+    """The start system for critical equations of degree ≥ 2 in `dimension` variables.
+
+    `sizes` are wanted magnitudes of the coefficients a_j, so that B₀ resembles the target; 1 by default.
+    """
     slopes = _near_unit_circle(dimension, generator)
+    if sizes is not None:
+        slopes = slopes * sizes
     level = complex(_near_unit_circle(1, generator)[0])
     supports = _quadric_supports(slopes) if degree == 2 else _higher_supports(slopes, degree)
     rays = np.array(supports)

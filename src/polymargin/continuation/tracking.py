@@ -20,6 +20,8 @@ from polymargin.continuation.settings import TrackerSettings
 from polymargin.polynomials import Program
 
 DEFAULT = TrackerSettings()
+# Fraction of the way at its end in which failures are left to the endgame.
+END_ZONE = 1e-3
 
 
 def track(
@@ -90,9 +92,11 @@ def follow(
 
 
 def _doubtful(paths: Paths) -> NDArray[np.bool_]:
-    """Paths without a definite end, and paths that share their end with another one."""
-    # Divergence is an end of its own: following such a path again would only diverge again.
-    mask = np.asarray(~paths.converged & (paths.ends != PathEnd.DIVERGED.code))
+    """Paths that failed on the way or ended inaccurately, and paths that share their end with another one."""
+    # A path that got into the neighbourhood of its end without reaching it, or left every bounded region, has a singular
+    # end: following it again would end the same way. That is what the endgame is for.
+    near_the_end = (paths.remaining > 0) & (paths.remaining < END_ZONE)
+    mask = np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
     for target in range(paths.ends.shape[0]):
         arrived = np.flatnonzero(paths.converged[target])
         mask[target, arrived[duplicates(paths.points[target, arrived])]] = True

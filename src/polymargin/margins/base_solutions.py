@@ -1,93 +1,94 @@
-"""Stage 1: all critical points for one generic complex point u*, once per boundary.
+"""Stage 1: all critical points at one generic point and level, once per boundary.
 
-Stage 2 then moves u* to any point u with the boundary fixed, which takes few steps per path. The base
-solutions belong to the boundary alone, so they are kept on disk and found again by its exact coefficients.
+Stage 2 then moves the generic (u*, ε*) to (u, 0) for any point u, which takes few steps per path. The base solutions belong
+to the boundary alone, so they are kept on disk and found again by its exact coefficients.
+
+Their number M is the generic number of critical points in the family of all levels {B = ε} and all points. It is at
+most the bound N of the theorem; where it is less, the remaining paths of the blend end at infinity, and the endgame must
+say so for each of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary import Boundary, CriticalSystem, critical_system
+from polymargin.boundary import Boundary, CriticalSystem, axis_coefficients, critical_system
 from polymargin.continuation import (
+    PathEnd,
     Paths,
     TrackerSettings,
     critical_start,
     duplicates,
     follow,
+    limits,
     random_phase,
     track,
 )
-from polymargin.errors import TooManyPathsError
 from polymargin.margins.cache import Cache
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
 
-# Random start systems tried before a shortfall is taken as a property of the boundary.
-ATTEMPTS = 2
-DEFAULT_LIMIT = 200_000
-# Rough cost of stage 1 on one core: microseconds per path and cubed number of unknowns, as measured.
-MICROSECONDS_PER_PATH = 0.12
+# Random start systems tried before paths without a judged end are accepted as such.
+ATTEMPTS = 3
+# Where the endgame of stage 1 begins: fraction of the way that is left.
+ENDGAME_RADIUS = 0.05
+# A path that is this close to its end without having arrived has left for good, as far as double-doubles can see.
+SEEN_TO_LEAVE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class BaseSolutions:
-    """Critical points (y, λ) of a boundary at the complex point u*, in reduced coordinates."""
+    """Critical points (y, λ) of a boundary at the generic parameters (u*, ε*), in reduced coordinates."""
 
     boundary: Boundary
-    program: Program  # the critical equations with parameters u
-    point: ComplexArray
+    program: Program  # the critical equations with parameters (u, ε)
+    parameters: ComplexArray
     solutions: ComplexArray
+    unjudged: int  # paths of stage 1 that neither converged nor provably left for infinity
 
     def are_solutions(self) -> bool:
         """Whether Newton's method agrees that these are distinct solutions; a file may say anything."""
-        size = self.boundary.reduction.dimension
-        if self.point.shape != (size,) or self.solutions.ndim != 2 or self.solutions.shape[1] != size + 1:
+        size = self.boundary.reduction.dimension + 1
+        if self.parameters.shape != (size,) or self.solutions.ndim != 2 or self.solutions.shape[1] != size:
             return False
-        paths = track(self.program, self.solutions, self.point, self.point)
+        paths = track(self.program, self.solutions, self.parameters, self.parameters)
         moved = np.abs(paths.points[0] - self.solutions).max(axis=1, initial=0.0)
         scale = 1 + np.abs(self.solutions).max(axis=1, initial=0.0)
         return bool(paths.converged.all() and (moved <= 1e-8 * scale).all() and not duplicates(self.solutions).any())
 
     def move_to(self, targets: ComplexArray, settings: TrackerSettings, threads: int | None) -> Paths:
-        """Follow every base solution to the points `targets` (T, m), reduced coordinates."""
-        return follow(self.program, self.solutions, self.point, targets, settings=settings, threads=threads)
+        """Follow every base solution to the parameters (T, m + 1)."""
+        return follow(self.program, self.solutions, self.parameters, targets, settings=settings, threads=threads)
 
 
 def base_solutions(
-    boundary: Boundary,
-    *,
-    seed: int,
-    settings: TrackerSettings,
-    threads: int | None,
-    limit: int,
-    cache: Cache,
+    boundary: Boundary, *, seed: int, settings: TrackerSettings, threads: int | None, cache: Cache
 ) -> BaseSolutions:
     """The base solutions from the cache, or by the blend from the closed-form start system."""
-    check_limit(boundary, limit, threads)
     key = f"{boundary.source.fingerprint}:{seed}"
     system = critical_system(boundary)
     stored = cache.read(key)
     if stored is not None:
-        remembered = BaseSolutions(boundary, system.target, stored["point"], stored["solutions"])
+        parameters, solutions, unjudged = stored["parameters"], stored["solutions"], int(stored["unjudged"])
+        remembered = BaseSolutions(boundary, system.target, parameters, solutions, unjudged)
         if remembered.are_solutions():
             return remembered
-    best: tuple[ComplexArray, ComplexArray] | None = None
+    tries = []
     for attempt in range(ATTEMPTS):
-        point, solutions = _solve_generic(boundary, system, np.random.default_rng([seed, attempt]), settings, threads)
-        if best is None or len(solutions) > len(best[1]):
-            best = point, solutions
-        if len(solutions) == boundary.critical_bound:
+        tries.append(_solve_generic(boundary, system, np.random.default_rng([seed, attempt]), settings, threads))
+        if not tries[-1].unjudged:
             break
-    assert best is not None
-    result = BaseSolutions(boundary, system.target, *best)
-    cache.write(key, {"point": result.point, "solutions": result.solutions})
-    return result
+    # The generic number is a number of the boundary: a lower count than another try's has lost something.
+    best = max(tries, key=lambda found: (len(found.solutions), -found.unjudged))
+    cache.write(
+        key,
+        {"parameters": best.parameters, "solutions": best.solutions, "unjudged": np.array(best.unjudged)},
+    )
+    return best
 
 
 def _solve_generic(
@@ -96,49 +97,63 @@ def _solve_generic(
     generator: np.random.Generator,
     settings: TrackerSettings,
     threads: int | None,
-) -> tuple[ComplexArray, ComplexArray]:
+) -> BaseSolutions:
     size = boundary.reduction.dimension
-    start = critical_start(size, boundary.degree, generator)
+    start = critical_start(size, boundary.degree, generator, _start_sizes(boundary))
     phase = random_phase(generator)
-    point = (generator.normal(size=size) + 1j * generator.normal(size=size)) / np.sqrt(2)
-    # B = s₀B₀ + s₁B₁ from (s₀, s₁) = (γ, 0) to (0, 1); γB₀ instead of B₀ divides λ by γ.
+    generic = (generator.normal(size=size + 1) + 1j * generator.normal(size=size + 1)) / np.sqrt(2)
+    # B = s₀B₀ + s₁(B₁ − ε) from (s₀, s₁) = (γ, 0) to (0, 1); γB₀ instead of B₀ divides λ by γ.
     start_points = start.points.copy()
     start_points[:, -1] /= phase
     fixed = [*start.slopes, start.level]
-    from_parameters = np.array([*np.zeros(size), phase, 0, *fixed])
-    to_parameters = np.array([*point, 0, 1, *fixed])
-    paths = follow(system.blend, start_points, from_parameters, to_parameters, settings=settings, threads=threads)
-    arrived = paths.points[0][paths.converged[0]]
-    return point, arrived[~duplicates(arrived)]
+    begin = np.array([*np.zeros(size), generic[-1], phase, 0, *fixed])
+    end = np.array([*generic, 0, 1, *fixed])
+
+    def to_end(starts: ComplexArray, double_double: bool) -> Paths:
+        chosen = settings.tightened() if double_double else settings
+        return track(system.blend, starts, begin, end, settings=chosen, threads=threads, double_double=double_double)
+
+    # Doubles first. What they do not finish is followed in double-doubles: solutions far out, where doubles fail, must
+    # not be taken for paths to infinity.
+    paths = to_end(start_points, False)
+    regular = _regular(paths)
+    solutions, rest = paths.points[0][regular], start_points[~regular]
+    if len(rest):
+        again = to_end(rest, True)
+        regular = _regular(again)
+        solutions, rest = np.concatenate([solutions, again.points[0][regular]]), rest[~regular]
+        gone = (again.ends[0] == PathEnd.DIVERGED.code) | (again.remaining[0] < SEEN_TO_LEAVE)
+        rest = rest[(gone & ~again.converged[0])[~regular]]
+    at_infinity = _count_at_infinity(system, rest, begin, end, settings, threads) if len(rest) else 0
+    distinct = solutions[~duplicates(solutions)]
+    return BaseSolutions(boundary, system.target, generic, distinct, len(start_points) - len(distinct) - at_infinity)
 
 
-def check_limit(boundary: Boundary, limit: int, threads: int | None) -> None:
-    """Refuse what would take too long, with the count and an estimate of the time."""
-    count = boundary.critical_bound
-    if count <= limit:
-        return
-    unknowns = boundary.reduction.dimension + 1
-    seconds = count * MICROSECONDS_PER_PATH * 1e-6 * unknowns**3 / (threads or 1)
-    raise TooManyPathsError(
-        f"the boundary ({boundary.name}) has up to {_count(count)} critical points (degree {boundary.degree} in "
-        f"{unknowns - 1} active variables), more than the limit of {_count(limit)}; finding them would take about "
-        f"{_duration(seconds)}; raise limit= (--limit) to try"
-    )
+def _regular(paths: Paths) -> NDArray[np.bool_]:
+    """Paths of the only target that converged to a point of their own."""
+    converged = paths.converged[0].copy()
+    converged[converged] = ~duplicates(paths.points[0][converged])
+    return np.asarray(converged)
 
 
-def _count(value: int) -> str:
-    return f"{value:,}" if value < 10**12 else f"10^{len(str(value)) - 1}"
+def _count_at_infinity(
+    system: CriticalSystem,
+    starts: ComplexArray,
+    begin: ComplexArray,
+    end: ComplexArray,
+    settings: TrackerSettings,
+    threads: int | None,
+) -> int:
+    """How many of these paths, all seen to leave, have a Laurent expansion that says so too."""
+    near = end + ENDGAME_RADIUS * (begin - end)
+    approach = follow(system.blend, starts, begin, near, settings=settings, threads=threads)
+    points = approach.points[0][approach.converged[0]]
+    ends = limits(system.blend, points, end, begin - end, ENDGAME_RADIUS, settings=settings, threads=threads)
+    return int((ends.settled & ends.infinite.any(axis=1)).sum())
 
 
-def _duration(seconds: float) -> str:
-    units: list[tuple[str, Any]] = [
-        ("years", 31_557_600),
-        ("days", 86_400),
-        ("hours", 3_600),
-        ("minutes", 60),
-    ]
-    for name, length in units:
-        if seconds >= 2 * length:
-            amount = seconds / length
-            return f"{amount:.0f} {name}" if amount < 1e6 else f"{amount:.0e} {name}"
-    return f"{seconds:.0f} seconds"
+def _start_sizes(boundary: Boundary) -> NDArray[np.float64]:
+    """Magnitudes for the start system: those of the target's own pure powers, where it has any."""
+    reduction = boundary.reduction
+    sizes = np.array(axis_coefficients(reduction.source, boundary.degree)) / reduction.factor
+    return np.where(sizes > 0, sizes, 1.0)

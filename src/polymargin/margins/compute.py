@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError, PolymarginError
-from polymargin.margins.base_solutions import DEFAULT_LIMIT, BaseSolutions, base_solutions, check_limit
+from polymargin.margins.base_solutions import BaseSolutions, base_solutions
 from polymargin.margins.cache import Cache
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.enumeration import CriticalPoints, critical_points_at, foot_on_hyperplane
+from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
 from polymargin.margins.result import Margin, PairMargin, failed
 from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
@@ -141,7 +142,6 @@ class _Session:
                     seed=self.seed,
                     settings=self.settings,
                     threads=self.threads,
-                    limit=self.limit,
                     cache=self.cache,
                 )
         return self.bases[pair]
@@ -179,7 +179,7 @@ def _from_critical_points(rival: int | None, found: CriticalPoints, method: str)
     audit = found.audit
     nearest = float(found.distances[0]) if len(found) and found.real[0] else math.inf
     point = found.points[0].real.copy() if math.isfinite(nearest) else None
-    notes = audit.findings
+    notes = audit.findings + audit.remarks
     if audit.complete and point is None:
         notes = ("no critical point is real: the boundary is empty over the reals",)
     return PairMargin(

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings
+from polymargin.continuation import PathEnd, TrackerSettings, duplicates
 from polymargin.errors import InputError
-from polymargin.margins.audit import Audit, audit
-from polymargin.margins.base_solutions import DEFAULT_LIMIT, BaseSolutions, base_solutions
+from polymargin.margins.audit import Audit, real_points, without_conjugate
+from polymargin.margins.base_solutions import BaseSolutions, base_solutions
 from polymargin.margins.cache import Cache
+from polymargin.margins.degenerate import LARGEST_CONDITION, degenerate_points
+from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
 
 
 @dataclass(frozen=True, eq=False)
 class CriticalPoints:
     """Critical points x with x − u + λ∇B(x) = 0 and B(x) = 0; nearest real ones first, then the others.
 
-    points       (N, n) complex, in the original space
-    multipliers  (N,) complex λ
-    real         (N,) which points are real
-    distances    (N,) Euclidean distance from u of the real ones, infinity for the others
-    audit        what was found against what there can be
+    points          (N, n) complex, in the original space
+    multipliers     (N,) complex λ; infinite at singular points of the boundary
+    real            (N,) which points are real
+    distances       (N,) Euclidean distance from u of the real ones, infinity for the others
+    multiplicities  (N,) number of paths that end there: 1 for a regular point
+    audit           what was found against what there can be
     """
 
     points: NDArray[np.complex128]
     multipliers: NDArray[np.complex128]
     real: NDArray[np.bool_]
     distances: NDArray[np.float64]
+    multiplicities: NDArray[np.int64] = field(repr=False)
     audit: Audit
 
     def __len__(self) -> int:
@@ -51,11 +55,11 @@ def critical_points(
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
 ) -> CriticalPoints:
-    """All complex critical points of the distance from `point` to {B = 0}.
+    """All complex critical points of the distance from `point` to {B = 0}, singular points of {B = 0} included.
 
-    >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
-    >>> critical_points(ellipse, [1.0, 0.2], cache=False)
-    CriticalPoints(4 complex, 4 real; complete)
+    >>> circle = Boundary.from_expression("x**2 + y**2 - 4")
+    >>> critical_points(circle, [1.0, 0.2], cache=False)
+    CriticalPoints(2 complex, 2 real; complete)
     """
     u = np.asarray(point, dtype=np.float64)
     if u.shape != (boundary.dimension,) or not np.isfinite(u).all():
@@ -64,37 +68,59 @@ def critical_points(
         raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
     if boundary.degree == 1:
         return foot_on_hyperplane(boundary, u)
-    base = base_solutions(
-        boundary,
-        seed=seed,
-        settings=settings or TrackerSettings(),
-        threads=threads,
-        limit=limit,
-        cache=Cache.from_option(cache),
-    )
-    return critical_points_at(base, u, settings or TrackerSettings(), threads)
+    check_limit(boundary, limit, threads)
+    chosen = settings or TrackerSettings()
+    base = base_solutions(boundary, seed=seed, settings=chosen, threads=threads, cache=Cache.from_option(cache))
+    return critical_points_at(base, u, chosen, threads)
 
 
 def critical_points_at(
     base: BaseSolutions, u: NDArray[np.float64], settings: TrackerSettings, threads: int | None
 ) -> CriticalPoints:
-    """Stage 2: from the base solutions to the point u."""
+    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end."""
+    target = base.boundary.reduction.coordinates(u)
+    paths = base.move_to(np.array([[*target, 0.0]], dtype=np.complex128), settings, threads)
+    solutions = paths.points[0]
+    regular = paths.converged & (paths.condition < LARGEST_CONDITION)
+    if not regular.all() or duplicates(solutions).any():
+        found = degenerate_points(base, target, paths, settings, threads)
+        return _in_original_space(base, u, found.solutions, found.real, found.multiplicities, found.audit)
+    real = real_points(solutions)
+    audit = Audit(
+        bound=base.boundary.critical_bound,
+        generic=len(base.solutions),
+        found=len(solutions),
+        real=int(real.sum()),
+        ends=paths.counts(),
+        without_conjugate=without_conjugate(solutions[~real]),
+        unjudged=base.unjudged,
+    )
+    return _in_original_space(base, u, solutions, real, np.ones(len(solutions), dtype=np.int64), audit)
+
+
+def _in_original_space(
+    base: BaseSolutions,
+    u: NDArray[np.float64],
+    solutions: NDArray[np.complex128],
+    real: NDArray[np.bool_],
+    multiplicities: NDArray[np.int64],
+    audit: Audit,
+) -> CriticalPoints:
     reduction = base.boundary.reduction
-    target = reduction.coordinates(u)
-    paths = base.move_to(target[None, :].astype(np.complex128), settings, threads)
-    report, solutions, real = audit(paths, base.boundary.critical_bound)
-    solutions[real] = solutions[real].real
-    y = solutions[:, :-1]
-    distances = np.where(real, reduction.scale * np.linalg.norm(y.real - target, axis=1), np.inf)
+    y = solutions[:, :-1].copy()
+    y[real] = y[real].real
+    distances = np.where(real, reduction.scale * np.linalg.norm(y.real - reduction.coordinates(u), axis=1), np.inf)
     order = np.argsort(distances, kind="stable")
     # λ for B itself: in reduced coordinates both the variables and B were scaled.
-    multipliers = solutions[:, -1] * (reduction.scale**2 / reduction.factor)
+    multipliers = solutions[:, -1].copy()
+    multipliers[np.isfinite(multipliers)] *= reduction.scale**2 / reduction.factor
     return CriticalPoints(
         points=reduction.lift(y, u)[order],
         multipliers=multipliers[order],
         real=real[order],
         distances=distances[order],
-        audit=report,
+        multiplicities=multiplicities[order],
+        audit=audit,
     )
 
 
@@ -103,11 +129,11 @@ def foot_on_hyperplane(boundary: Boundary, u: NDArray[np.float64]) -> CriticalPo
     normal = boundary.gradient(u)
     multiplier = float(boundary(u)) / float(normal @ normal)
     foot = u - multiplier * normal
-    report = Audit(bound=1, found=1, real=1, ends={}, coinciding=0, without_conjugate=0)
     return CriticalPoints(
         points=foot[None, :].astype(np.complex128),
         multipliers=np.array([multiplier], dtype=np.complex128),
         real=np.array([True]),
         distances=np.array([abs(multiplier) * float(np.linalg.norm(normal))]),
-        audit=report,
+        multiplicities=np.array([1]),
+        audit=Audit(bound=1, generic=1, found=1, real=1, ends={PathEnd.CONVERGED: 1}),
     )
