@@ -15,36 +15,22 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from polymargin.boundary import Boundary
+    from polymargin.bounds import attack, lower_bound
+    from polymargin.certificates import Answer, Certificate, CertifiedMargin, Verdict, certify, verify
     from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
-    from polymargin.margins import (
-        Answer,
-        CriticalPoints,
-        Margin,
-        Standing,
-        Verdict,
-        critical_points,
-        margin,
-        verify,
-    )
+    from polymargin.margins import CriticalPoints, Margin, Standing, critical_points, margin
     from polymargin.networks import PolynomialNetwork, load
 
 # Public names and the room each one lives in. They are imported when first used, so that
 # `import polymargin` and `polymargin --version` cost nothing.
 _ROOMS = {
     "boundary": ("Boundary",),
+    "bounds": ("attack", "lower_bound"),
+    "certificates": ("Answer", "Certificate", "CertifiedMargin", "Verdict", "certify", "verify"),
     "continuation": ("PathEnd", "Solutions", "TrackerSettings", "solve"),
     "errors": ("InputError", "PolymarginError", "TooManyPathsError"),
-    "margins": (
-        "Answer",
-        "CriticalPoints",
-        "Margin",
-        "Standing",
-        "Verdict",
-        "critical_points",
-        "margin",
-        "verify",
-    ),
+    "margins": ("CriticalPoints", "Margin", "Standing", "critical_points", "margin"),
     "networks": ("PolynomialNetwork", "load"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -52,6 +38,8 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "Answer",
     "Boundary",
+    "Certificate",
+    "CertifiedMargin",
     "CriticalPoints",
     "InputError",
     "Margin",
@@ -63,8 +51,11 @@ __all__ = [
     "TooManyPathsError",
     "TrackerSettings",
     "Verdict",
+    "attack",
+    "certify",
     "critical_points",
     "load",
+    "lower_bound",
     "margin",
     "solve",
     "verify",

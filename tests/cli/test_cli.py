@@ -158,3 +158,35 @@ def test_demo() -> None:
     assert set(data["networks"]) == {"moons", "spheres", "cubic8"}
     for rows in data["networks"].values():
         assert all(row["status"] == "NUMERICAL" for row in rows)
+
+
+def test_verify_and_check(model: Path, points: Path, tmp_path: Path) -> None:
+    margins = pm.margin(pm.load(model), np.load(points))
+    small, large = 0.9 * min(m.radius for m in margins), 1.1 * max(m.radius for m in margins)
+    proofs = tmp_path / "proofs"
+    robust = run("verify", model, points, "--radius", small, "--certificates", proofs)
+    assert robust.returncode == 0, robust.stdout + robust.stderr
+    assert robust.stdout.count("ROBUST") == 2
+    files = sorted(proofs.iterdir())
+    assert len(files) == 2
+    checked = run("check", model, *files)
+    assert checked.returncode == 0, checked.stdout
+    assert checked.stdout.count("PROVED") == 2
+    vulnerable = run("verify", model, points, "--radius", large, "--json", "--certificates", proofs)
+    assert vulnerable.returncode == 1
+    rows = json.loads(vulnerable.stdout)["verdicts"]
+    assert [row["answer"] for row in rows] == ["VULNERABLE", "VULNERABLE"]
+    assert run("check", model, rows[0]["certificate"]).returncode == 0
+    files[0].write_text(files[0].read_text().replace('"robust"', '"margin"').replace('"vulnerable"', '"robust"'))
+    assert run("check", model, files[0]).returncode != 0
+
+
+def test_verify_with_bad_rows_and_options(model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.array([[0.1, 0.2], [np.nan, 0.0]]))
+    result = run("verify", model, tmp_path / "p.npy", "--radius", "1e-3")
+    assert result.returncode == 2
+    assert "contains nan" in result.stdout
+    assert run("verify", model, tmp_path / "p.npy").returncode == 2
+    negative = run("verify", model, tmp_path / "p.npy", "--radius=-1")
+    assert negative.returncode == 2
+    assert "Traceback" not in negative.stderr

@@ -25,7 +25,7 @@ def test_katsura() -> None:
     ]
     found = pm.solve(system, variables="x y z w")
     assert len(found) == 8
-    assert found.coinciding == 0
+    assert (found.multiplicities == 1).all()
     x, y, z, w = found.points.T
     assert np.abs(x**2 + 2 * y**2 + 2 * z**2 + 2 * w**2 - x).max() < 1e-12
 
@@ -35,7 +35,17 @@ def test_paths_to_infinity_are_reported_not_dropped() -> None:
     assert len(found) == 1
     assert np.allclose(found.points, [[2, 0.5]])
     assert sum(found.ends.values()) == found.path_count == 4
-    assert "diverged" in repr(found)
+    assert found.ends == {pm.PathEnd.CONVERGED: 1, pm.PathEnd.AT_INFINITY: 3}
+    assert "at_infinity" in repr(found)
+
+
+def test_multiple_solutions_have_their_multiplicity() -> None:
+    found = pm.solve(["(x - 1)**2*(x + 2)", "y - x**2"])
+    order = np.argsort(found.points[:, 0].real)
+    assert np.allclose(found.points[order], [[-2, 4], [1, 1]], atol=1e-8)
+    assert found.multiplicities[order].tolist() == [1, 2]
+    assert found.ends[pm.PathEnd.MULTIPLE] == 2
+    assert found.ends.get(pm.PathEnd.UNDECIDED) is None
 
 
 def test_seeds_give_the_same_solutions() -> None:

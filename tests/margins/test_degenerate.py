@@ -59,7 +59,7 @@ CASES = [
 def test_special_boundaries_and_points(
     text: str, point: list[float], distance: float | None, remark: str | None
 ) -> None:
-    boundary = pm.Boundary.from_expression(text, variables="x y z".split()[: len(point)])
+    boundary = pm.Boundary.from_expression(text, variables=["x", "y", "z"][: len(point)])
     found = pm.margin(boundary, point, cache=False)
     if distance is None:
         angles = np.linspace(0, 2 * np.pi, 200_001)  # y² = x²(x + 1), parametrised by the slope t: x = t² − 1

@@ -16,7 +16,7 @@ from problems import PROBLEMS, Problem, random_network
 from scipy.optimize import minimize
 
 import polymargin as pm
-from polymargin import Answer, Standing
+from polymargin import Standing
 
 SMALL_NETWORKS = [(2, (4,), 3, 3), (3, (5,), 2, 3), (3, (4,), 3, 2), (2, (3, 3), 2, 3), (4, (5,), 3, 2)]
 
@@ -312,26 +312,3 @@ def test_results_survive_json() -> None:
         again = pm.Margin.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
         assert repr(again) == repr(result)
         assert again.to_dict() == result.to_dict()
-
-
-# -- verdicts ----------------------------------------------------------------------------------------
-
-
-def test_verdicts() -> None:
-    network = random_network([3, 5, 3], 2, seed=7)
-    u = np.array([0.3, -0.1, 0.2])
-    margin = pm.margin(network, u)
-    inside = pm.verify(network, u, radius=margin.radius * 1.01)
-    assert inside.answer is Answer.VULNERABLE
-    assert np.linalg.norm(inside.counterexample - u) <= margin.radius * 1.01
-    assert pm.verify(network, u, radius=margin.radius * 0.99).answer is Answer.ROBUST
-    assert pm.verify(network, u, radius=margin.radius).answer is Answer.UNKNOWN
-    with pytest.raises(pm.InputError, match="radius"):
-        pm.verify(network, u, radius=-1.0)
-
-
-def test_a_shortfall_is_never_robust() -> None:
-    network = random_network([2, 4, 2], 3, seed=1)
-    lame = pm.TrackerSettings(most_steps=1)
-    assert pm.verify(network, [0.5, 0.0], radius=1e-3, cache=False, settings=lame).answer is Answer.UNKNOWN
-    assert pm.verify(network, [0.5, 0.0], radius=1e-3, cache=False).answer is Answer.ROBUST

@@ -1,6 +1,7 @@
 """`polymargin`: the commands, their options, and what every one of them does about errors.
 
-Exit status: 0 every row has an answer, 2 something could not be answered or the input is bad, 130 interrupted.
+Exit status: 0 every row has an answer (`verify`: all robust, `check`: all proved), 1 something is not robust or not
+proved, 2 something could not be answered or the input is bad, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ app = typer.Typer(
 
 Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -48,12 +51,12 @@ def margin(
     as_json: AsJson = False,
     threads: Threads = None,
     seed: Seed = 0,
-    limit: Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")] = 200_000,
+    limit: Limit = 200_000,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="File that collects finished rows; the same command continues where it stopped."),
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")] = False,
+    no_cache: NoCache = False,
 ) -> None:
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
@@ -70,6 +73,49 @@ def margin(
             cache=not no_cache,
         )
     )
+
+
+@app.command(epilog="Example: polymargin verify model.npz points.csv --radius 0.1 --certificates proofs")
+def verify(
+    model: Annotated[Path, typer.Argument(help="Network file (.npz).")],
+    points: Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")],
+    radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
+    certificates: Annotated[Path | None, typer.Option(help="Directory for the proofs, one file per point.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds per point.")] = 60.0,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Limit = 200_000,
+    no_cache: NoCache = False,
+) -> None:
+    """Does the class stay the same within a radius? With a proof, or honestly unknown."""
+    from polymargin.cli.verdicts import run_verify
+
+    raise typer.Exit(
+        run_verify(
+            model,
+            points,
+            radius,
+            as_json=as_json,
+            threads=threads,
+            seed=seed,
+            limit=limit,
+            timeout=timeout,
+            certificates=certificates,
+            cache=not no_cache,
+        )
+    )
+
+
+@app.command(epilog="Example: polymargin check model.npz proofs/point-0.json")
+def check(
+    model: Annotated[Path, typer.Argument(help="Network file (.npz).")],
+    certificates: Annotated[list[Path], typer.Argument(help="Certificate files.")],
+) -> None:
+    """Check certificates with the separate checker: 0 only if every one is proved."""
+    from polymargin_checker.__main__ import main as checker
+
+    raise typer.Exit(checker([str(model), *map(str, certificates)]))
 
 
 @app.command(epilog="Example: polymargin demo --radius 0.3")

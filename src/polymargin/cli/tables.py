@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from polymargin.margins import Margin, Standing, Verdict
+from polymargin.certificates import Verdict
+from polymargin.margins import Margin, Standing
 
 
 def margin_table(

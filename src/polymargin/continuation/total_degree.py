@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.continuation.endgame import limits
 from polymargin.continuation.paths import PathEnd
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import random_phase, total_degree_start
@@ -17,17 +18,19 @@ from polymargin.errors import InputError, TooManyPathsError
 from polymargin.polynomials import Graph, flatten, jacobian, parse_polynomial, variable_names
 
 DEFAULT_LIMIT = 200_000
+# Fraction of the way that is left when the endgame begins.
+ENDGAME_RADIUS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Solutions:
-    """The regular solutions of a system and what became of every path."""
+    """The isolated solutions of a system, how many paths end at each, and what became of every path."""
 
     variables: tuple[str, ...]
     points: NDArray[np.complex128]
+    multiplicities: NDArray[np.int64]
     path_count: int
     ends: dict[PathEnd, int]
-    coinciding: int
     seed: int
 
     def __len__(self) -> int:
@@ -55,8 +58,8 @@ def solve(
 ) -> Solutions:
     """Solve polynomials given as strings or SymPy expressions, as many as variables.
 
-    The start system is x_i^{d_i} = c_i, so there are Π d_i paths; where the system has fewer solutions the
-    remaining paths diverge and are reported as such.
+    The start system is x_i^{d_i} = c_i, so there are Π d_i paths. Paths without a regular end are judged by the endgame:
+    they lead to multiple solutions, to infinity, or stay undecided, and are reported as such.
 
     >>> found = solve(["x**2 + y**2 - 5", "x*y - 2"])
     >>> sorted((found.real + 0.0).round(6).tolist())
@@ -83,17 +86,50 @@ def solve(
         for xi, degree, level, equation in zip(x, degrees, levels, target, strict=True)
     ]
     matrix = [entry for row in jacobian(equations, x) for entry in row]
-    paths = follow(
-        flatten(graph, equations, matrix),
-        start.points,
-        np.array([random_phase(generator), 0, *start.levels]),
-        np.array([0, 1, *start.levels]),
-        settings=settings or TrackerSettings(),
-        threads=threads,
+    program = flatten(graph, equations, matrix)
+    begin = np.array([random_phase(generator), 0, *start.levels])
+    end = np.array([0, 1, *start.levels])
+    chosen = settings or TrackerSettings()
+    paths = follow(program, start.points, begin, end, settings=chosen, threads=threads)
+    regular = paths.converged[0].copy()
+    regular[regular] = ~duplicates(paths.points[0][regular])
+    rest = start.points[~regular]
+    near = end + ENDGAME_RADIUS * (begin - end)
+    approach = follow(program, rest, begin, near, settings=chosen, threads=threads)
+    arrived = approach.points[0][approach.converged[0]]
+    ends = limits(program, arrived, end, begin - end, ENDGAME_RADIUS, settings=chosen, threads=threads)
+    infinite = ends.settled & ends.infinite.any(axis=1)
+    multiple, counts = _distinct(ends.points[ends.settled & ~infinite])
+    found = {
+        PathEnd.CONVERGED: int(regular.sum()),
+        PathEnd.MULTIPLE: int(counts.sum()),
+        PathEnd.AT_INFINITY: int(infinite.sum()),
+        PathEnd.UNDECIDED: len(rest) - int(ends.settled.sum()),
+    }
+    return Solutions(
+        variables=tuple(names),
+        points=np.concatenate([paths.points[0][regular], multiple]),
+        multiplicities=np.concatenate([np.ones(int(regular.sum()), dtype=np.int64), counts]),
+        path_count=path_count,
+        ends={kind: count for kind, count in found.items() if count},
+        seed=seed,
     )
-    arrived = paths.points[0][paths.converged[0]]
-    twice = duplicates(arrived)
-    return Solutions(tuple(names), arrived[~twice], path_count, paths.counts(), int(twice.sum()), seed)
+
+
+def _distinct(points: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.int64]]:
+    """The different ones among limits known to about 1e-7, and how often each occurs."""
+    kept: list[NDArray[np.complex128]] = []
+    counts: list[int] = []
+    for point in points:
+        size = 1e-6 * (1 + np.abs(point).max())
+        for index, other in enumerate(kept):
+            if np.abs(point - other).max() <= size:
+                counts[index] += 1
+                break
+        else:
+            kept.append(point)
+            counts.append(1)
+    return np.array(kept, dtype=np.complex128).reshape(-1, points.shape[1]), np.array(counts, dtype=np.int64)
 
 
 def _all_names(system: Sequence[Any]) -> list[str]:

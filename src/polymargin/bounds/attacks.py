@@ -1,0 +1,174 @@
+"""Upper bounds: a point where a rival wins, as near as a local search finds one.
+
+From many starts at once: steps to the nearest point of the linearised boundary, u + g (g·(x − u) − B) / ‖g‖² (DeepFool;
+Hasofer and Lind in reliability analysis), with the part along the boundary damped; then Newton on the Lagrange equations
+
+    η + λ∇B = 0,   B = 0        with matrix [[I + λ∇²B, ∇B], [∇Bᵀ, 0]],
+
+which makes the distance accurate to rounding. The best points are pushed across the boundary by the smallest step for
+which exact rational arithmetic says that the rival wins or ties.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.bounds.gradients import evaluate, evaluate_twice
+from polymargin.bounds.view import View
+from polymargin.errors import InputError
+from polymargin.networks import PolynomialNetwork
+
+Array = NDArray[np.float64]
+
+WALK = (1.0,) * 2 + (0.5,) * 5 + (0.25,) * 9
+NEWTON = 6
+NUDGES = 12
+TRIES = 5
+# Where to look along a ray, in units of B(u) / ‖∇B(u)‖, or of what moves a neuron by its own size if that is less.
+REACHES = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0, 12.0, 25.0, 60.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """f_rival ≥ f_label at `point`, in exact arithmetic; `distance` is ‖point − u‖ rounded up."""
+
+    point: Array
+    distance: float
+    label: int
+    rival: int
+
+    def __repr__(self) -> str:
+        return f"Attack(distance {self.distance:.10g}, class {self.label} loses to {self.rival})"
+
+
+def attack(
+    network: PolynomialNetwork,
+    point: ArrayLike,
+    rival: int | None = None,
+    *,
+    starts: int = 24,
+    seed: int = 0,
+) -> Attack | None:
+    """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
+
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
+    ...                         degree=2)
+    >>> attack(net, [0.0, 0.25])
+    Attack(distance 0.75, class 0 loses to 1)
+    """
+    view = View.of(network, point)
+    if starts < 1:
+        raise InputError(f"starts {starts}: expected at least 1")
+    label = view.label()
+    others = [c for c in range(network.class_count) if c != label]
+    if rival is not None and rival not in others:
+        raise InputError(f"rival {rival}: expected one of the classes {others}")
+    rivals = np.repeat(np.array(others if rival is None else [rival]), starts)
+    with np.errstate(all="ignore"):
+        first = _starts(view, label, rivals, starts, seed)
+        places = _newton(view, label, rivals, _walk(view, label, rivals, first))
+        for candidates in (places, first):
+            found = _nearest(view, label, rivals, candidates)
+            if found is not None:
+                return found
+    return None
+
+
+def _starts(view: View, label: int, rivals: NDArray[np.int64], starts: int, seed: int) -> Array:
+    """Where rays from u first cross the boundary, as far as a coarse look tells: downhill first, then at random."""
+    generator = np.random.default_rng(seed)
+    count, dimension = len(rivals), view.factor.shape[1]
+    values, slopes = evaluate(view, np.zeros((count, dimension)), label, rivals)
+    steepness = np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)
+    directions = generator.normal(size=(count, dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    directions *= np.where((directions * slopes).sum(axis=1) > 0, -1.0, 1.0)[:, None]
+    directions[::starts] = -(slopes / steepness[:, None])[::starts]
+    natural = float(np.median((1 + np.abs(view.shift)) / np.maximum(view.norms, 1e-300)))
+    lengths = np.minimum(values / steepness, 2 * natural) * REACHES[:, None]
+    points = (lengths[..., None] * directions).reshape(-1, dimension)
+    along = evaluate(view, points, label, np.tile(rivals, len(REACHES)))[0].reshape(lengths.shape)
+    crossing = np.where((along <= 0).any(axis=0), np.argmax(along <= 0, axis=0), np.arange(count) % len(REACHES))
+    return np.asarray(lengths[crossing, np.arange(count)][:, None] * directions)
+
+
+def _walk(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Array:
+    """Onto the linearised boundary in full, towards u within it in part, and never too far at once."""
+    for part in WALK:
+        values, slopes = evaluate(view, places, label, rivals)
+        square = np.maximum((slopes * slopes).sum(axis=1), 1e-300)
+        normal = ((slopes * places).sum(axis=1) / square)[:, None] * slopes
+        move = part * (normal - places) - (values / square)[:, None] * slopes
+        longest = 0.5 * np.linalg.norm(places, axis=1) / np.maximum(np.linalg.norm(move, axis=1), 1e-300)
+        moved = places + np.minimum(1.0, longest)[:, None] * move
+        places = np.where(np.isfinite(moved).all(axis=1)[:, None], moved, places)
+    return places
+
+
+def _newton(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Array:
+    """Newton on the Lagrange equations from every place."""
+    count, dimension = places.shape
+    multipliers = np.zeros(0)
+    system = np.zeros((count, dimension + 1, dimension + 1))
+    inner = np.arange(dimension)
+    for step in range(NEWTON):
+        values, slopes, hessians = evaluate_twice(view, places, label, rivals)
+        if step == 0:
+            multipliers = -(places * slopes).sum(axis=1) / np.maximum((slopes * slopes).sum(axis=1), 1e-300)
+        system[:, :-1, :-1] = multipliers[:, None, None] * hessians
+        system[:, inner, inner] += 1.0
+        system[:, :-1, -1] = system[:, -1, :-1] = slopes
+        right = np.concatenate([-places - multipliers[:, None] * slopes, -values[:, None]], axis=1)
+        try:
+            change = np.linalg.solve(system, right[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            break
+        change[~np.isfinite(change).all(axis=-1)] = 0.0
+        places = places + change[:, :-1]
+        multipliers = multipliers + change[:, -1]
+    return places
+
+
+def _nearest(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Attack | None:
+    """The nearest of the places on or beyond the boundary that stands up to exact arithmetic."""
+    values, slopes = evaluate(view, places, label, rivals)
+    distances = np.linalg.norm(places, axis=1)
+    near = np.isfinite(distances) & (values <= 1e-9 * np.linalg.norm(slopes, axis=1) * distances)
+    tried: list[float] = []
+    for i in np.argsort(np.where(near, distances, np.inf), kind="stable"):
+        if not near[i] or len(tried) == TRIES:
+            break
+        if any(abs(distances[i] - distance) <= 1e-12 * distance for distance in tried):
+            continue
+        tried.append(float(distances[i]))
+        x, slope = view.point + view.basis @ places[i], view.basis @ slopes[i]
+        found = _push(view, label, int(rivals[i]), x, slope)
+        if found is not None:
+            return found
+    return None
+
+
+def _push(view: View, label: int, rival: int, x: Array, slope: Array) -> Attack | None:
+    """Across the boundary by the least step that convinces exact arithmetic."""
+    size = float(np.linalg.norm(slope))
+    if size == 0.0:
+        return None
+    extra = 0.5 * np.finfo(np.float64).eps * float(np.abs(x).max())
+    for _ in range(NUDGES):
+        logits = view.network.exact_logits(x)
+        behind = logits[label] - logits[rival]
+        if behind <= 0:
+            return Attack(x, _distance(x, view.point), label, rival)
+        x = x - slope / size * (float(behind) / size + extra)
+        extra *= 2
+    return None
+
+
+def _distance(x: Array, u: Array) -> float:
+    square = sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x.tolist(), u.tolist(), strict=True)), Fraction(0))
+    return math.nextafter(math.sqrt(square), math.inf)

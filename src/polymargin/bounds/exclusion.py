@@ -1,0 +1,169 @@
+"""Branch and bound: a proof that B > 0 on the closed ball ‖x − u‖ ≤ r.
+
+The relaxation bounds B on the whole ball. Where that is not enough the range of one first-layer coordinate y_j is cut in
+two, and both halves are bounded anew with quadratics that need to be valid on a smaller range only. The neuron to cut is
+the one whose minorant lies farthest below it at the relaxation's own minimiser. Leaves are bounded in batches. A
+minimiser at which B ≤ 0 in exact arithmetic ends the search: there is nothing to prove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.bounds.leaves import bound_leaves
+from polymargin.bounds.splitting import choose_split, minimiser
+from polymargin.bounds.tree import Leaf, Split, tree_proof
+from polymargin.bounds.view import View
+from polymargin.errors import InputError
+from polymargin.networks import PolynomialNetwork
+
+Array = NDArray[np.float64]
+
+BATCH = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusion:
+    """Whether B = f_label − f_rival was proved positive on the closed ball of this radius, and how.
+
+    tree            the proof, None if there is none
+    leaves          parts of the ball that were proved
+    open_leaves     parts left when the search stopped
+    reason          'proved', 'counterexample', 'timeout' or 'too many leaves'
+    counterexample  a point of the ball with f_rival ≥ f_label in exact arithmetic
+    """
+
+    radius: float
+    label: int
+    rival: int
+    tree: Split | Leaf | None
+    leaves: int
+    open_leaves: int
+    reason: str
+    seconds: float
+    counterexample: Array | None = None
+
+    @property
+    def proved(self) -> bool:
+        return self.tree is not None
+
+    def __repr__(self) -> str:
+        what = f"{self.leaves} leaves" if self.proved else f"not proved: {self.reason}, {self.open_leaves} parts open"
+        return f"Exclusion(radius {self.radius:.10g}, class {self.label} against {self.rival}, {what})"
+
+    def to_proof(self) -> dict[str, Any]:
+        """The JSON-ready proof of docs/certificates.md."""
+        if self.tree is None:
+            raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
+        return {"kind": "exclusion", "radius": float(self.radius).hex(), "tree": tree_proof(self.tree)}
+
+
+def exclude(
+    network: PolynomialNetwork,
+    point: ArrayLike,
+    label: int,
+    rival: int,
+    radius: float,
+    *,
+    timeout: float = 60.0,
+    max_leaves: int = 100_000,
+) -> Exclusion:
+    """Prove that `rival` neither beats nor ties with `label` at a distance of at most `radius` from the point.
+
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
+    ...                         degree=2)
+    >>> exclude(net, [0.0, 0.25], 0, 1, 0.7499)          # inside the ellipse x² + 4y² = 4, at distance 0.75
+    Exclusion(radius 0.7499, class 0 against 1, 1 leaves)
+    """
+    view = View.of(network, point)
+    if not (np.isfinite(radius) and radius > 0):
+        raise InputError(f"radius {radius}: expected a positive number")
+    if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
+        raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
+    return _Search(view, label, rival, float(radius)).run(timeout, max_leaves)
+
+
+class _Search:
+    """The open parts of the ball, and what is known about the finished ones."""
+
+    def __init__(self, view: View, label: int, rival: int, radius: float) -> None:
+        self.view, self.label, self.rival, self.radius = view, label, rival, radius
+        self.gamma, self.constant = view.difference(label, rival)
+        self.boxes: list[Array] = [view.root_ranges(radius)]
+        self.decided: dict[int, Leaf | tuple[int, float, int, int]] = {}
+        self.open = [0]
+        self.leaves = 0
+        self.counterexample: Array | None = None
+
+    def run(self, timeout: float, max_leaves: int) -> Exclusion:
+        started = perf_counter()
+        reason = "proved"
+        while self.open and reason == "proved":
+            self._advance()
+            if self.counterexample is not None:
+                reason = "counterexample"
+            elif self.open and perf_counter() - started > timeout:
+                reason = "timeout"
+            elif self.open and self.leaves + len(self.open) > max_leaves:
+                reason = "too many leaves"
+        tree = self._tree(0) if reason == "proved" else None
+        seconds = perf_counter() - started
+        return Exclusion(
+            self.radius,
+            self.label,
+            self.rival,
+            tree,
+            self.leaves,
+            len(self.open),
+            reason,
+            seconds,
+            self.counterexample,
+        )
+
+    def _advance(self) -> None:
+        """Bound a batch of open parts: each becomes a leaf or is cut in two."""
+        batch, self.open = self.open[-BATCH:], self.open[:-BATCH]
+        gamma = np.broadcast_to(self.gamma, (len(batch), len(self.gamma))).copy()
+        constant, radius = np.full(len(batch), self.constant), np.full(len(batch), self.radius)
+        found = bound_leaves(self.view, np.stack([self.boxes[i] for i in batch]), gamma, constant, radius, decide=True)
+        for row, index in enumerate(batch):
+            if found.values[row] > 0:
+                self.decided[index] = found.leaves[row]
+                self.leaves += 1
+                continue
+            place = minimiser(found.optimum, row)
+            if self._refutes(place):
+                return
+            neuron, value = choose_split(self.view, found.program, found.optimum, row, place)
+            low, high = self.boxes[index].copy(), self.boxes[index].copy()
+            low[neuron, 1] = high[neuron, 0] = value
+            self.decided[index] = (neuron, value, len(self.boxes), len(self.boxes) + 1)
+            self.open += [len(self.boxes), len(self.boxes) + 1]
+            self.boxes += [low, high]
+
+    def _refutes(self, place: Array) -> bool:
+        """Whether the minimiser of the relaxation is a counterexample."""
+        delta = self.view.basis @ place * self.radius
+        delta *= min(1.0, self.radius * (1 - 1e-15) / max(float(np.linalg.norm(delta)), 1e-300))
+        x = self.view.point + delta
+        if not float(self.view.boundary(self.label, self.rival, x)) <= 0:
+            return False
+        logits = self.view.network.exact_logits(x)
+        distance = sum((Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(x, self.view.point, strict=True))
+        if logits[self.rival] < logits[self.label] or distance > Fraction(self.radius) ** 2:
+            return False
+        self.counterexample = x
+        return True
+
+    def _tree(self, index: int) -> Split | Leaf:
+        found = self.decided[index]
+        if isinstance(found, Leaf):
+            return found
+        neuron, value, low, high = found
+        return Split(neuron, value, self._tree(low), self._tree(high))

@@ -1,0 +1,68 @@
+"""Certificate files: what docs/certificates.md describes, as Python values and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin import __version__
+from polymargin.networks import PolynomialNetwork
+
+FORMAT = "polymargin-certificate-1"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A claim about a network and a point with its proof, ready to be written and checked."""
+
+    data: dict[str, Any]
+
+    @property
+    def claim(self) -> dict[str, Any]:
+        claim: dict[str, Any] = self.data["claim"]
+        return claim
+
+    def save(self, path: str | Path) -> Path:
+        """Write the certificate as JSON."""
+        file = Path(path)
+        file.write_text(json.dumps(self.data, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+        return file
+
+    def __repr__(self) -> str:
+        proofs = ", ".join(f"class {entry['rival']} by {entry['proof']['kind']}" for entry in self.data["rivals"])
+        return f"Certificate({self.claim['kind']}; {proofs or 'counterexample'})"
+
+
+def certificate(
+    network: PolynomialNetwork,
+    u: NDArray[np.float64],
+    label: int,
+    claim: dict[str, Any],
+    rivals: list[dict[str, Any]],
+    upper: dict[str, Any] | None,
+    seed: int,
+) -> Certificate:
+    """A certificate from its parts."""
+    return Certificate(
+        {
+            "format": FORMAT,
+            "created": {"version": __version__, "seed": seed},
+            "model": {"kind": "polynomial-network", "sha256": network.fingerprint},
+            "point": [hexadecimal(value) for value in u.tolist()],
+            "label": label,
+            "claim": claim,
+            "rivals": rivals,
+            "upper": upper,
+        }
+    )
+
+
+def hexadecimal(value: float) -> str:
+    """A double, exactly; infinity as 'inf'."""
+    return "inf" if math.isinf(value) else float(value).hex()

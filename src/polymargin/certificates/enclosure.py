@@ -1,0 +1,154 @@
+"""`certify`: the margin itself, enclosed and proved.
+
+Where all critical points can be certified, the enclosure is as narrow as doubles allow. Elsewhere exclusion from below and a
+counterexample from above bracket the margin; a relative gap of 1e-6 counts as CERTIFIED, a wider one as BRACKETED.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from polymargin.bounds import pair_lower_bound
+from polymargin.certificates.counterexample import Counterexample, beyond, search
+from polymargin.certificates.document import Certificate, certificate, hexadecimal
+from polymargin.certificates.rivals import RivalProof, prove_by_branching, prove_by_enumeration, prove_flat
+from polymargin.certificates.session import Options, Session
+from polymargin.certificates.verdict import DEFAULT_TIMEOUT
+from polymargin.continuation import TrackerSettings
+from polymargin.errors import InputError
+from polymargin.margins import Margin, Standing
+from polymargin.margins.limit import DEFAULT_LIMIT
+from polymargin.networks import PolynomialNetwork
+
+CERTIFIED_GAP = 1e-6
+# Fractions of the upper bound that branch and bound tries to prove, the easiest first.
+FRACTIONS = (0.9, 0.99, 0.999, 0.99999, 1 - 5e-7)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedMargin:
+    """A margin with proved bounds and the certificate that proves them."""
+
+    margin: Margin
+    certificate: Certificate
+
+    def __repr__(self) -> str:
+        m = self.margin
+        return f"CertifiedMargin({m.lower:.12g} <= margin <= {m.upper:.12g}, {m.status.name} by {m.method})"
+
+
+def certify(
+    network: PolynomialNetwork,
+    point: ArrayLike,
+    *,
+    method: str = "auto",
+    timeout: float | None = DEFAULT_TIMEOUT,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    cache: bool | str | Path = True,
+    settings: TrackerSettings | None = None,
+) -> CertifiedMargin:
+    """Proved bounds of the margin at one point; `method` may ask for 'completeness' or 'exclusion' alone.
+
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
+    ...                         degree=2)
+    >>> certify(net, [0.0, 0.25], cache=False)
+    CertifiedMargin(0.75 <= margin <= 0.75, CERTIFIED by completeness)
+    """
+    if method not in ("auto", "completeness", "exclusion"):
+        raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
+    options = Options(seed, threads, limit, cache, settings or TrackerSettings())
+    session = Session(network, point, options, timeout)
+    if session.tied is not None:
+        raise InputError(
+            f"classes {session.label} and {session.tied} tie at the point: the margin is 0, nothing to certify"
+        )
+    proofs: list[RivalProof] = []
+    ends: list[tuple[float, int, dict[str, Any]]] = []
+    notes: list[str] = []
+    for rival in session.rivals:
+        proof, end, reason = _one_rival(session, rival, method)
+        proofs.append(proof)
+        if end is not None:
+            ends.append(end)
+        if reason:
+            notes.append(reason)
+    return _assemble(session, proofs, min(ends, key=lambda entry: entry[0], default=None), notes)
+
+
+def _one_rival(
+    session: Session, rival: int, method: str
+) -> tuple[RivalProof, tuple[float, int, dict[str, Any]] | None, str]:
+    """A proved lower bound, a proved upper end (distance, rival, evidence), and a reason where they are apart."""
+    reason, nearest = "", None
+    flat = prove_flat(session, rival)
+    if flat is not None:
+        foot = session.critical_points(session.boundary(rival)).points[0].real
+        return flat, _end(beyond(session, foot, rival)), ""
+    if method != "exclusion":
+        proof, nearest, reason = prove_by_enumeration(session, rival)
+        if proof is not None:
+            if proof.nearest is None:
+                return proof, None, ""
+            return proof, (proof.upper, rival, {"kind": "critical-point", "rival": rival, "index": proof.nearest}), ""
+        if method == "completeness":
+            raise InputError(f"no completeness certificate: {reason}")
+    upper = beyond(session, nearest, rival) if nearest is not None else search(session, rival)
+    proof = _exclusion(session, rival, upper)
+    return proof, _end(upper), reason
+
+
+def _exclusion(session: Session, rival: int, upper: Counterexample | None) -> RivalProof:
+    """The best lower bound that branch and bound proves below the upper one in the time there is."""
+    reach = {} if upper is None else {"limit": upper.distance}
+    single = pair_lower_bound(session.network, session.u, session.label, rival, tolerance=1e-3, **reach)
+    best = RivalProof(rival, 0.0, {"kind": "trivial"})
+    if single.proved:
+        best = RivalProof(rival, single.radius, single.to_proof())
+    if upper is None:
+        return best
+    for fraction in FRACTIONS:
+        if fraction * upper.distance <= best.lower:
+            continue
+        better = prove_by_branching(session, rival, fraction * upper.distance, timeout=session.time_left / 2)
+        if better is None:
+            break
+        best = better
+    return best
+
+
+def _end(found: Counterexample | None) -> tuple[float, int, dict[str, Any]] | None:
+    return None if found is None else (found.distance, found.rival, found.to_json())
+
+
+def _assemble(
+    session: Session,
+    proofs: list[RivalProof],
+    end: tuple[float, int, dict[str, Any]] | None,
+    notes: list[str],
+) -> CertifiedMargin:
+    lower = min(proof.lower for proof in proofs)
+    upper, rival, evidence = end if end is not None else (math.inf, None, None)
+    claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
+    entries = [proof.to_json() for proof in proofs]
+    document = certificate(session.network, session.u, session.label, claim, entries, evidence, session.options.seed)
+    closed = lower == upper or upper - lower <= CERTIFIED_GAP * upper
+    margin = Margin(
+        radius=upper,
+        lower=lower,
+        upper=upper,
+        point=None,
+        label=session.label,
+        rival=rival,
+        status=Standing.CERTIFIED if closed else Standing.BRACKETED,
+        method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
+        seconds=session.seconds,
+        notes=tuple(notes),
+    )
+    return CertifiedMargin(margin, document)

@@ -1,0 +1,106 @@
+"""Proofs against one rival: no tie with it at a distance below some radius.
+
+In order of cost: a flat boundary in closed form; the S-lemma on the whole ball; all critical points, certified; branch and
+bound. Each gives an entry for the list of rivals in a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.bounds import exclude
+from polymargin.certificates.balls import ball, precision
+from polymargin.certificates.completeness import CompletenessProof, above, below, prove_completeness, structural_bound
+from polymargin.certificates.document import hexadecimal
+from polymargin.certificates.krawczyk import PRECISION
+from polymargin.certificates.session import Session
+from polymargin.errors import TooManyPathsError
+
+# Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
+MOST_CERTIFIED = 3_000
+QUICK_TIMEOUT = 2.0
+
+
+@dataclass(frozen=True)
+class RivalProof:
+    """No tie with the rival nearer than `lower`; where known, one at most `upper` away."""
+
+    rival: int
+    lower: float
+    proof: dict[str, Any]
+    upper: float = math.inf
+    nearest: int | None = None  # index of the nearest certified real critical point
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
+
+
+def prove_flat(session: Session, rival: int) -> RivalProof | None:
+    """B(x) = B(u) + w·(x − u) for a network whose activations are all linear."""
+    if session.network.degree > 1:
+        return None
+    logits = session.network.exact_logits(session.u)
+    value = logits[session.label] - logits[rival]
+    slope = []
+    for axis in range(session.network.dimension):
+        step = np.zeros(session.network.dimension)
+        step[axis] = 1.0
+        ahead, base = session.network.exact_logits(step), session.network.exact_logits(0 * step)
+        slope.append((ahead[session.label] - ahead[rival]) - (base[session.label] - base[rival]))
+    square = sum((entry * entry for entry in slope), value * 0)
+    if square == 0:
+        return RivalProof(rival, math.inf, {"kind": "hyperplane"})
+    with precision(PRECISION):
+        distance = ball(value).real / ball(square).real.sqrt()
+        return RivalProof(rival, below(distance), {"kind": "hyperplane"}, above(distance))
+
+
+def prove_by_ball(session: Session, rival: int, radius: float) -> RivalProof | None:
+    """The S-lemma on the whole ball, no branching."""
+    return prove_by_branching(session, rival, radius, timeout=QUICK_TIMEOUT, max_leaves=1)
+
+
+def prove_by_branching(
+    session: Session, rival: int, radius: float, *, timeout: float, max_leaves: int = 100_000
+) -> RivalProof | None:
+    """B > 0 on the closed ball by branch and bound over neuron ranges."""
+    if len(session.network.layers) < 2:
+        return None
+    limited = min(timeout, session.time_left)
+    found = exclude(session.network, session.u, session.label, rival, radius, timeout=limited, max_leaves=max_leaves)
+    return RivalProof(rival, radius, found.to_proof()) if found.proved else None
+
+
+def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | None, NDArray[np.float64] | None, str]:
+    """All critical points, certified. Also the nearest real one as found, proved or not, and a reason if there is no proof."""
+    boundary = session.boundary(rival)
+    if boundary.degree < 2:
+        return None, None, f"against class {rival}: the boundary has lower degree than the architecture"
+    try:
+        found = session.critical_points(boundary)
+    except TooManyPathsError as error:
+        return None, None, str(error)
+    nearest = found.points[0].real.copy() if len(found) and found.real[0] else None
+    if len(found) != structural_bound(session.network):
+        reason = f"against class {rival}: {len(found)} critical points, {structural_bound(session.network)} needed for a proof"
+        return None, nearest, reason
+    if len(found) > MOST_CERTIFIED:
+        return None, nearest, f"against class {rival}: {len(found)} critical points are too many to certify one by one"
+    # Stage 1 is shared by both orders of a pair; a certificate speaks of f_label − f_rival, which may turn the sign of λ.
+    oriented = Boundary.from_network(session.network, session.label, rival)
+    if session.label > rival:
+        found = replace(found, multipliers=-found.multipliers)
+    proof = prove_completeness(session.network, oriented, session.u, found, session.options.processes)
+    if proof is None:
+        return None, nearest, f"against class {rival}: a critical point could not be certified"
+    return from_completeness(rival, proof), nearest, ""
+
+
+def from_completeness(rival: int, proof: CompletenessProof) -> RivalProof:
+    return RivalProof(rival, proof.lower, proof.to_json(), proof.upper, proof.nearest)

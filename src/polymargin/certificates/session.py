@@ -1,0 +1,83 @@
+"""What a proof search needs to know, and the time it has."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.continuation import TrackerSettings, available_threads
+from polymargin.errors import InputError
+from polymargin.margins import CriticalPoints, critical_points, predicted_class
+from polymargin.margins.limit import DEFAULT_LIMIT
+from polymargin.networks import PolynomialNetwork
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search; the same names as in `margin`."""
+
+    seed: int = 0
+    threads: int | None = None
+    limit: int = DEFAULT_LIMIT
+    cache: bool | str | Path = True
+    settings: TrackerSettings = field(default_factory=TrackerSettings)
+
+    @property
+    def processes(self) -> int:
+        return self.threads or available_threads()
+
+
+class Session:
+    """One network at one point: its class, its rivals, and the clock."""
+
+    def __init__(self, network: PolynomialNetwork, point: ArrayLike, options: Options, timeout: float | None) -> None:
+        if timeout is not None and not timeout > 0:
+            raise InputError(f"timeout {timeout!r}: expected a positive number of seconds")
+        self.network = network
+        self.u = _point(network, point)
+        self.options = options
+        self.label, self.tied = predicted_class(network, self.u)
+        self.rivals = [rival for rival in range(network.class_count) if rival != self.label]
+        self.started = perf_counter()
+        self._end = math.inf if timeout is None else self.started + timeout
+
+    @property
+    def time_left(self) -> float:
+        return max(0.0, self._end - perf_counter())
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self.started
+
+    def boundary(self, rival: int) -> Boundary:
+        return Boundary.from_network(self.network, min(self.label, rival), max(self.label, rival))
+
+    def critical_points(self, boundary: Boundary) -> CriticalPoints:
+        options = self.options
+        return critical_points(
+            boundary,
+            self.u,
+            seed=options.seed,
+            threads=options.threads,
+            limit=options.limit,
+            cache=options.cache,
+            settings=options.settings,
+        )
+
+
+def _point(network: PolynomialNetwork, point: ArrayLike) -> NDArray[np.float64]:
+    try:
+        u = np.asarray(point, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the point is not a vector of real numbers") from None
+    if u.shape != (network.dimension,):
+        raise InputError(f"a point of shape {u.shape}: the model takes {network.dimension} numbers")
+    if not np.isfinite(u).all():
+        raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+    return u

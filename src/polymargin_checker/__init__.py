@@ -1,0 +1,11 @@
+"""An independent checker of polymargin certificates.
+
+It reads a model file and a certificate, rebuilds every equation from the weights, and proves the claim or refuses.
+It shares no code with `polymargin` and uses the standard library and python-flint only; the format it reads is
+docs/certificates.md, the theorems it leans on are docs/theorems.md. Whatever is in the files, the answer is a
+`Verdict` with one sentence.
+"""
+
+from polymargin_checker.checker import Verdict, check
+
+__all__ = ["Verdict", "check"]

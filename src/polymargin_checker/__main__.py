@@ -1,0 +1,39 @@
+"""python -m polymargin_checker MODEL CERTIFICATE [CERTIFICATE ...]
+
+One line per certificate. Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+
+from polymargin_checker.checker import check
+
+USAGE = "usage: python -m polymargin_checker MODEL CERTIFICATE [CERTIFICATE ...]"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words in (["-h"], ["--help"]):
+        print(USAGE)
+        return 0
+    if len(words) < 2 or any(word.startswith("-") for word in words):
+        print(USAGE, file=sys.stderr)
+        return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not fit the terminal's encoding
+    model, *certificates = words
+    status = 0
+    for certificate in certificates:
+        verdict = check(model, certificate)
+        prefix = f"{certificate}: " if len(certificates) > 1 else ""
+        print(f"{prefix}{'PROVED' if verdict.accepted else 'REFUSED'}: {verdict.reason}")
+        if not verdict.accepted:
+            status = max(status, 1 if verdict.usable else 2)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""`check`: from two files to a verdict.
+
+The claim is put together from parts that are proved one by one: the label is the only largest logit at u, every rival
+stays away from u as far as stated, and a tie or a loss exists as near as stated. Whatever is not proved is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.completeness import Completeness, Nature, check_completeness
+from polymargin_checker.document import fields, integer, items, kind, read_document
+from polymargin_checker.dyadics import at_least, decimal, number, number_or_infinity, shown
+from polymargin_checker.exact import exact_logits
+from polymargin_checker.exclusion import check_exclusion
+from polymargin_checker.hyperplane import check_hyperplane
+from polymargin_checker.model import Model, read_model
+from polymargin_checker.refusal import Refused, Unusable
+
+FORMAT = "polymargin-certificate-1"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer of the checker.
+
+    accepted   the claim is proved
+    reason     one sentence: what is proved, or why not
+    usable     False if a file could not be read as a model or certificate file at all
+    """
+
+    accepted: bool
+    reason: str
+    usable: bool = True
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The margin is at least `lower` and at most `upper`; None is infinity."""
+
+    kind: str
+    lower: fmpq | None
+    upper: fmpq | None
+
+    def __str__(self) -> str:
+        if self.kind == "robust":
+            return f"robust: no other class ties or wins at a distance below {decimal(self.lower)}"
+        if self.kind == "vulnerable":
+            return f"vulnerable: another class ties or wins at a distance of at most {decimal(self.upper)}"
+        return f"the margin lies in [{decimal(self.lower)}, {decimal(self.upper)}]"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A model at a point: everything that the proofs of a certificate are about."""
+
+    model: Model
+    point: list[fmpq]
+    label: int
+    logits: list[fmpq]
+
+
+def check(model_path: Any, certificate_path: Any) -> Verdict:
+    """Prove or refuse the certificate in a file about the model in a file; never raises for what is in the files."""
+    try:
+        model = read_model(model_path)
+        document = read_document(certificate_path)
+        return Verdict(True, _prove(model, document))
+    except Unusable as refusal:
+        return Verdict(False, str(refusal), usable=False)
+    except Refused as refusal:
+        return Verdict(False, str(refusal))
+    except (MemoryError, RecursionError):
+        return Verdict(False, "the files need more memory than there is")
+    except Exception as error:  # A checker that fails has proved nothing, and hostile input must not show a traceback.
+        return Verdict(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
+
+
+def _prove(model: Model, document: Any) -> str:
+    fields(document, "certificate", ("format", "model", "point", "label", "claim", "rivals", "upper"), ("created",))
+    if document["format"] != FORMAT:
+        raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
+    _check_model(model, document["model"])
+    situation = _situation(model, document)
+    claim = _claim(document["claim"])
+    proofs = _check_rivals(situation, claim, document["rivals"])
+    _check_upper(situation, claim, proofs, document["upper"])
+    return f"class {situation.label} is {claim}" if claim.kind != "margin" else f"class {situation.label}: {claim}"
+
+
+def _check_model(model: Model, entry: Any) -> None:
+    fields(entry, "model", ("kind", "sha256"))
+    kind(entry, "model", ("polynomial-network",))
+    if entry["sha256"] != model.fingerprint():
+        raise Refused("the certificate is for another model: the SHA-256 of the weights differs")
+
+
+def _situation(model: Model, document: dict[str, Any]) -> Situation:
+    entries = items(document["point"], "point", model.dimension)
+    point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
+    label = integer(document["label"], "label", 0, model.class_count - 1)
+    logits = exact_logits(model, point)
+    for rival, value in enumerate(logits):
+        if rival != label and value >= logits[label]:
+            raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
+    return Situation(model, point, label, logits)
+
+
+def _claim(entry: Any) -> Claim:
+    word = kind(entry, "claim", ("robust", "vulnerable", "margin"))
+    if word == "margin":
+        fields(entry, "claim", ("kind", "lower", "upper"))
+        claim = Claim(
+            word, number_or_infinity(entry["lower"], "claim, lower"), number_or_infinity(entry["upper"], "claim, upper")
+        )
+        if not at_least(claim.upper, claim.lower):
+            raise Refused("the claimed lower bound of the margin is above the upper bound")
+        return claim
+    fields(entry, "claim", ("kind", "radius"))
+    if word == "robust":
+        return Claim(word, number_or_infinity(entry["radius"], "claim, radius"), None)
+    return Claim(word, fmpq(0), number(entry["radius"], "claim, radius"))
+
+
+def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, Completeness | None]:
+    """Prove the bound of every rival; completeness proofs are kept, for `upper` may refer to them."""
+    proofs: dict[int, Completeness | None] = {}
+    for entry in items(value, "rivals"):
+        fields(entry, "rival entry", ("rival", "lower", "proof"))
+        rival = _rival(situation, entry["rival"], "rival")
+        if rival in proofs:
+            raise Refused(f"rival {rival} is listed twice")
+        lower = number_or_infinity(entry["lower"], f"rival {rival}, lower")
+        if claim.kind != "vulnerable" and not at_least(lower, claim.lower):
+            raise Refused(
+                f"rival {rival}: its lower bound {decimal(lower)} is below the claimed {decimal(claim.lower)}"
+            )
+        try:
+            proofs[rival] = _check_proof(situation, rival, lower, entry["proof"])
+        except Refused as refusal:
+            raise Refused(f"rival {rival}: {refusal}") from None
+    if claim.kind != "vulnerable":
+        for rival in range(situation.model.class_count):
+            if rival != situation.label and rival not in proofs:
+                raise Refused(f"rival {rival} is missing; every class but the label needs a proof")
+    return proofs
+
+
+def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
+    model, point, label = situation.model, situation.point, situation.label
+    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion"))
+    if word == "trivial":
+        fields(proof, "trivial proof", ("kind",))
+        if lower is None or lower > 0:
+            raise Refused("a trivial proof proves no lower bound above 0")
+        return None
+    if word == "hyperplane":
+        check_hyperplane(model, label, rival, situation.logits[label] - situation.logits[rival], lower, proof)
+        return None
+    if word == "exclusion":
+        if not at_least(check_exclusion(model, point, label, rival, proof), lower):
+            raise Refused("the lower bound is above the radius of the exclusion proof")
+        return None
+    completeness = check_completeness(model, point, label, rival, proof)
+    if not completeness.proves_lower(lower):
+        raise Refused("a critical point that may be real is nearer than the stated lower bound")
+    return completeness
+
+
+def _check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completeness | None], upper: Any) -> None:
+    if upper is None:
+        if claim.kind != "robust" and claim.upper is not None:
+            raise Refused("the claim has an upper bound, but the certificate has no proof of it")
+        return
+    if claim.kind == "margin" and claim.upper is None:
+        raise Refused("the claimed upper bound is infinite, so upper must be null")
+    if kind(upper, "upper", ("counterexample", "critical-point")) == "counterexample":
+        fields(upper, "upper", ("kind", "rival", "point"))
+        rival = _rival(situation, upper["rival"], "upper, rival")
+        entries = items(upper["point"], "upper, point", situation.model.dimension)
+        _check_counterexample(situation, claim, rival, [number(entry, "upper, a coordinate") for entry in entries])
+        return
+    fields(upper, "upper", ("kind", "rival", "index"))
+    rival = _rival(situation, upper["rival"], "upper, rival")
+    completeness = proofs.get(rival)
+    if completeness is None:
+        raise Refused(f"upper refers to a completeness proof of rival {rival}, and there is none")
+    index = integer(upper["index"], "upper, index", 0, len(completeness.solutions) - 1)
+    if completeness.solutions[index].nature is not Nature.REAL:
+        raise Refused(f"upper: solution {index} of rival {rival} is not certified real")
+    if claim.upper is not None and not completeness.proves_upper(index, claim.upper):
+        raise Refused(f"upper: solution {index} of rival {rival} is not shown to be as near as claimed")
+
+
+def _check_counterexample(situation: Situation, claim: Claim, rival: int, x: Sequence[fmpq]) -> None:
+    square = sum(((a - b) * (a - b) for a, b in zip(x, situation.point, strict=True)), fmpq(0))
+    if claim.upper is not None and (claim.upper < 0 or square > claim.upper * claim.upper):
+        raise Refused("the counterexample is farther from the point than claimed")
+    logits = exact_logits(situation.model, x)
+    if logits[rival] < logits[situation.label]:
+        raise Refused(f"class {rival} neither ties nor wins at the counterexample")
+
+
+def _rival(situation: Situation, value: Any, name: str) -> int:
+    rival = integer(value, name, 0, situation.model.class_count - 1)
+    if rival == situation.label:
+        raise Refused(f"{name}: class {rival} is the label itself")
+    return rival

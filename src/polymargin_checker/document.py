@@ -1,0 +1,87 @@
+"""Certificate files as data from strangers: a bounded JSON file, and typed access to its parts.
+
+Unknown and repeated keys are refused: a certificate that says something the checker does not read would seem to
+prove more than was checked.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from polymargin_checker.dyadics import shown
+from polymargin_checker.refusal import Refused, Unusable
+
+LARGEST_FILE = 1 << 27
+
+
+def read_document(path: Any) -> Any:
+    """The JSON value in a file."""
+    file = Path(path)
+    try:
+        if not file.is_file():
+            raise Unusable(f"{path}: no such file")
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{path}: cannot read the file ({error})") from None
+    if len(content) > LARGEST_FILE:
+        raise Refused(f"the certificate has more than {LARGEST_FILE} bytes")
+    try:
+        return json.loads(content.decode("utf-8"), object_pairs_hook=_without_repetition, parse_constant=_no_constant)
+    except RecursionError:
+        raise Refused("the certificate is nested too deeply") from None
+    except ValueError as error:
+        raise Refused(f"the certificate is not valid JSON ({error})") from None
+
+
+def fields(value: Any, name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A JSON object with exactly the expected keys."""
+    if not isinstance(value, dict):
+        raise Refused(f"{name}: expected an object, got {shown(value)}")
+    for key in required:
+        if key not in value:
+            raise Refused(f"{name}: the key {key!r} is missing")
+    if len(value) > len(required):
+        for key in value:
+            if key not in required and key not in optional:
+                raise Refused(f"{name}: unknown key {shown(key)}")
+    return value
+
+
+def items(value: Any, name: str, length: int | None = None) -> list[Any]:
+    """A JSON array, of the given length."""
+    if not isinstance(value, list):
+        raise Refused(f"{name}: expected a list, got {shown(value)}")
+    if length is not None and len(value) != length:
+        raise Refused(f"{name}: expected {length} entries, got {len(value)}")
+    return value
+
+
+def integer(value: Any, name: str, least: int, most: int) -> int:
+    """A JSON integer from least to most; true and 1.0 are not integers."""
+    if type(value) is not int or not least <= value <= most:
+        raise Refused(f"{name}: expected an integer from {least} to {most}, got {shown(value)}")
+    return value
+
+
+def kind(value: Any, name: str, known: tuple[str, ...]) -> str:
+    """The "kind" of a JSON object."""
+    if not isinstance(value, dict):
+        raise Refused(f"{name}: expected an object, got {shown(value)}")
+    word = value.get("kind")
+    if not isinstance(word, str) or word not in known:
+        raise Refused(f"{name}: unknown kind {shown(word)}; expected one of {', '.join(known)}")
+    return word
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return result
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a JSON number")

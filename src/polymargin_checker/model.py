@@ -1,0 +1,136 @@
+"""The network in a model file: weights, biases and activation coefficients as exact doubles, and their SHA-256.
+
+Keys are weight_1, bias_1, …, activation_1, … and format. A missing bias is zero; zeros at the end of an activation
+are dropped. Other keys are not part of the network, but a weight, bias or activation that no layer uses is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import sys
+from array import array
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from polymargin_checker import npy
+from polymargin_checker.dyadics import shown
+from polymargin_checker.refusal import Unusable
+
+FORMAT = "polymargin-network-1"
+LARGEST_DEGREE = 64
+"""Of one activation."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Entries in C order; every double is an exact number."""
+
+    rows: int
+    columns: int
+    values: array[float]
+
+    def row(self, index: int) -> list[float]:
+        return self.values[index * self.columns : (index + 1) * self.columns].tolist()
+
+
+@dataclass(frozen=True)
+class Model:
+    """z¹ = W¹x + b¹, aˡ = σˡ(zˡ), zˡ⁺¹ = Wˡ⁺¹aˡ + bˡ⁺¹; the last z are the logits."""
+
+    weights: tuple[Matrix, ...]
+    biases: tuple[array[float], ...]
+    activations: tuple[tuple[float, ...], ...]
+
+    @property
+    def dimension(self) -> int:
+        return self.weights[0].columns
+
+    @property
+    def class_count(self) -> int:
+        return self.weights[-1].rows
+
+    @property
+    def hidden_layers(self) -> int:
+        return len(self.activations)
+
+    @property
+    def degree(self) -> int:
+        """An upper bound on the degree of the logits: the product of the degrees of the activations."""
+        return math.prod(len(coefficients) - 1 for coefficients in self.activations)
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256(b"polymargin network 1")
+        for weights, bias in zip(self.weights, self.biases, strict=True):
+            digest.update(repr((weights.rows, weights.columns)).encode())
+            digest.update(_little_endian(weights.values))
+            digest.update(_little_endian(bias))
+        digest.update(repr([[c.hex() for c in coefficients] for coefficients in self.activations]).encode())
+        return digest.hexdigest()
+
+
+def read_model(path: Any) -> Model:
+    """Read the .npz file of a polynomial network."""
+    entries = npy.read_entries(path)
+    if "format" not in entries:
+        raise Unusable(f"{path}: not a polymargin network, the entry 'format' is missing")
+    if (name := npy.text(entries["format"], "format")) != FORMAT:
+        raise Unusable(f"{path}: not a polymargin network (format {shown(name)}, expected {FORMAT!r})")
+    depth = 0
+    while f"weight_{depth + 1}" in entries:
+        depth += 1
+    if depth == 0:
+        raise Unusable(f"{path}: the entry 'weight_1' is missing")
+    layers = range(1, depth + 1)
+    known = {f"{part}_{layer}" for layer in layers for part in ("weight", "bias", "activation")}
+    known.discard(f"activation_{depth}")
+    for entry in entries:
+        if re.match("(weight|bias|activation)_", entry) and entry not in known:
+            raise Unusable(f"{path}: the entry {shown(entry)} belongs to no layer, or to the last one")
+    weights = tuple(_weights(entries[f"weight_{layer}"], f"weight_{layer}") for layer in layers)
+    biases = tuple(_bias(entries.get(f"bias_{layer}"), f"bias_{layer}", weights[layer - 1].rows) for layer in layers)
+    activations = tuple(_activation(entries.get(f"activation_{layer}"), f"activation_{layer}") for layer in layers[:-1])
+    for layer, (before, after) in enumerate(pairwise(weights), start=2):
+        if after.columns != before.rows:
+            raise Unusable(f"weight_{layer} takes {after.columns} values, but the layer before it gives {before.rows}")
+    if weights[-1].rows < 2:
+        raise Unusable("the network has one class; a margin needs at least two")
+    return Model(weights, biases, activations)
+
+
+def _weights(content: bytes, name: str) -> Matrix:
+    loaded = npy.numbers(content, name, 2)
+    rows, columns = loaded.shape
+    if rows == 0 or columns == 0:
+        raise Unusable(f"{name}: shape {loaded.shape}; every layer needs inputs and outputs")
+    return Matrix(rows, columns, loaded.values)
+
+
+def _bias(content: bytes | None, name: str, length: int) -> array[float]:
+    if content is None:
+        return array("d", bytes(8 * length))
+    loaded = npy.numbers(content, name, 1)
+    if loaded.shape != (length,):
+        raise Unusable(f"{name}: shape {loaded.shape} for a layer with {length} outputs")
+    return loaded.values
+
+
+def _activation(content: bytes | None, name: str) -> tuple[float, ...]:
+    if content is None:
+        raise Unusable(f"the entry {name!r} is missing; every hidden layer needs its activation")
+    coefficients = npy.numbers(content, name, 1).values.tolist()
+    while coefficients and coefficients[-1] == 0.0:
+        coefficients.pop()
+    if len(coefficients) > LARGEST_DEGREE + 1:
+        raise Unusable(f"{name}: degree {len(coefficients) - 1}; this checker accepts up to {LARGEST_DEGREE}")
+    return tuple(coefficients) or (0.0,)
+
+
+def _little_endian(values: array[float]) -> bytes:
+    if sys.byteorder == "little":
+        return values.tobytes()
+    swapped = array("d", values)
+    swapped.byteswap()
+    return swapped.tobytes()

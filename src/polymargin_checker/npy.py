@@ -1,0 +1,128 @@
+"""Arrays in an .npz file, read without NumPy: a zip archive of .npy entries.
+
+An entry is a magic string, a version, the length of a header, the header (a Python literal with the type, the order
+and the shape), and the plain numbers. The header is matched against the one form that NumPy writes and never
+evaluated. Accepted are little-endian float32, float64 and integers that float64 holds exactly, with up to two axes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import sys
+import zipfile
+import zlib
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polymargin_checker.dyadics import shown
+from polymargin_checker.refusal import Unusable
+
+LARGEST_FILE = 1 << 26
+_LARGEST_INTEGER = 1 << 53
+_LONGEST_HEADER = 4096
+_MOST_ENTRIES = 10_000
+_TYPES = {
+    "<f8": "d", "<f4": "f", "|i1": "b", "|u1": "B",
+    "<i2": "h", "<i4": "i", "<i8": "q", "<u2": "H", "<u4": "I", "<u8": "Q",
+}  # fmt: skip
+_HEADER = re.compile(
+    r"\{'descr': '([^']{1,12})', 'fortran_order': (True|False), 'shape': "
+    r"\(((?:[0-9]{1,10}(?:, [0-9]{1,10})?,?)?)\),? ?\} *\n?"
+)
+
+
+@dataclass(frozen=True)
+class Array:
+    """Numbers in C order."""
+
+    shape: tuple[int, ...]
+    values: array[float]
+
+
+def read_entries(path: Any) -> dict[str, bytes]:
+    """The unpacked entries of an .npz file by name, without the suffix .npy."""
+    file = Path(path)
+    try:
+        if not file.is_file():
+            raise Unusable(f"{path}: no such file")
+        with zipfile.ZipFile(file) as archive:
+            return _unpack(archive, path)
+    except OSError as error:
+        raise Unusable(f"{path}: cannot read the file ({error.strerror or error})") from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, MemoryError) as error:
+        raise Unusable(f"{path}: not a valid .npz file ({error})") from None
+
+
+def numbers(content: bytes, name: str, axes: int) -> Array:
+    """A numeric array with the given number of axes and finite values."""
+    descr, fortran, shape, start = _header(content, name)
+    code = _TYPES.get(descr)
+    if code is None:
+        raise Unusable(f"{name}: type {descr!r}; expected float64, float32 or integers, little-endian")
+    if len(shape) != axes:
+        raise Unusable(f"{name}: expected {axes} axes, got shape {shape}")
+    raw: array[Any] = array(code)
+    if raw.itemsize * math.prod(shape) != len(content) - start:
+        raise Unusable(f"{name}: {len(content) - start} bytes of numbers do not fit the shape {shape}")
+    raw.frombytes(memoryview(content)[start:])
+    if sys.byteorder == "big":
+        raw.byteswap()
+    if code not in "df" and any(abs(value) > _LARGEST_INTEGER for value in raw):
+        raise Unusable(f"{name}: an integer beyond 2**53, which float64 cannot hold")
+    values = raw if code == "d" else array("d", raw)
+    if not all(map(math.isfinite, values)):
+        raise Unusable(f"{name}: a number that is not finite")
+    if fortran and axes == 2:
+        rows, columns = shape
+        values = array("d", (values[row + column * rows] for row in range(rows) for column in range(columns)))
+    return Array(shape, values)
+
+
+def text(content: bytes, name: str) -> str:
+    """A unicode scalar."""
+    descr, _, shape, start = _header(content, name)
+    if re.fullmatch(r"<U[0-9]{1,3}", descr) is None or shape != () or len(content) - start != 4 * int(descr[2:]):
+        raise Unusable(f"{name}: expected one string, got type {descr!r} with shape {shape}")
+    try:
+        return content[start:].decode("utf-32-le").rstrip("\0")
+    except UnicodeDecodeError:
+        raise Unusable(f"{name}: not a string") from None
+
+
+def _unpack(archive: zipfile.ZipFile, path: Any) -> dict[str, bytes]:
+    entries = archive.infolist()
+    if len(entries) > _MOST_ENTRIES or sum(entry.file_size for entry in entries) > LARGEST_FILE:
+        raise Unusable(f"{path}: more than {LARGEST_FILE} bytes or {_MOST_ENTRIES} entries unpacked")
+    result: dict[str, bytes] = {}
+    for entry in entries:
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Unusable(f"{path}: entry {shown(entry.filename)} is compressed in an unknown way")
+        name = entry.filename.removesuffix(".npy")
+        if name in result:
+            raise Unusable(f"{path}: two entries are named {shown(name)}")
+        with archive.open(entry) as stream:
+            # A bounded read: read() without a size would inflate a bomb before it looks at the declared size.
+            result[name] = stream.read(entry.file_size + 1)
+    return result
+
+
+def _header(content: bytes, name: str) -> tuple[str, bool, tuple[int, ...], int]:
+    """Type, Fortran order, shape, and where the numbers start."""
+    if content[:6] != b"\x93NUMPY" or len(content) < 12:
+        raise Unusable(f"{name}: not an .npy entry")
+    if content[6] not in (1, 2, 3):
+        raise Unusable(f"{name}: unknown .npy version {content[6]}")
+    start = 10 if content[6] == 1 else 12
+    (length,) = struct.unpack_from("<H" if content[6] == 1 else "<I", content, 8)
+    header = content[start : start + length]
+    if length > _LONGEST_HEADER or len(header) != length:
+        raise Unusable(f"{name}: an .npy header of {length} bytes")
+    match = _HEADER.fullmatch(header.decode("latin-1"))
+    if match is None:
+        raise Unusable(f"{name}: an .npy header that is not understood, or more than two axes")
+    shape = tuple(int(part) for part in match[3].split(",") if part.strip())
+    return match[1], match[2] == "True", shape, start + length
