@@ -1,0 +1,52 @@
+"""Certificates have the shape that docs/certificate.schema.json describes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+from polymargin.certificates.krawczyk import SMALLEST_PARALLEL_JOB
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def documents() -> list[dict]:
+    shallow, deep = random_network([3, 4, 3], 3, seed=1), random_network([2, 3, 3, 2], 2, seed=1)
+    flat = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [0.0, 5.0])])
+    certificates = [
+        pm.certify(shallow, [0.1, 0.2, 0.3], method="completeness", cache=False).certificate,
+        pm.certify(deep, [0.1, 0.2], method="exclusion", cache=False, timeout=2).certificate,
+        pm.certify(flat, [3.0, 4.0]).certificate,
+    ]
+    for radius in (1e-3, 1e3):
+        found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, cache=False).certificate
+        certificates += [] if found is None else [found]
+    return [certificate.data for certificate in certificates]
+
+
+def test_certificates_fit_the_schema() -> None:
+    VALIDATOR.check_schema(SCHEMA)
+    made = documents()
+    assert len(made) >= 4
+    for document in made:
+        VALIDATOR.validate(document)
+        broken = copy.deepcopy(document)
+        broken["claim"]["kind"] = "probably robust"
+        with pytest.raises(jsonschema.ValidationError):
+            VALIDATOR.validate(broken)
+
+
+def test_processes_give_the_same_certificate() -> None:
+    network = random_network([8, 10, 2], 3, seed=2)
+    u = np.random.default_rng(2).normal(size=8)
+    one, two = (pm.certify(network, u, method="completeness", threads=threads) for threads in (1, 2))
+    assert len(one.certificate.data["rivals"][0]["proof"]["solutions"]) >= SMALLEST_PARALLEL_JOB
+    assert one.certificate.data == two.certificate.data
