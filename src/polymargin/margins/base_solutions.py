@@ -36,6 +36,8 @@ ComplexArray = NDArray[np.complex128]
 ATTEMPTS = 3
 # Where the endgame of stage 1 begins: fraction of the way that is left.
 ENDGAME_RADIUS = 0.05
+# Coefficients of the start system below this put its solutions too far out to begin with.
+SMALLEST_START = 1e-6
 # A path that is this close to its end without having arrived has left for good, as far as double-doubles can see.
 SEEN_TO_LEAVE = 1e-10
 
@@ -153,7 +155,7 @@ def _count_at_infinity(
 
 
 def _start_sizes(boundary: Boundary) -> NDArray[np.float64]:
-    """Magnitudes for the start system: those of the target's own pure powers, where it has any."""
+    """Magnitudes for the start system: those of the target's own pure powers, within reason."""
     reduction = boundary.reduction
     sizes = np.array(axis_coefficients(reduction.source, boundary.degree)) / reduction.factor
-    return np.where(sizes > 0, sizes, 1.0)
+    return np.where(sizes > 0, np.clip(sizes, SMALLEST_START, 1 / SMALLEST_START), 1.0)
