@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 RANK_TOLERANCE = 8 * np.finfo(np.float64).eps
 # Homogeneous parts smaller than this share of the largest one are rounding noise of the transform.
 PART_TOLERANCE = 1e-8
+# Scales from 2^−60 to 2^60 are considered.
+LARGEST_EXPONENT = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,11 @@ def _sampled_gradients(source: Source) -> Array:
 
 
 def _balance(source: Source, degree: int) -> tuple[float, float]:
-    """A scale s for the variables and a factor for B such that the homogeneous parts of B(s·y) are near 1."""
+    """A scale s for the variables and a factor for B such that the homogeneous parts of B(s·y) are near 1.
+
+    Whether the leading part exceeds all others can be told at any scale, however lopsided, and the answer changes once.
+    Near that scale all parts can be measured, and a fit through their sizes does the rest.
+    """
     generator = np.random.default_rng(20262)
     shape = (16, source.dimension)
     directions = generator.normal(size=shape) + 1j * generator.normal(size=shape)
@@ -103,17 +109,22 @@ def _balance(source: Source, degree: int) -> tuple[float, float]:
         parts = np.abs(np.fft.fft(values, axis=0)) / (degree + 1)
         return np.asarray(np.sqrt((parts**2).mean(axis=1)))
 
-    scale = 1.0
-    for _ in range(4):
-        sizes = part_sizes(scale)
-        present = sizes > PART_TOLERANCE * sizes.max()
-        if present.sum() < 2:
-            break
-        # log size_k ≈ constant − k · (change of log scale), fitted over the parts that are there.
-        change = -np.polyfit(np.flatnonzero(present), np.log(sizes[present]), 1)[0]
-        scale = _power_of_two(scale * np.exp(change))
-        if abs(change) < 0.5:
-            break
+    def leading_part_leads(exponent: int) -> bool:
+        sizes = part_sizes(2.0**exponent)
+        return bool(sizes[-1] > sizes[:-1].max())
+
+    high = min(LARGEST_EXPONENT, 480 // degree)  # squares of the parts must not overflow
+    low = -high
+    if leading_part_leads(low) or not leading_part_leads(high):
+        return 1.0, _power_of_two(part_sizes(1.0).max())  # homogeneous, or beyond what doubles can balance
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if leading_part_leads(middle) else (middle, high)
+    scale = 2.0**high
+    sizes = part_sizes(scale)
+    present = sizes > PART_TOLERANCE * sizes.max()
+    # log size_k ≈ constant − k · (change of log scale), fitted over the parts that are there.
+    scale = _power_of_two(scale * np.exp(-np.polyfit(np.flatnonzero(present), np.log(sizes[present]), 1)[0]))
     return scale, _power_of_two(part_sizes(scale).max())
 
 

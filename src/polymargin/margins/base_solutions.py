@@ -10,7 +10,7 @@ say so for each of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,9 @@ ENDGAME_RADIUS = 0.05
 # Coefficients of the start system below this put its solutions too far out to begin with.
 SMALLEST_START = 1e-6
 # A path that is this close to its end without having arrived has left for good, as far as double-doubles can see.
-SEEN_TO_LEAVE = 1e-10
+SEEN_TO_LEAVE = 1e-20
+# Magnitude that double-doubles must reach before a path counts as leaving: beyond any solution of a scaled problem.
+FAR_OUT = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,7 @@ def _solve_generic(
     end = np.array([*generic, 0, 1, *fixed])
 
     def to_end(starts: ComplexArray, double_double: bool) -> Paths:
-        chosen = settings.tightened() if double_double else settings
+        chosen = replace(settings.tightened(), infinity=FAR_OUT) if double_double else settings
         return track(system.blend, starts, begin, end, settings=chosen, threads=threads, double_double=double_double)
 
     # Doubles first. What they do not finish is followed in double-doubles: solutions far out, where doubles fail, must
@@ -128,7 +130,10 @@ def _solve_generic(
         rest = rest[(gone & ~again.converged[0])[~regular]]
     at_infinity = _count_at_infinity(system, rest, begin, end, settings, threads) if len(rest) else 0
     distinct = solutions[~duplicates(solutions)]
-    return BaseSolutions(boundary, system.target, generic, distinct, len(start_points) - len(distinct) - at_infinity)
+    unjudged = len(start_points) - len(distinct) - at_infinity
+    # A generic level with fewer critical points than its degree has never been met; it would rather mean a loss.
+    unjudged = max(unjudged, boundary.degree - len(distinct))
+    return BaseSolutions(boundary, system.target, generic, distinct, unjudged)
 
 
 def _regular(paths: Paths) -> NDArray[np.bool_]:
