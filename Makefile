@@ -1,22 +1,23 @@
-# Two commands are all a user needs: `make demo` and `make test`. Each makes its own virtual environment.
+# Two commands are all a user needs: `make demo` and `make test`. Each makes its own virtual environment. The demo needs
+# the package alone; the tests need the extras too (a pinned torch first: any other release brings gigabytes along).
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
 .PHONY: demo test slow lint sanitize clean
 
-demo: .venv/installed
+demo: .venv/package
 	$(BIN)/polymargin demo
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 
 lint: .venv/installed
-	$(BIN)/ruff check src tests benchmarks tools
-	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools experiments
+	$(BIN)/ruff format --check src tests benchmarks tools experiments
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
@@ -27,9 +28,14 @@ sanitize:
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=halt_on_error=1 .venv-sanitize/bin/python -m pytest tests/continuation tests/polynomials
 
-.venv/installed: $(SOURCES)
+.venv/package: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet ".[test,plot,lint]"
+	$(BIN)/pip install --quiet .
+	touch $@
+
+.venv/installed: .venv/package
+	$(BIN)/pip install --quiet torch==2.13.0
+	$(BIN)/pip install --quiet ".[test,plot,lint,torch,sklearn,symbolic]"
 	touch $@
 
 clean:

@@ -17,6 +17,7 @@ def test_public_names_are_pinned() -> None:
         "CriticalPoints",
         "InputError",
         "Margin",
+        "ParameterDiscriminant",
         "PathEnd",
         "PolymarginError",
         "PolynomialNetwork",
@@ -28,10 +29,13 @@ def test_public_names_are_pinned() -> None:
         "attack",
         "certify",
         "critical_points",
+        "from_sklearn",
         "load",
         "lower_bound",
         "margin",
+        "parameter_discriminant",
         "solve",
+        "symbolic_parameter_discriminant",
         "verify",
     ]
     for name in pm.__all__:
@@ -50,4 +54,4 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_margins_do_not_import_what_they_do_not_need() -> None:
-    assert loaded_after("import polymargin; polymargin.margin", "scipy", "rich", "matplotlib") == []
+    assert loaded_after("import polymargin; polymargin.margin", "rich", "matplotlib", "torch", "sympy") == []

@@ -3,7 +3,7 @@
 >>> import polymargin as pm
 >>> ellipse = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
 >>> pm.margin(ellipse, [0.0, 0.25], cache=False)
-Margin(0.75, NUMERICAL by continuation)
+Margin(0.75, NUMERICAL by quadric)
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from polymargin.certificates import Answer, Certificate, CertifiedMargin, Verdict, certify, verify
     from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
+    from polymargin.geometry import ParameterDiscriminant, parameter_discriminant, symbolic_parameter_discriminant
     from polymargin.margins import CriticalPoints, Margin, Standing, critical_points, margin
-    from polymargin.networks import PolynomialNetwork, load
+    from polymargin.networks import PolynomialNetwork, from_sklearn, load
 
 # Public names and the room each one lives in. They are imported when first used, so that
 # `import polymargin` and `polymargin --version` cost nothing.
@@ -30,8 +31,9 @@ _ROOMS = {
     "certificates": ("Answer", "Certificate", "CertifiedMargin", "Verdict", "certify", "verify"),
     "continuation": ("PathEnd", "Solutions", "TrackerSettings", "solve"),
     "errors": ("InputError", "PolymarginError", "TooManyPathsError"),
+    "geometry": ("ParameterDiscriminant", "parameter_discriminant", "symbolic_parameter_discriminant"),
     "margins": ("CriticalPoints", "Margin", "Standing", "critical_points", "margin"),
-    "networks": ("PolynomialNetwork", "load"),
+    "networks": ("PolynomialNetwork", "from_sklearn", "load"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -43,6 +45,7 @@ __all__ = [
     "CriticalPoints",
     "InputError",
     "Margin",
+    "ParameterDiscriminant",
     "PathEnd",
     "PolymarginError",
     "PolynomialNetwork",
@@ -54,10 +57,13 @@ __all__ = [
     "attack",
     "certify",
     "critical_points",
+    "from_sklearn",
     "load",
     "lower_bound",
     "margin",
+    "parameter_discriminant",
     "solve",
+    "symbolic_parameter_discriminant",
     "verify",
 ]
 

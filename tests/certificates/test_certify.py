@@ -191,3 +191,14 @@ def test_points_very_near_and_very_far(gap: float, tmp_path: Path) -> None:
     assert certified.margin.lower <= gap * (1 + 1e-6)
     if gap == 1e-9:
         assert certified.margin.upper == pytest.approx(gap, rel=1e-5)
+
+
+def test_quadrics_beyond_enumeration_are_certified_by_the_s_lemma(tmp_path: Path) -> None:
+    network = random_network([30, 20, 3], 2, seed=0)
+    u = np.random.default_rng(1).normal(size=30)
+    certified = pm.certify(network, u)
+    accepted(network, certified.certificate, tmp_path)
+    assert certified.margin.status is Standing.CERTIFIED
+    assert certified.margin.upper == pytest.approx(pm.margin(network, u).radius, rel=1e-7)
+    assert pm.verify(network, u, 0.999 * certified.margin.lower).answer is Answer.ROBUST
+    assert pm.verify(network, u, 1.001 * certified.margin.upper).answer is Answer.VULNERABLE

@@ -190,3 +190,19 @@ def test_verify_with_bad_rows_and_options(model: Path, tmp_path: Path) -> None:
     negative = run("verify", model, tmp_path / "p.npy", "--radius=-1")
     assert negative.returncode == 2
     assert "Traceback" not in negative.stderr
+
+
+def test_quadrics_on_the_command_line(tmp_path: Path, model: Path) -> None:
+    ellipse = pm.PolynomialNetwork([np.eye(2), ([[1, 4], [0, 0]], [0, 4])], degree=2)
+    ellipse.save(tmp_path / "ellipse.npz")
+    table = run("discriminant", "--parameters", tmp_path / "ellipse.npz")
+    assert table.returncode == 0, table.stderr
+    assert "ellipse" in table.stdout
+    data = json.loads(run("ed-degree", tmp_path / "ellipse.npz", "--exact", "--json").stdout)
+    assert (data["ed_degree"], data["stratum"]) == (4, "generic")
+    assert "ED degree" in run("ed-degree", tmp_path / "ellipse.npz").stdout
+    refused = run("ed-degree", model)
+    assert refused.returncode == 2
+    assert "degree at most two" in refused.stderr
+    assert run("discriminant", tmp_path / "ellipse.npz").returncode == 2
+    assert run("ed-degree", tmp_path / "ellipse.npz", "--rival", "7").returncode == 2

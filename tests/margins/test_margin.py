@@ -192,6 +192,10 @@ def test_a_tie_is_a_margin_of_zero() -> None:
 def test_a_constant_boundary_is_infinitely_far() -> None:
     network = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [1, 1]], [0, 3])], degree=2)
     found = pm.margin(network, [1.0, 2.0])
+    assert (found.radius, found.point) == (math.inf, None)
+    assert "empty" in found.notes[0]
+    cubic = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [1, 1]], [0, 3])], degree=3)
+    found = pm.margin(cubic, [1.0, 2.0])
     assert (found.radius, found.method, found.point) == (math.inf, "constant", None)
     assert "no point ties" in found.notes[0]
 
@@ -312,3 +316,17 @@ def test_results_survive_json() -> None:
         again = pm.Margin.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
         assert repr(again) == repr(result)
         assert again.to_dict() == result.to_dict()
+
+
+@pytest.mark.parametrize("inner", [1e-9, 1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_scales_of_the_first_layer_never_hide_the_boundary(inner: float, seed: int) -> None:
+    """W → s·W is x → x/s; the centre of such a network lies far from the point, the boundary too, but it is there."""
+    network = random_network([3, 4, 2], 3, seed)
+    first, last = network.layers
+    scaled = pm.PolynomialNetwork([(inner * first.weights, first.bias), (last.weights, last.bias)], degree=3)
+    u = np.random.default_rng(seed).normal(size=3)
+    expected = pm.margin(network, u * inner, cache=False)
+    found = pm.margin(scaled, u, cache=False)
+    assert found.status is Standing.NUMERICAL
+    assert found.radius == pytest.approx(expected.radius / inner, rel=1e-7)

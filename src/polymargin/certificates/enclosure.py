@@ -16,7 +16,13 @@ from numpy.typing import ArrayLike
 from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
-from polymargin.certificates.rivals import RivalProof, prove_by_branching, prove_by_enumeration, prove_flat
+from polymargin.certificates.rivals import (
+    RivalProof,
+    nearest_on_quadric,
+    prove_by_branching,
+    prove_by_enumeration,
+    prove_flat,
+)
 from polymargin.certificates.session import Options, Session
 from polymargin.certificates.verdict import DEFAULT_TIMEOUT
 from polymargin.continuation import TrackerSettings
@@ -28,6 +34,8 @@ from polymargin.networks import PolynomialNetwork
 CERTIFIED_GAP = 1e-6
 # Fractions of the upper bound that branch and bound tries to prove, the easiest first.
 FRACTIONS = (0.9, 0.99, 0.999, 0.99999, 1 - 5e-7)
+# For quadrics the S-lemma is exact, up to rounding.
+QUADRIC_FRACTIONS = (1 - 5e-7, 1 - 1e-8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +107,8 @@ def _one_rival(
             return proof, (proof.upper, rival, {"kind": "critical-point", "rival": rival, "index": proof.nearest}), ""
         if method == "completeness":
             raise InputError(f"no completeness certificate: {reason}")
+    if nearest is None:
+        nearest = nearest_on_quadric(session, rival)
     upper = beyond(session, nearest, rival) if nearest is not None else search(session, rival)
     proof = _exclusion(session, rival, upper)
     return proof, _end(upper), reason
@@ -113,7 +123,7 @@ def _exclusion(session: Session, rival: int, upper: Counterexample | None) -> Ri
         best = RivalProof(rival, single.radius, single.to_proof())
     if upper is None:
         return best
-    for fraction in FRACTIONS:
+    for fraction in QUADRIC_FRACTIONS if session.network.degree == 2 else FRACTIONS:
         if fraction * upper.distance <= best.lower:
             continue
         better = prove_by_branching(session, rival, fraction * upper.distance, timeout=session.time_left / 2)

@@ -25,6 +25,8 @@ from polymargin.errors import TooManyPathsError
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000
 QUICK_TIMEOUT = 2.0
+# Critical points of quadrics in more inputs than this are not listed: there is no need to.
+LARGEST_LISTED_QUADRIC = 12
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,12 @@ def prove_by_branching(
 
 def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | None, NDArray[np.float64] | None, str]:
     """All critical points, certified. Also the nearest real one as found, proved or not, and a reason if there is no proof."""
+    if session.network.degree == 2 and session.network.dimension > LARGEST_LISTED_QUADRIC:
+        return (
+            None,
+            nearest_on_quadric(session, rival),
+            "",
+        )  # the S-lemma is exact for quadrics and does not list anything
     boundary = session.boundary(rival)
     if boundary.degree < 2:
         return None, None, f"against class {rival}: the boundary has lower degree than the architecture"
@@ -100,6 +108,13 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
     if proof is None:
         return None, nearest, f"against class {rival}: a critical point could not be certified"
     return from_completeness(rival, proof), nearest, ""
+
+
+def nearest_on_quadric(session: Session, rival: int) -> NDArray[np.float64] | None:
+    """The nearest tie for a network of degree two, at any size; None for other degrees or an empty boundary."""
+    if session.network.degree != 2:
+        return None
+    return session.quadrics.pair(session.label, rival).nearest(session.u).point
 
 
 def from_completeness(rival: int, proof: CompletenessProof) -> RivalProof:

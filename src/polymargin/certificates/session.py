@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 
@@ -16,6 +17,7 @@ from polymargin.errors import InputError
 from polymargin.margins import CriticalPoints, critical_points, predicted_class
 from polymargin.margins.limit import DEFAULT_LIMIT
 from polymargin.networks import PolynomialNetwork
+from polymargin.quadric import NetworkSolvers
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Session:
 
     def boundary(self, rival: int) -> Boundary:
         return Boundary.from_network(self.network, min(self.label, rival), max(self.label, rival))
+
+    @cached_property
+    def quadrics(self) -> NetworkSolvers:
+        """Nearest points for all pairs of a network of degree two."""
+        return NetworkSolvers(self.network)
 
     def critical_points(self, boundary: Boundary) -> CriticalPoints:
         options = self.options

@@ -26,6 +26,9 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")]
+Label = Annotated[int, typer.Option(min=0, help="One class of the boundary.")]
+Rival = Annotated[int, typer.Option(min=0, help="The other class.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Take the weights as exact rationals.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -116,6 +119,39 @@ def check(
     from polymargin_checker.__main__ import main as checker
 
     raise typer.Exit(checker([str(model), *map(str, certificates)]))
+
+
+@app.command(epilog="Example: polymargin discriminant --parameters model.npz")
+def discriminant(
+    model: Annotated[Path, typer.Argument(help="Network file (.npz) of degree two.")],
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="The parameter discriminant; the only one in this version.")
+    ] = False,
+    label: Label = 0,
+    rival: Rival = 1,
+    exact: Exact = False,
+    as_json: AsJson = False,
+) -> None:
+    """Where the ED degree of a quadratic boundary drops: det A, det M, repeated eigenvalues."""
+    from polymargin.cli.quadrics import run_discriminant
+
+    if not parameters:
+        raise typer.BadParameter("say which discriminant: --parameters")
+    raise typer.Exit(run_discriminant(model, label=label, rival=rival, exact=exact, as_json=as_json))
+
+
+@app.command(epilog="Example: polymargin ed-degree model.npz --label 0 --rival 1")
+def ed_degree(
+    model: Annotated[Path, typer.Argument(help="Network file (.npz) of degree two.")],
+    label: Label = 0,
+    rival: Rival = 1,
+    exact: Exact = False,
+    as_json: AsJson = False,
+) -> None:
+    """Number of critical points of the distance to a quadratic boundary, for a generic point."""
+    from polymargin.cli.quadrics import run_ed_degree
+
+    raise typer.Exit(run_ed_degree(model, label=label, rival=rival, exact=exact, as_json=as_json))
 
 
 @app.command(epilog="Example: polymargin demo --radius 0.3")

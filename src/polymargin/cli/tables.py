@@ -36,7 +36,7 @@ def margin_table(
             _class(margin.rival),
             _size(margin),
             margin.method,
-            f"{margin.complex_count} / {margin.real_count}" if margin.complex_count else "–",
+            "–" if margin.complex_count is None else f"{margin.complex_count} / {margin.real_count}",
             margin.status.name,
             _time(margin.seconds),
         ]

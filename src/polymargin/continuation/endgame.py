@@ -8,8 +8,9 @@ accuracy that grows exponentially with the number of samples, although the end i
 
 All paths go around together, so the permutation is read off whole and a path that jumped shows at once. The circle must
 contain no other branch point. A series without negative powers on a circle extends into it, so such a path is settled as
-soon as two radii agree. Negative powers may also come from branch points inside the circle, so a coordinate counts as
-infinite only on a small circle; the caller should have other evidence too, such as a path that was seen to leave.
+soon as two radii agree. Negative powers may also come from branch points inside the circle; a coordinate counts as infinite
+only where they dominate, on a small circle, and the caller should have other evidence too, such as a path that was seen
+to leave.
 
 (Morgan, Sommese and Wampler, Numer. Math. 1991, introduced the Cauchy endgame one path at a time.)
 """
@@ -36,8 +37,9 @@ SHRINK = 8.0
 MOST_RADII = 9
 # Negative powers are believed on circles smaller than this.
 SMALL_RADIUS = 1e-4
-# A negative power counts if its share of the largest coefficient exceeds this. Aliasing stays far below it.
-POLE_SHARE = 1e-4
+# A coordinate is finite if no negative power has more than this share of its largest coefficient, and infinite if a
+# negative power is the largest. In between, branch points inside the circle may be at work: a smaller one will tell.
+FINITE_SHARE = 1e-8
 # Two radii agree on a limit within this, relative.
 AGREEMENT = 1e-7
 
@@ -127,15 +129,17 @@ def _one_radius(current: ComplexArray, alive: NDArray[np.bool_], s: complex, mov
     for cycle in _cycles(turn[-1], turn[0]):
         series = np.concatenate([samples[:, member] for member in cycle])
         spectrum = np.fft.fft(series, axis=0) / len(series)
-        share = np.abs(spectrum) / np.abs(spectrum).max(axis=0)
-        half = len(series) // 2
-        infinite = share[half + 1 :].max(axis=0) > POLE_SHARE
+        # The most negative frequencies are left out: that is where aliasing of high positive ones arrives.
+        negative = np.abs(spectrum[-(len(series) // 4) :]).max(axis=0)
+        others = np.abs(spectrum[: len(series) // 2]).max(axis=0)
+        infinite = negative > others
+        judged = bool((infinite | (negative <= FINITE_SHARE * others)).all())
         for member in cycle:
             path = index[member]
             found.points[path] = spectrum[0]
             found.infinite[path] = infinite
             found.windings[path] = len(cycle)
-            found.settled[path] = True
+            found.settled[path] = judged
     return found
 
 

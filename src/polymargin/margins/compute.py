@@ -3,6 +3,9 @@
 For each rival c' of the predicted class c the nearest real critical point of the distance to {f_c = f_c'}
 gives a radius; the least one is the margin (dropping the condition that c and c' are the largest logits
 changes nothing when the prediction is unique: before another pair can tie, c ties with one of them).
+
+Degree one is a hyperplane; degree two has the nearest point in closed form up to one scalar equation, at any size; every
+higher degree goes through continuation.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,9 +33,12 @@ from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
 from polymargin.margins.result import Margin, PairMargin, failed
 from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
+from polymargin.quadric import NetworkSolvers, QuadricSolver, quadric_critical_points
 
 # Logits closer than this (relative) are compared in exact arithmetic.
 CLOSE_CALL = 1e-9
+# Quadrics in at most this many inputs have all their critical points counted, for information.
+LARGEST_LISTED = 20
 
 
 def margin(
@@ -63,7 +70,7 @@ def margin(
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
-    Margin(0.75, class 1 against 0, NUMERICAL by continuation)
+    Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
     array = _points(points)
     session = _Session(model, seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
@@ -98,7 +105,13 @@ class _Session:
     limit: int
     cache: Cache
     settings: TrackerSettings
-    bases: dict[tuple[int, int] | None, BaseSolutions | Boundary] = field(default_factory=dict)
+    bases: dict[tuple[int, int] | None, BaseSolutions | QuadricSolver | Boundary] = field(default_factory=dict)
+
+    @cached_property
+    def quadrics(self) -> NetworkSolvers | None:
+        """Solvers for all pairs at once where the whole network has degree two."""
+        network = isinstance(self.model, PolynomialNetwork) and self.model.degree == 2
+        return NetworkSolvers(self.model) if network else None  # type: ignore[arg-type]
 
     def margin_or_failure(self, u: NDArray[np.float64]) -> Margin:
         started = perf_counter()
@@ -126,8 +139,12 @@ class _Session:
         pairs = [self._pair(rival, base, u) for rival, base in zip(rivals, bases, strict=True)]
         return _combine(label, pairs, perf_counter() - started)
 
-    def _base(self, pair: tuple[int, int] | None, boundary: Boundary | None) -> BaseSolutions | Boundary:
-        """Stage 1, once per pair of classes; boundaries of degree below two need none."""
+    def _base(
+        self, pair: tuple[int, int] | None, boundary: Boundary | None
+    ) -> BaseSolutions | QuadricSolver | Boundary:
+        """What is computed once per pair of classes: stage 1, or an eigendecomposition, or nothing."""
+        if pair not in self.bases and pair is not None and self.quadrics is not None:
+            self.bases[pair] = self.quadrics.pair(*pair)
         if pair not in self.bases:
             if boundary is None:
                 assert isinstance(self.model, PolynomialNetwork)
@@ -135,6 +152,8 @@ class _Session:
                 boundary = Boundary.from_network(self.model, *pair)
             if boundary.degree < 2:
                 self.bases[pair] = boundary
+            elif boundary.degree == 2:
+                self.bases[pair] = QuadricSolver(boundary)
             else:
                 check_limit(boundary, self.limit, self.threads)
                 self.bases[pair] = base_solutions(
@@ -146,7 +165,11 @@ class _Session:
                 )
         return self.bases[pair]
 
-    def _pair(self, rival: int | None, base: BaseSolutions | Boundary, u: NDArray[np.float64]) -> PairMargin:
+    def _pair(
+        self, rival: int | None, base: BaseSolutions | QuadricSolver | Boundary, u: NDArray[np.float64]
+    ) -> PairMargin:
+        if isinstance(base, QuadricSolver):
+            return _on_quadric(rival, base, u)
         if isinstance(base, BaseSolutions):
             found = critical_points_at(base, u, self.settings, self.threads)
             return _from_critical_points(rival, found, "continuation")
@@ -157,6 +180,27 @@ class _Session:
             return PairMargin(rival, math.inf, math.inf, math.inf, None, "constant", True, 0, 0, 0, (note,))
         note = "the boundary polynomial is zero: every point ties"
         return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "constant", True, 0, 0, 0, (note,))
+
+
+def _on_quadric(rival: int | None, solver: QuadricSolver, u: NDArray[np.float64]) -> PairMargin:
+    nearest = solver.nearest(u)
+    complex_count = real_count = None
+    if solver.dimension <= LARGEST_LISTED:
+        every = quadric_critical_points(solver, u)
+        complex_count, real_count = len(every), int(every.real.sum())
+    return PairMargin(
+        rival=rival,
+        radius=nearest.distance,
+        lower=nearest.distance,
+        upper=nearest.distance,
+        point=nearest.point,
+        method="quadric",
+        complete=True,
+        complex_count=complex_count,
+        real_count=real_count,
+        bound=2 * solver.dimension,
+        notes=nearest.notes,
+    )
 
 
 def predicted_class(network: PolynomialNetwork, u: NDArray[np.float64]) -> tuple[int, int | None]:

@@ -23,8 +23,8 @@ class PairMargin:
     point: NDArray[np.float64] | None
     method: str
     complete: bool
-    complex_count: int
-    real_count: int
+    complex_count: int | None  # None where nobody counted: large quadrics
+    real_count: int | None
     bound: int
     notes: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ class Margin:
     point          the nearest boundary point (n,), None if there is none
     label, rival   predicted class and the class that ties at `point`; None for a boundary given alone
     status         how the answer is known
-    method         continuation, hyperplane, tie or constant
+    method         continuation, quadric, hyperplane, tie or constant
     seconds        time for this point, without stage 1
     complex_count, real_count   critical points of the nearest rival's boundary
     pairs          the same for every rival
@@ -55,8 +55,8 @@ class Margin:
     status: Standing
     method: str
     seconds: float
-    complex_count: int = 0
-    real_count: int = 0
+    complex_count: int | None = None
+    real_count: int | None = None
     pairs: tuple[PairMargin, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None

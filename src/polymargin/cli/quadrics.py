@@ -1,0 +1,69 @@
+"""The `discriminant` and `ed-degree` commands, for boundaries of degree two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from polymargin.cli.margins import wide_console
+from polymargin.errors import InputError
+from polymargin.geometry import ParameterDiscriminant, parameter_discriminant
+from polymargin.networks import PolynomialNetwork, load
+
+
+def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
+    """The parameter discriminant of one boundary and the stratum it lies in."""
+    found = _discriminant(model, label, rival, exact)
+    if as_json:
+        print(json.dumps({"model": str(model), "label": label, "rival": rival, **found.to_dict()}, indent=1))
+        return 0
+    table = _two_columns(f"{model.name}: class {label} against class {rival}")
+    rows: list[tuple[str, Any]] = [
+        ("stratum", found.stratum),
+        ("det A", found.rank_factor),
+        ("det M", found.singular_factor),
+        ("discriminant of the characteristic polynomial", found.eigenvalue_factor),
+        ("rank of A, of M", f"{found.rank}, {found.augmented_rank}"),
+        ("ED degree", f"{found.ed_degree} (generic {found.generic_ed_degree})"),
+        ("arithmetic", "exact" if found.exact else f"doubles, relative tolerance {found.tolerance:g}"),
+    ]
+    if found.conic is not None:
+        rows.insert(1, ("conic", found.conic.name))
+    for name, value in rows:
+        table.add_row(name, f"{float(value):.10g}" if not isinstance(value, (str, int)) else str(value))
+    wide_console().print(table)
+    return 0
+
+
+def run_ed_degree(model: Path, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
+    """The ED degree of one boundary by the theorem on quadrics."""
+    found = _discriminant(model, label, rival, exact)
+    if as_json:
+        data = {"ed_degree": found.ed_degree, "generic": found.generic_ed_degree, "stratum": found.stratum}
+        print(json.dumps({"model": str(model), "label": label, "rival": rival, "exact": found.exact, **data}, indent=1))
+        return 0
+    table = _two_columns(f"{model.name}: class {label} against class {rival}")
+    table.add_row("ED degree", str(found.ed_degree))
+    table.add_row("generic for its size", str(found.generic_ed_degree))
+    table.add_row("stratum", found.stratum)
+    wide_console().print(table)
+    return 0
+
+
+def _discriminant(model: Path, label: int, rival: int, exact: bool) -> ParameterDiscriminant:
+    network: PolynomialNetwork = load(model)
+    if network.degree > 2:
+        raise InputError(
+            f"{model}: the logits have degree {network.degree}; this needs a network of degree at most two"
+        )
+    return parameter_discriminant(network, label, rival, exact=exact)
+
+
+def _two_columns(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column()
+    return table

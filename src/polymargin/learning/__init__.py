@@ -1,0 +1,63 @@
+"""Learning: networks whose boundary is algebraically simple. torch is an extra, imported when it is first needed.
+
+Names are imported when first used, so that reading IDX files costs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polymargin.learning.convert import to_network
+    from polymargin.learning.idx import read_idx
+    from polymargin.learning.projection import Projection, correct, project, remove_normal
+    from polymargin.learning.quadratic import Factor, Quadratic
+    from polymargin.learning.regularisers import Regulariser
+    from polymargin.learning.shallow import shallow_network
+    from polymargin.learning.strata import Stratum, stratum
+    from polymargin.learning.training import Training, cyclic_rate, train
+
+_HOME = {
+    "Factor": "quadratic",
+    "Projection": "projection",
+    "Quadratic": "quadratic",
+    "Regulariser": "regularisers",
+    "Stratum": "strata",
+    "Training": "training",
+    "correct": "projection",
+    "cyclic_rate": "training",
+    "project": "projection",
+    "read_idx": "idx",
+    "remove_normal": "projection",
+    "shallow_network": "shallow",
+    "stratum": "strata",
+    "to_network": "convert",
+    "train": "training",
+}
+
+__all__ = [
+    "Factor",
+    "Projection",
+    "Quadratic",
+    "Regulariser",
+    "Stratum",
+    "Training",
+    "correct",
+    "cyclic_rate",
+    "project",
+    "read_idx",
+    "remove_normal",
+    "shallow_network",
+    "stratum",
+    "to_network",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'polymargin.learning' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"polymargin.learning.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,17 @@
+"""From a trained Sequential(Linear, x², Linear) to the network whose margins are computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polymargin.learning.shallow import layer_tensors
+from polymargin.networks import PolynomialNetwork
+
+
+def to_network(network: Any) -> PolynomialNetwork:
+    """The same polynomial: every float32 or float64 weight is taken exactly.
+
+    Takes a Sequential(Linear, x², Linear) or the tensors (W₁, b₁, W₂, b₂).
+    """
+    arrays = [tensor.detach().cpu().double().numpy() for tensor in layer_tensors(network)]
+    return PolynomialNetwork([(arrays[0], arrays[1]), (arrays[2], arrays[3])], degree=2)

@@ -1,0 +1,130 @@
+"""Which stratum a quadric lies in, up to a tolerance, and the ED degree there.
+
+Weights found by training are on no special locus exactly; they come near one. What is measured is how near, as the
+relative distance in the space of symmetric matrices (spectral norm): to the matrices of lower rank it is the smallest
+|eigenvalue| over the largest (Eckart and Young), to those with a repeated eigenvalue half the smallest gap over the
+largest |eigenvalue|. Within the tolerance a matrix counts as being there. With r distinct non-zero eigenvalues of A,
+
+    ED degree = 2r       rank M = rank A + 1: b in the image of A, B not zero at the centre
+                2r + 1   rank M = rank A + 2: b not in the image of A; paraboloids (r = 0: the hyperplane)
+                2r − 2   rank M = rank A: b in the image of A, B zero at the centre; cones.
+
+Ranks are counted with the tolerance. The count is that of the scheme B = 0: a double hyperplane gets 0 although the
+hyperplane alone has ED degree 1. M mixes lengths, so `unit` says which length of the input counts as one: about the
+spread of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.errors import InputError
+from polymargin.networks import PolynomialNetwork
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """The relative distances to the three loci (0: on it), what they amount to, and the ED degree of the stratum."""
+
+    rank_distance: float
+    singular_distance: float
+    repeated_distance: float
+    tolerance: float
+    ed_degree: int
+    general_ed_degree: int
+    name: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Stratum({self.name}, ED degree {self.ed_degree} of {self.general_ed_degree} at tolerance "
+            f"{self.tolerance:.0e}; distances: rank {self.rank_distance:.2e}, singular {self.singular_distance:.2e}, "
+            f"repeated {self.repeated_distance:.2e})"
+        )
+
+
+def stratum(
+    matrix: ArrayLike, linear: ArrayLike, constant: float, *, tolerance: float = 1e-2, unit: float = 1.0
+) -> Stratum:
+    """The stratum of xᵀA x + bᵀx + c.
+
+    >>> stratum([[1, 0], [0, 4]], [0, 0], -4).name
+    'ellipse'
+    >>> near = stratum([[0, 0.5], [0.5, 0]], [0, 0], 1e-4)
+    >>> near.name, near.ed_degree, near.singular_distance
+    ('two crossing lines', 2, 0.0002)
+    """
+    A, b, c = _checked(matrix, linear, constant, unit)
+    n = len(b)
+    bordered = np.block([[A, b[:, None] / 2], [b[None, :] / 2, np.array([[c]])]])
+    values, sizes = np.linalg.eigvalsh(A), np.abs(np.linalg.eigvalsh(bordered))
+    largest = float(np.abs(values).max())
+    overall = float(sizes.max())
+    if overall == 0.0:
+        raise InputError("the quadric is zero everywhere; its classes never differ")
+    if largest <= tolerance * overall:
+        values, largest = np.zeros(n), 0.0
+    flat = np.abs(values) <= tolerance * largest
+    gaps = np.diff(values)
+    distinct = _distinct(values[~flat], 2 * tolerance * largest)
+    rank = int(np.sum(~flat))
+    excess = max(0, int(np.sum(sizes > tolerance * overall)) - rank)
+    degree = 2 * distinct + (1 if excess == 2 else -2 if excess == 0 else 0)  # the theorem above
+    return Stratum(
+        float(np.abs(values).min()) / largest if largest else 0.0,
+        float(sizes.min()) / overall,
+        float(gaps.min()) / (2 * largest) if n > 1 and largest else 0.0 if n > 1 else 1.0,
+        tolerance,
+        degree,
+        2 * n,
+        _name(n, values[~flat], distinct, excess),
+    )
+
+
+def network_stratum(
+    network: PolynomialNetwork, label: int = 0, rival: int = 1, *, tolerance: float = 1e-2, unit: float = 1.0
+) -> Stratum:
+    """The stratum of f_label − f_rival for a shallow network with activation x²."""
+    if len(network.layers) != 2 or network.activations != ((0.0, 0.0, 1.0),):
+        raise InputError(f"{network!r}: expected one hidden layer with activation x²")
+    first, last = network.layers
+    signs = last.weights[label] - last.weights[rival]
+    constant = signs @ first.bias**2 + last.bias[label] - last.bias[rival]
+    matrix = first.weights.T @ (signs[:, None] * first.weights)
+    linear = 2 * first.weights.T @ (signs * first.bias)
+    return stratum(matrix, linear, float(constant), tolerance=tolerance, unit=unit)
+
+
+def _checked(
+    matrix: ArrayLike, linear: ArrayLike, constant: float, unit: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    A, b = np.asarray(matrix, dtype=np.float64), np.asarray(linear, dtype=np.float64)
+    if b.ndim != 1 or A.shape != (len(b), len(b)) or not len(b):
+        raise InputError(f"shapes {A.shape} and {b.shape}: expected (n, n) and (n,)")
+    if not (np.isfinite(A).all() and np.isfinite(b).all() and np.isfinite(constant)) or not unit > 0:
+        raise InputError("a quadric needs finite coefficients and a positive unit of length")
+    return (A + A.T) / 2 * unit**2, b * unit, float(constant)
+
+
+def _distinct(values: NDArray[np.float64], gap: float) -> int:
+    """How many groups the ascending values form, when neighbours within `gap` belong together."""
+    return int(np.sum(np.diff(values) > gap)) + 1 if len(values) else 0
+
+
+def _name(n: int, values: NDArray[np.float64], distinct: int, excess: int) -> str:
+    rank, tilted, conical = len(values), excess == 2, excess == 0
+    same_sign = bool((values > 0).all() or (values < 0).all())
+    if rank == 0:
+        return "hyperplane" if tilted else "empty at finite distance"
+    if n != 2:
+        kind = "paraboloid" if tilted else "cone" if conical else "quadric with a centre"
+        return f"{kind}, rank {rank}, {distinct} distinct eigenvalues"
+    if rank == 1:
+        return "parabola" if tilted else "double line" if conical else "two parallel lines"
+    if conical:
+        return "a point" if same_sign else "two crossing lines"
+    if distinct == 1:
+        return "circle"
+    return "ellipse" if same_sign else "hyperbola"

@@ -1,0 +1,25 @@
+"""Boundaries of degree two: all critical points and the nearest one, at any size."""
+
+from polymargin.quadric.critical import QuadricCriticalPoints, quadric_critical_points
+from polymargin.quadric.ed_degree import QuadricEDDegree, ed_degree_by_ranks, quadric_ed_degree
+from polymargin.quadric.form import QuadricForm, exact_form
+from polymargin.quadric.nearest import Nearest, NearestBatch, NetworkSolvers, QuadricSolver
+from polymargin.quadric.secular import Kind
+from polymargin.quadric.squares import HiddenSquares, SquareSum
+
+__all__ = [
+    "HiddenSquares",
+    "Kind",
+    "Nearest",
+    "NearestBatch",
+    "NetworkSolvers",
+    "QuadricCriticalPoints",
+    "QuadricEDDegree",
+    "QuadricForm",
+    "QuadricSolver",
+    "SquareSum",
+    "ed_degree_by_ranks",
+    "exact_form",
+    "quadric_critical_points",
+    "quadric_ed_degree",
+]

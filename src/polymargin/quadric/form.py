@@ -1,0 +1,118 @@
+"""A boundary of degree at most two in coordinates: B(x) = xᵀ A x + bᵀ x + c with A symmetric.
+
+A network gives A = Wᵀ diag(α) W, b and c from its weights (see `squares`). Any other source gives the exact rational
+coefficients c = B(0), b = ∇B(0), A = ½ ∇²B(0) by derivatives on its graph; each is rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.boundary.sources import NetworkSource
+from polymargin.errors import InputError
+from polymargin.networks import PolynomialNetwork
+from polymargin.polynomials import Graph, evaluate, flatten, gradient, hessian
+from polymargin.quadric.squares import HiddenSquares, SquareSum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class QuadricForm:
+    """B(x) = xᵀ A x + bᵀ x + c: `matrix` (n, n) symmetric, `linear` (n,), `constant`.
+
+    >>> ellipse = QuadricForm.from_boundary(Boundary.from_expression("x**2 + 4*y**2 - 4"))
+    >>> ellipse.matrix.tolist(), ellipse.linear.tolist(), ellipse.constant, ellipse([2.0, 0.0])
+    ([[1.0, 0.0], [0.0, 4.0]], [0.0, 0.0], -4.0, 0.0)
+    """
+
+    matrix: Array
+    linear: Array
+    constant: float
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=np.float64)
+        linear = np.array(self.linear, dtype=np.float64)
+        if (
+            matrix.ndim != 2
+            or linear.shape != matrix.shape[:1]
+            or matrix.shape[0] != matrix.shape[1]
+            or not linear.size
+        ):
+            raise InputError(
+                f"matrix of shape {matrix.shape} with linear part {linear.shape}: expected (n, n) and (n,)"
+            )
+        if not (np.isfinite(matrix).all() and np.isfinite(linear).all() and np.isfinite(self.constant)):
+            raise InputError("a coefficient of the quadric is not finite; every coefficient must be a finite number")
+        object.__setattr__(self, "matrix", (matrix + matrix.T) / 2)
+        object.__setattr__(self, "linear", linear)
+        object.__setattr__(self, "constant", float(self.constant))
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables."""
+        return len(self.linear)
+
+    def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
+        """B at one point (n,) or a batch (m, n)."""
+        x = np.asarray(points, dtype=np.float64)
+        values = np.einsum("...i,...i->...", x @ self.matrix + self.linear, x) + self.constant
+        return float(values) if np.ndim(values) == 0 else values
+
+    @classmethod
+    def from_boundary(cls, boundary: Boundary) -> QuadricForm:
+        """The form of a boundary of exact degree at most two; others are refused."""
+        source = boundary.source
+        if isinstance(source, NetworkSource) and source.network.degree <= 2:
+            return cls.from_network(source.network, source.label, source.rival)
+        matrix, linear, constant = exact_form(boundary)
+        return cls(
+            np.array([[float(entry) for entry in row] for row in matrix]),
+            np.array([float(entry) for entry in linear]),
+            float(constant),
+        )
+
+    @classmethod
+    def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricForm:
+        """The form of f_label − f_rival for a network with logits of degree at most two."""
+        return cls.from_squares(HiddenSquares.from_network(network).pair(label, rival))
+
+    @classmethod
+    def from_squares(cls, squares: SquareSum) -> QuadricForm:
+        """Expand Σ α_j y_j² + Σ ℓ_j y_j + k with y = W x + s."""
+        weights, bias = squares.weights, squares.bias
+        return cls(
+            weights.T @ (squares.squares[:, None] * weights),
+            weights.T @ (2 * squares.squares * bias + squares.slopes),
+            float(bias @ (squares.squares * bias + squares.slopes)) + squares.constant,
+        )
+
+
+def exact_form(boundary: Boundary) -> tuple[list[list[Fraction]], list[Fraction], Fraction]:
+    """The coefficients (A, b, c) as exact rationals; meant for up to some dozens of variables.
+
+    >>> exact_form(Boundary.from_expression("x*y/3 + y - 1"))[0]
+    [[Fraction(0, 1), Fraction(1, 6)], [Fraction(1, 6), Fraction(0, 1)]]
+    """
+    if boundary.degree > 2:
+        raise InputError(
+            f"the boundary ({boundary.name}) has degree {boundary.degree}; a quadric needs degree at most 2"
+        )
+    size = boundary.dimension
+    graph = Graph()
+    variables = graph.inputs(size)
+    polynomial = boundary.source.polynomial(variables)
+    second = hessian(polynomial, variables)
+    outputs = [polynomial, *gradient(polynomial, variables), *(second[i][j] for i in range(size) for j in range(i + 1))]
+    values = [Fraction(value) for value in evaluate(flatten(graph, outputs), [Fraction(0)] * size, lift=Fraction)]
+    matrix = [[Fraction(0)] * size for _ in range(size)]
+    rest = iter(values[1 + size :])
+    for i in range(size):
+        for j in range(i + 1):
+            matrix[i][j] = matrix[j][i] = next(rest) / 2
+    return matrix, values[1 : 1 + size], values[0]

@@ -1,0 +1,177 @@
+"""The nearest real point of {B = 0}, B of degree at most two, at any size.
+
+`QuadricSolver` diagonalises once; every further point costs O(n m) for its coordinates in the eigenbasis, m = min(n, h)
+for a network with h hidden values, and a scalar root search (`secular`). The answer is the global minimiser: see there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.boundary.sources import NetworkSource
+from polymargin.errors import InputError
+from polymargin.networks import PolynomialNetwork
+from polymargin.quadric.form import QuadricForm
+from polymargin.quadric.secular import Kind, solve_secular
+from polymargin.quadric.spectrum import Spectrum, orthonormal_factors, spectrum_of
+from polymargin.quadric.squares import Array, HiddenSquares, SquareSum
+
+# Rows are worked on in groups whose arrays have about this many entries.
+CHUNK_ENTRIES = 1 << 18
+# Relative to the distance: a correction beyond this comes from a nearly singular point and is not made.
+LARGEST_CORRECTION = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The nearest point x (None if {B = 0} is empty over the reals), ‖x − u‖, and λ with x − u + λ∇B(x) = 0.
+
+    λ is infinite at a singular point of the boundary and where there is no point.
+    """
+
+    point: Array | None
+    distance: float
+    multiplier: float
+    kind: Kind
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class NearestBatch:
+    """The same for p points: points (p, n), NaN where the boundary is empty; distances, multipliers, kinds (p,).
+
+    `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere.
+    """
+
+    points: Array
+    distances: Array
+    multipliers: Array
+    kinds: NDArray[np.int8]
+    sphere_dimensions: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.distances)
+
+    def __getitem__(self, row: int) -> Nearest:
+        kind = Kind(int(self.kinds[row]))
+        return Nearest(
+            point=None if kind is Kind.EMPTY else self.points[row].copy(),
+            distance=float(self.distances[row]),
+            multiplier=float(self.multipliers[row]),
+            kind=kind,
+            notes=_notes(kind, int(self.sphere_dimensions[row])),
+        )
+
+
+class QuadricSolver:
+    """Nearest points on one quadric.
+
+    >>> solver = QuadricSolver(Boundary.from_expression("x**2 + 4*y**2 - 4"))
+    >>> solver.nearest([0.0, 0.25]).distance
+    0.75
+    """
+
+    def __init__(self, source: QuadricForm | SquareSum | Boundary | Spectrum) -> None:
+        if isinstance(source, Boundary):
+            inner = source.source
+            if isinstance(inner, NetworkSource) and inner.network.degree <= 2:
+                source = HiddenSquares.from_network(inner.network).pair(inner.label, inner.rival)
+            else:
+                source = QuadricForm.from_boundary(source)
+        self.spectrum = source if isinstance(source, Spectrum) else spectrum_of(source)
+
+    @classmethod
+    def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricSolver:
+        """For f_label − f_rival; to share work between the pairs of one network use `NetworkSolvers`."""
+        return NetworkSolvers(network).pair(label, rival)
+
+    @property
+    def dimension(self) -> int:
+        return self.spectrum.dimension
+
+    def nearest(self, point: ArrayLike) -> Nearest:
+        """The nearest real boundary point to one point (n,)."""
+        return self.nearest_batch(np.asarray(point, dtype=np.float64)[None])[0]
+
+    def nearest_batch(self, points: ArrayLike) -> NearestBatch:
+        """The nearest real boundary points to the rows of (p, n)."""
+        u = self._checked(points)
+        size = max(1, CHUNK_ENTRIES // len(self.spectrum.eigenvalues))
+        parts = [self._solve(u[first : first + size]) for first in range(0, max(len(u), 1), size)]
+        return NearestBatch(
+            *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(NearestBatch))
+        )
+
+    def _solve(self, u: Array) -> NearestBatch:
+        found = solve_secular(self.spectrum, self.spectrum.views(u))
+        steps, kinds = found.steps, found.kinds
+        points = u + self.spectrum.lift(steps).real
+        if (rows := np.flatnonzero((kinds == Kind.REGULAR) | (kinds == Kind.SPHERE))).size:
+            steps[rows] += self._correction(points[rows], np.linalg.norm(steps[rows], axis=1))
+            points[rows] = u[rows] + self.spectrum.lift(steps[rows]).real
+        spheres = np.zeros(len(u), dtype=np.int64)
+        for row in np.flatnonzero(kinds == Kind.SPHERE):
+            spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
+        distances = np.where(kinds == Kind.EMPTY, np.inf, np.linalg.norm(steps, axis=1))
+        return NearestBatch(points, distances, found.multipliers, kinds, spheres)
+
+    def _correction(self, points: Array, distances: Array) -> Array:
+        """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u.
+
+        B was expanded around u; from far away its value at the boundary is known less well than at the point found.
+        """
+        views = self.spectrum.views(points)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lengths = views.values / (views.gradients**2).sum(axis=1)
+            steps = -lengths[:, None] * views.gradients
+        small = np.linalg.norm(steps, axis=1) <= LARGEST_CORRECTION * distances
+        return np.where(small[:, None], steps, 0.0)
+
+    def _sphere_dimension(self, multiplier: float) -> int:
+        """The multiplicity of the eigenvalue −1/(2λ), less one."""
+        spectrum = self.spectrum
+        return int((np.abs(spectrum.eigenvalues + 1 / (2 * multiplier)) <= spectrum.cluster_tolerance).sum()) - 1
+
+    def _checked(self, points: ArrayLike) -> Array:
+        u = np.asarray(points, dtype=np.float64)
+        if u.ndim != 2 or u.shape[1] != self.dimension:
+            raise InputError(f"points of shape {u.shape}: expected rows of {self.dimension} numbers")
+        if not np.isfinite(u).all():
+            raise InputError(f"a point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+        return u
+
+
+class NetworkSolvers:
+    """The solvers for all pairs of classes of one network of degree at most two; the first layer is factorised once."""
+
+    def __init__(self, network: PolynomialNetwork) -> None:
+        self.squares = HiddenSquares.from_network(network)
+        self._factors = orthonormal_factors(self.squares.weights)
+        self._solvers: dict[tuple[int, int], QuadricSolver] = {}
+
+    def pair(self, label: int, rival: int) -> QuadricSolver:
+        """The solver for f_label − f_rival."""
+        classes = len(self.squares.constants)
+        if label == rival or not (0 <= label < classes and 0 <= rival < classes):
+            raise InputError(f"classes {label} and {rival}: expected two different ones from 0 to {classes - 1}")
+        if (label, rival) not in self._solvers:
+            spectrum = Spectrum.of_squares(self.squares.pair(label, rival), self._factors)
+            self._solvers[label, rival] = QuadricSolver(spectrum)
+        return self._solvers[label, rival]
+
+
+def _notes(kind: Kind, sphere: int) -> tuple[str, ...]:
+    if kind is Kind.SPHERE:
+        family = "two points are" if sphere == 0 else f"a sphere of dimension {sphere} is"
+        return (f"{family} nearest; one point is given",)
+    if kind is Kind.SINGULAR:
+        return ("B has one sign and touches zero, up to rounding, at singular points only; the nearest one is given",)
+    if kind is Kind.EMPTY:
+        return ("the boundary is empty over the reals",)
+    if kind is Kind.ON_BOUNDARY:
+        return ("the point lies on the boundary, up to rounding",)
+    return ()

@@ -1,0 +1,178 @@
+"""The quadric in the eigenbasis of A, seen from a point u.
+
+With x = u + V δ, A = V diag(σ) Vᵀ, β = B(u) and g = Vᵀ ∇B(u),
+
+    B(x) = β + Σ_i g_i δ_i + Σ_i σ_i δ_i²          and          ‖x − u‖ = ‖δ‖.
+
+Everything later needs only (σ, g, β). For a sum of squares of h < n hidden values, Wᵀ = Q R with Q orthonormal and
+A = Q (R diag(α) Rᵀ) Qᵀ: one h×h eigenproblem, and β and g come from the weights at O(n h) per point.
+
+Rounding. Eigenvalues are known to about ε‖A‖; those below EIGENVALUE_TOLERANCE·m·(size of A) are taken as zero. β and the g_i
+are known up to the rounding of the terms they are summed from; what is smaller than NOISE times that is taken as zero.
+Both change the coefficients of B by no more than computing them did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from polymargin.quadric.form import QuadricForm
+from polymargin.quadric.squares import Array, SquareSum
+
+EPSILON = float(np.finfo(np.float64).eps)
+# Times the number of reduced variables m and the size of A: an eigenvalue below it is zero. LAPACK's error is below m·ε.
+EIGENVALUE_TOLERANCE = 4 * EPSILON
+# Relative to the largest eigenvalue: closer ones are equal when distinct eigenvalues are counted.
+CLUSTER_TOLERANCE = 1e-11
+# Times the sizes of the summed terms: a gradient component or a value below it is zero.
+NOISE = 4 * EPSILON
+# Times the sizes of the summed terms: a critical value of B below it is zero.
+TOUCH_TOLERANCE = 64 * EPSILON
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """B as seen from points u: `values` β (p,), `gradients` g (p, m); `value_sizes` (p,) is what β was summed from."""
+
+    values: Array
+    gradients: Array
+    value_sizes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues (m,) rising, with tiny ones set to zero; `rotation` (m, m) and `basis` (n, m) or None for the identity.
+
+    In the directions outside the basis B is constant: A and ∇B vanish there.
+    """
+
+    source: QuadricForm | SquareSum
+    eigenvalues: Array
+    tolerance: float
+    rotation: Array
+    basis: Array | None
+    slope_map: Array
+
+    @classmethod
+    def of_form(cls, form: QuadricForm) -> Spectrum:
+        """From coefficients: one n×n eigenproblem."""
+        eigenvalues, rotation = scipy.linalg.eigh(form.matrix, check_finite=False)
+        tolerance = EIGENVALUE_TOLERANCE * form.dimension * float(np.abs(eigenvalues).max())
+        return cls(form, _cleaned(eigenvalues, tolerance), tolerance, rotation, None, rotation.T @ form.linear)
+
+    @classmethod
+    def of_squares(cls, squares: SquareSum, factors: tuple[Array | None, Array] | None = None) -> Spectrum:
+        """From Σ α_j y_j² + …; `factors` = orthonormal_factors(weights), shared by the pairs of a network."""
+        basis, columns = orthonormal_factors(squares.weights) if factors is None else factors
+        core = (columns * squares.squares) @ columns.T
+        eigenvalues, rotation = scipy.linalg.eigh((core + core.T) / 2, check_finite=False)
+        size = float(np.abs(squares.squares) @ (columns**2).sum(axis=0))
+        tolerance = EIGENVALUE_TOLERANCE * len(core) * size
+        return cls(squares, _cleaned(eigenvalues, tolerance), tolerance, rotation, basis, rotation.T @ columns)
+
+    @property
+    def dimension(self) -> int:
+        return self.source.dimension
+
+    @property
+    def kernel_dimension(self) -> int:
+        """Dimension of the kernel of A."""
+        return self.dimension - int(np.count_nonzero(self.eigenvalues))
+
+    @property
+    def cluster_tolerance(self) -> float:
+        """Eigenvalues closer than this are taken as equal where their number matters."""
+        return max(2 * self.tolerance, CLUSTER_TOLERANCE * float(np.abs(self.eigenvalues).max()))
+
+    def clusters(self) -> list[NDArray[np.intp]]:
+        """The indices of each distinct nonzero eigenvalue; chains of close ones count as one."""
+        nonzero = np.flatnonzero(self.eigenvalues)
+        if not len(nonzero):
+            return []
+        jumps = np.diff(self.eigenvalues[nonzero]) > self.cluster_tolerance
+        return list(np.split(nonzero, np.flatnonzero(jumps) + 1))
+
+    @cached_property
+    def kernel_slopes(self) -> Array:
+        """The components of g on the kernel of A; they do not depend on the point.
+
+        The computed kernel vectors err by about (tolerance/σ_k) in the direction of σ_k: what that can account for is zero.
+        """
+        flat = self.eigenvalues == 0
+        _, gradients, _, sizes = self._raw(np.zeros((1, self.dimension)))
+        slopes: Array = gradients[0][flat]
+        center = gradients[0][~flat] / self.eigenvalues[~flat]
+        noise = NOISE * float(sizes[0]) + self.tolerance * float(np.linalg.norm(center))
+        return slopes if np.linalg.norm(slopes) > noise else np.zeros_like(slopes)
+
+    @cached_property
+    def least(self) -> float:
+        """S, the value of B at its critical points; meaningful where the kernel slopes vanish.
+
+        B is evaluated at such a point itself, where its terms are smallest; what their rounding can account for is zero.
+        """
+        curved = self.eigenvalues != 0
+        point = np.zeros((1, self.dimension))
+        for _ in range(2):
+            _, gradients, _, _ = self._raw(point)
+            steps = np.zeros_like(gradients)
+            steps[:, curved] = -gradients[:, curved] / (2 * self.eigenvalues[curved])
+            point = point + self.lift(steps).real
+        values, _, sizes, _ = self._raw(point)
+        return float(values[0]) if abs(values[0]) > TOUCH_TOLERANCE * sizes[0] else 0.0
+
+    def views(self, points: Array) -> Views:
+        """(β, g) at points (p, n)."""
+        values, gradients, value_sizes, gradient_sizes = self._raw(points)
+        values = np.where(np.abs(values) <= NOISE * value_sizes, 0.0, values)
+        gradients = np.where(np.abs(gradients) <= NOISE * gradient_sizes[:, None], 0.0, gradients)
+        gradients[:, self.eigenvalues == 0] = self.kernel_slopes
+        return Views(values, gradients, value_sizes)
+
+    def _raw(self, points: Array) -> tuple[Array, Array, Array, Array]:
+        """β, g, and the sizes of the terms they are summed from."""
+        norms = np.linalg.norm(points, axis=1)
+        if isinstance(self.source, SquareSum):
+            return self._from_squares(self.source, points, norms)
+        form = self.source
+        gradients = 2 * self.eigenvalues * (points @ self.rotation) + self.slope_map
+        size, slope = float(np.abs(self.eigenvalues).max()), float(np.linalg.norm(form.linear))
+        value_sizes = (size * norms + slope) * norms + abs(form.constant)
+        return np.asarray(form(points)), gradients, value_sizes, 2 * size * norms + slope
+
+    def _from_squares(self, source: SquareSum, points: Array, norms: Array) -> tuple[Array, Array, Array, Array]:
+        y = source.hidden(points)
+        values = (y * (y * source.squares + source.slopes)).sum(axis=1) + source.constant
+        gradients = (2 * source.squares * y + source.slopes) @ self.slope_map.T
+        rows = np.linalg.norm(source.weights, axis=1)
+        sizes = norms[:, None] * rows + np.abs(source.bias)
+        squares, slopes = np.abs(source.squares), np.abs(source.slopes)
+        value_sizes = (sizes * (sizes * squares + slopes)).sum(axis=1) + abs(source.constant)
+        return values, gradients, value_sizes, (2 * squares * sizes + slopes) @ rows
+
+    def lift(self, steps: NDArray[np.float64] | NDArray[np.complex128]) -> NDArray[np.float64] | NDArray[np.complex128]:
+        """V δ for steps δ (p, m)."""
+        inner = steps @ self.rotation.T
+        return inner if self.basis is None else inner @ self.basis.T
+
+
+def spectrum_of(source: QuadricForm | SquareSum) -> Spectrum:
+    """The spectrum, by the cheaper way the source offers."""
+    return Spectrum.of_form(source) if isinstance(source, QuadricForm) else Spectrum.of_squares(source)
+
+
+def orthonormal_factors(weights: Array) -> tuple[Array | None, Array]:
+    """(Q, R) with Wᵀ = Q R and Q (n, h) orthonormal where h < n; (None, Wᵀ) otherwise."""
+    if len(weights) >= weights.shape[1]:
+        return None, np.ascontiguousarray(weights.T)
+    basis, columns = scipy.linalg.qr(weights.T, mode="economic", check_finite=False)
+    return basis, columns
+
+
+def _cleaned(eigenvalues: Array, tolerance: float) -> Array:
+    return np.where(np.abs(eigenvalues) <= tolerance, 0.0, eigenvalues)
