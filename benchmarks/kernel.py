@@ -100,11 +100,12 @@ def handwritten(
 def interpreter(boundary: pm.Boundary, point: ComplexArray, instruction_set: str) -> Kernel:
     program = critical_system(boundary).target.compiled
     lanes = _core.instruction_sets()[instruction_set]
+    parameters = np.append(point, 0.0)  # the point, and the level of the boundary
 
     def run(inputs: ComplexArray, rounds: int) -> ComplexArray:
         packs = [inputs[first : first + lanes] for first in range(0, len(inputs), lanes)]
         return np.concatenate(
-            [_core.evaluate_and_solve(program, pack, point, rounds, instruction_set) for pack in packs]
+            [_core.evaluate_and_solve(program, pack, parameters, rounds, instruction_set) for pack in packs]
         )
 
     return run
