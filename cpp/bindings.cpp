@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <complex>
 #include <cstdlib>
 #include <memory>
@@ -51,6 +52,9 @@ const Kernels& choose(const std::optional<std::string>& name) {
     if (*name == candidate->name) return *candidate;
   throw std::invalid_argument("instruction set '" + *name + "' is not available on this machine");
 }
+
+// Jobs with at least this many paths can be interrupted; shorter ones are over before anybody has noticed.
+constexpr std::int64_t kLongJob = 4096;
 
 struct AlignedFree {
   void operator()(void* memory) const { std::free(memory); }
@@ -149,6 +153,33 @@ void require_columns(const Matrix& matrix, std::int32_t columns, const char* wha
                                 std::to_string(matrix.shape(1)));
 }
 
+// Runs the job on several threads. A long one leaves this thread free to look for Ctrl-C: the workers then stop when the
+// paths in their lanes are done. False if Python was interrupted.
+bool run_workers(const Kernels& kernels, const TrackJob& job, int workers, bool double_double) {
+  nb::gil_scoped_release release;
+  std::vector<Workspace> workspaces;
+  for (int w = 0; w < workers; ++w) workspaces.push_back(allocate(kernels.workspace_bytes(*job.program, double_double)));
+  std::atomic<int> busy{workers};
+  const auto work = [&](int w) {
+    kernels.track(job, workspaces[w].get(), double_double);
+    --busy;
+  };
+  const bool watched = job.selected_count >= kLongJob;
+  std::vector<std::thread> pool;
+  for (int w = watched ? 0 : 1; w < workers; ++w) pool.emplace_back(work, w);
+  bool interrupted = false;
+  if (!watched) work(0);
+  while (watched && busy > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (interrupted) continue;
+    nb::gil_scoped_acquire acquire;
+    interrupted = PyErr_CheckSignals() != 0;
+    if (interrupted) *job.next = job.selected_count;
+  }
+  for (std::thread& worker : pool) worker.join();
+  return !interrupted;
+}
+
 nb::dict track(const ProgramHolder& holder, Vector start_parameters, Matrix target_parameters, Matrix start_points,
                const TrackerSettings& settings, int threads, bool double_double, std::optional<Paths> selected,
                std::optional<std::string> instruction_set) {
@@ -176,15 +207,7 @@ nb::dict track(const ProgramHolder& holder, Vector start_parameters, Matrix targ
   const Kernels& kernels = choose(instruction_set);
   const int most_useful = static_cast<int>((job.selected_count + kernels.lanes - 1) / kernels.lanes);
   const int workers = std::max(1, std::min(threads, most_useful));
-  {
-    nb::gil_scoped_release release;
-    std::vector<Workspace> workspaces;
-    for (int w = 0; w < workers; ++w) workspaces.push_back(allocate(kernels.workspace_bytes(program, double_double)));
-    std::vector<std::thread> pool;
-    for (int w = 1; w < workers; ++w) pool.emplace_back(kernels.track, std::cref(job), workspaces[w].get(), double_double);
-    kernels.track(job, workspaces[0].get(), double_double);
-    for (std::thread& worker : pool) worker.join();
-  }
+  if (!run_workers(kernels, job, workers, double_double)) throw nb::python_error();
   nb::dict result;
   result["points"] = points.array;
   result["ends"] = ends.array;

@@ -5,7 +5,7 @@ from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
 from polymargin.continuation.total_degree import Solutions, solve
-from polymargin.continuation.tracking import available_threads, duplicates, follow, in_chunks, track
+from polymargin.continuation.tracking import available_threads, duplicates, follow, track
 
 __all__ = [
     "Limits",
@@ -17,7 +17,6 @@ __all__ = [
     "critical_start",
     "duplicates",
     "follow",
-    "in_chunks",
     "limits",
     "random_phase",
     "solve",

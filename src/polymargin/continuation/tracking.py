@@ -8,7 +8,6 @@ same point are followed again with tighter tolerances, because at least one of t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -132,19 +131,6 @@ def duplicates(points: NDArray[np.complex128], tolerance: float = 1e-8) -> NDArr
 def available_threads() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def in_chunks(
-    count: int, size: int, work: Callable[[slice], Any], progress: Callable[[int], None] | None = None
-) -> list[Any]:
-    """`work` on consecutive slices, so that long work can be interrupted and can show where it is."""
-    results = []
-    for first in range(0, count, size):
-        part = slice(first, min(first + size, count))
-        results.append(work(part))
-        if progress is not None:
-            progress(part.stop - part.start)
-    return results
 
 
 def _complex(values: ArrayLike, axes: int | None) -> NDArray[np.complex128]:

@@ -110,8 +110,9 @@ class _Session:
     @cached_property
     def quadrics(self) -> NetworkSolvers | None:
         """Solvers for all pairs at once where the whole network has degree two."""
-        network = isinstance(self.model, PolynomialNetwork) and self.model.degree == 2
-        return NetworkSolvers(self.model) if network else None  # type: ignore[arg-type]
+        if isinstance(self.model, PolynomialNetwork) and self.model.degree == 2:
+            return NetworkSolvers(self.model)
+        return None
 
     def margin_or_failure(self, u: NDArray[np.float64]) -> Margin:
         started = perf_counter()
