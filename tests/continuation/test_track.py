@@ -50,11 +50,12 @@ def test_every_path_converges_to_a_point_of_its_own(problem: Problem) -> None:
     assert np.abs(values).max() < 1e-9 * (1 + np.abs(paths.points).max()) ** 3
 
 
-@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_agreement_with_the_readable_tracker_path_by_path(problem: Problem) -> None:
     case = blend(problem)
     fast = track(case.program, case.starts, case.p0, case.p1).points[0]
-    chosen = np.linspace(0, len(fast) - 1, 6).astype(int)
+    few = 6 if problem in SMALL else 1  # it is readable, not fast
+    chosen = np.linspace(0, len(fast) - 1, few + 2).astype(int)[1:-1]
     for index in np.unique(chosen):
         slow = follow_path(case.program, case.starts[index], case.p0, case.p1)
         assert np.abs(slow - fast[index]).max() < 1e-8 * (1 + np.abs(slow).max()), index
