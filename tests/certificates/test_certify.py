@@ -202,3 +202,11 @@ def test_quadrics_beyond_enumeration_are_certified_by_the_s_lemma(tmp_path: Path
     assert certified.margin.upper == pytest.approx(pm.margin(network, u).radius, rel=1e-7)
     assert pm.verify(network, u, 0.999 * certified.margin.lower).answer is Answer.ROBUST
     assert pm.verify(network, u, 1.001 * certified.margin.upper).answer is Answer.VULNERABLE
+
+
+def test_constant_layers_get_proofs_that_the_checker_accepts(tmp_path: Path) -> None:
+    eye = np.eye(2)
+    network = pm.PolynomialNetwork([eye, eye, (eye, [2.0, 0.0])], activations=[[1.0], [0.0, 1.0, 1.0]])
+    verdict = pm.verify(network, [0.5, 0.5], 1.0, cache=False, timeout=10)
+    assert verdict.answer is Answer.ROBUST
+    accepted(network, verdict.certificate, tmp_path)

@@ -206,3 +206,18 @@ def test_quadrics_on_the_command_line(tmp_path: Path, model: Path) -> None:
     assert "degree at most two" in refused.stderr
     assert run("discriminant", tmp_path / "ellipse.npz").returncode == 2
     assert run("ed-degree", tmp_path / "ellipse.npz", "--rival", "7").returncode == 2
+
+
+def test_files_as_spreadsheets_write_them(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbf0.1,0.2\n0.3,-0.1\n")
+    assert len(json.loads(run("margin", model, tmp_path / "bom.csv", "--json").stdout)["margins"]) == 2
+    (tmp_path / "typo.csv").write_text("O.1,0.2\n0.3,-0.1\n")
+    assert run("margin", model, tmp_path / "typo.csv").returncode == 2
+
+
+def test_places_that_cannot_be_written(model: Path, points: Path, tmp_path: Path) -> None:
+    for options in (["--checkpoint", tmp_path], ["--checkpoint", tmp_path / "no" / "file"], ["--checkpoint", model]):
+        result = run("margin", model, points, *options)
+        assert (result.returncode, "Traceback" in result.stderr) == (2, False), options
+    result = run("verify", model, points, "--radius", "0.001", "--certificates", model)
+    assert (result.returncode, "Traceback" in result.stderr) == (2, False)

@@ -237,7 +237,7 @@ def test_a_bad_row_fails_alone() -> None:
         ([], "expected one vector"),
         ([[[1.0, 2.0]]], "expected one vector"),
         (["a", "b"], "not an array of real numbers"),
-        ([1e200, 1e200], "overflow"),
+        ([1e200, 1e200], "rescale"),
     ],
 )
 def test_bad_points_are_refused(points: list, message: str) -> None:
@@ -330,3 +330,31 @@ def test_scales_of_the_first_layer_never_hide_the_boundary(inner: float, seed: i
     found = pm.margin(scaled, u, cache=False)
     assert found.status is Standing.NUMERICAL
     assert found.radius == pytest.approx(expected.radius / inner, rel=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e6])
+def test_cancellation_inside_the_network_is_not_called_exact(size: float) -> None:
+    """(x + M)³ − (x + M + 1)³ + 3M² + 3M + 1.25 = 0.25 − 3x² − (6M + 3)x: doubles lose the last digits of it."""
+    layers = [
+        ([[1.0], [1.0], [0.0]], [size, size + 1, 0.0]),
+        ([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0]], [3 * size**2 + 3 * size + 1.25, 0.0]),
+    ]
+    found = pm.margin(pm.PolynomialNetwork(layers, degree=3), [0.0], cache=False)
+    assert found.status is Standing.BRACKETED
+    assert found.lower <= 0.25 / (6 * size + 3) <= found.upper * (1 + 1e-9)
+    assert "cancel" in found.notes[0]
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200, 1e-310])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_scales_beyond_doubles_are_refused(scale: float, degree: int) -> None:
+    network = pm.PolynomialNetwork([np.eye(2), (scale * np.array([[1, 1], [0, 0]]), [0, scale])], degree=degree)
+    with pytest.raises(pm.InputError, match="rescale"):
+        pm.margin(network, [0.1, 0.2], cache=False)
+
+
+def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
+    network = random_network([2, 4, 2], 3, seed=4)
+    file = tmp_path / "run.jsonl"
+    assert pm.margin(network, [[0.1, 0.2]], checkpoint=file, limit=2)[0].status is Standing.FAILED
+    assert pm.margin(network, [[0.1, 0.2]], checkpoint=file)[0].status is Standing.NUMERICAL

@@ -148,7 +148,7 @@ def _assemble(
     claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
     entries = [proof.to_json() for proof in proofs]
     document = certificate(session.network, session.u, session.label, claim, entries, evidence, session.options.seed)
-    closed = lower == upper or upper - lower <= CERTIFIED_GAP * upper
+    closed = lower == upper or (math.isfinite(upper) and upper - lower <= CERTIFIED_GAP * upper)
     margin = Margin(
         radius=upper,
         lower=lower,

@@ -45,7 +45,7 @@ class RivalProof:
 
 def prove_flat(session: Session, rival: int) -> RivalProof | None:
     """B(x) = B(u) + w·(x − u) for a network whose activations are all linear."""
-    if session.network.degree > 1:
+    if any(len(coefficients) > 2 for coefficients in session.network.activations):
         return None
     logits = session.network.exact_logits(session.u)
     value = logits[session.label] - logits[rival]

@@ -88,7 +88,7 @@ def verify(
     >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75
     'ROBUST'
     """
-    if not np.isfinite(radius) or radius <= 0:
+    if not isinstance(radius, (int, float, np.number)) or not np.isfinite(radius) or radius <= 0:
         raise InputError(f"radius {radius!r}: expected a positive number")
     options = Options(seed, threads, limit, cache, settings or TrackerSettings())
     session = Session(network, point, options, timeout)

@@ -176,6 +176,9 @@ def main() -> None:
     except PolymarginError as error:
         print(f"polymargin: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        print(f"polymargin: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         print("polymargin: interrupted; with --checkpoint the same command continues", file=sys.stderr)
         sys.exit(130)

@@ -48,8 +48,8 @@ def _from_npz(path: Path) -> Any:
 
 
 def _from_csv(path: Path) -> Any:
-    rows = [row for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"))) if row]
-    if rows and not _is_number(rows[0][0]):
+    rows = [row for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))) if row]
+    if rows and not any(_is_number(entry) for entry in rows[0]):
         rows = rows[1:]
     if not rows:
         raise InputError(f"{path}: no row of numbers; expected one point per row")

@@ -65,6 +65,8 @@ def solve(
     >>> sorted((found.real + 0.0).round(6).tolist())
     [[-2.0, -1.0], [-1.0, -2.0], [1.0, 2.0], [2.0, 1.0]]
     """
+    if isinstance(system, str) or not len(system):
+        raise InputError(f"system {system!r}: expected a list of equations, at least one")
     names = variable_names(system[0], variables) if variables is not None else _all_names(system)
     if len(names) != len(system):
         raise InputError(f"{len(system)} equations in {len(names)} variables; a square system is needed")

@@ -36,7 +36,10 @@ class Checkpoint:
         if not file.exists() or file.stat().st_size == 0:
             file.write_text(json.dumps(header) + "\n")
             return cls(file, {})
-        lines = file.read_text().splitlines(keepends=True)
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        except UnicodeDecodeError:
+            raise InputError(f"{file}: is not a checkpoint; choose a new file") from None
         if _parsed(lines[0]) != header:
             raise InputError(f"{file}: belongs to another model, other points or another seed; choose a new file")
         rows: dict[int, Margin] = {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.boundary import Boundary
+from polymargin.bounds import attack
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins.base_solutions import BaseSolutions, base_solutions
@@ -35,8 +36,10 @@ from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric import NetworkSolvers, QuadricSolver, quadric_critical_points
 
-# Logits closer than this (relative) are compared in exact arithmetic.
-CLOSE_CALL = 1e-9
+# Rounding noise above this share of the difference of the two largest logits makes a margin in doubles doubtful.
+LARGEST_NOISE = 1e-3
+# Terms of the logits must stay within these sizes; their powers and quotients must not leave the range of doubles.
+SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
 # Quadrics in at most this many inputs have all their critical points counted, for information.
 LARGEST_LISTED = 20
 
@@ -72,6 +75,8 @@ def margin(
     >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed {seed!r}: expected an integer >= 0")
     array = _points(points)
     session = _Session(model, seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
     if array.ndim == 1:
@@ -82,7 +87,7 @@ def margin(
         result = None if store is None else store.get(index)
         if result is None:
             result = session.margin_or_failure(row)
-            if store is not None:
+            if store is not None and result.status is not Standing.FAILED:
                 store.add(index, result)
         results.append(result)
         if progress is not None:
@@ -120,6 +125,10 @@ class _Session:
             return self.margin_at(u)
         except PolymarginError as error:
             return failed(str(error), perf_counter() - started)
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            return failed(
+                f"the arithmetic broke down ({error}); rescale the weights or inputs", perf_counter() - started
+            )
 
     def margin_at(self, u: NDArray[np.float64]) -> Margin:
         if u.shape != (self.model.dimension,):
@@ -138,7 +147,42 @@ class _Session:
         bases = [self._base((min(label, r), max(label, r)), None) for r in rivals]
         started = perf_counter()
         pairs = [self._pair(rival, base, u) for rival, base in zip(rivals, bases, strict=True)]
-        return _combine(label, pairs, perf_counter() - started)
+        found = _combine(label, pairs, perf_counter() - started)
+        return self._doubted(found, u)
+
+    def _doubted(self, found: Margin, u: NDArray[np.float64]) -> Margin:
+        """Bounds instead of an answer where cancellation hides the boundary from doubles; a better upper bound if any."""
+        assert isinstance(self.model, PolynomialNetwork)
+        logits = np.sort(self.model(u))
+        noise = rounding_noise(self.model, u)
+        hidden = noise > LARGEST_NOISE * (logits[-1] - logits[-2])
+        if not hidden and found.status is not Standing.BRACKETED:
+            return found
+        best = attack(self.model, u) if len(self.model.layers) > 1 else None
+        if best is not None and best.label != found.label:
+            best = None  # it judged the class in doubles, and was wrong
+        notes = found.notes
+        if hidden:
+            notes = (
+                f"the logits cancel: doubles know them to {noise:.1e} only; certify decides in exact arithmetic",
+                *notes,
+            )
+        elif best is None or best.distance >= found.upper:
+            return found
+        if best is None:
+            return replace(
+                found, radius=math.inf, lower=0.0, upper=math.inf, point=None, status=Standing.BRACKETED, notes=notes
+            )
+        return replace(
+            found,
+            radius=best.distance,
+            lower=0.0,
+            upper=best.distance,
+            point=best.point,
+            rival=best.rival,
+            status=Standing.BRACKETED,
+            notes=notes,
+        )
 
     def _base(
         self, pair: tuple[int, int] | None, boundary: Boundary | None
@@ -204,15 +248,25 @@ def _on_quadric(rival: int | None, solver: QuadricSolver, u: NDArray[np.float64]
     )
 
 
+def rounding_noise(network: PolynomialNetwork, u: NDArray[np.float64]) -> float:
+    """About how much rounding can change a logit: the logits of the same network without signs, times the unit roundoff."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        largest = float(network.without_signs.logits(np.abs(u)).max())
+    if largest and not SMALLEST_TERM <= largest <= LARGEST_TERM:
+        raise InputError(f"terms of the logits have size {largest:.1e} at the point; rescale the weights or the inputs")
+    return 4 * float(np.finfo(np.float64).eps) * largest
+
+
 def predicted_class(network: PolynomialNetwork, u: NDArray[np.float64]) -> tuple[int, int | None]:
     """The class of the largest logit, and another class if the two tie exactly."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         logits = network(u)
         order = np.argsort(-logits, kind="stable")
+        noise = rounding_noise(network, u)
     if not np.isfinite(logits).all():
         raise InputError(f"the logits overflow at the point (largest coordinate {np.abs(u).max():.3g})")
     label, second = int(order[0]), int(order[1])
-    if logits[label] - logits[second] > CLOSE_CALL * (1 + np.abs(logits).max()):
+    if logits[label] - logits[second] > 100 * noise:
         return label, None
     exact: list[Fraction] = network.exact_logits(u)
     largest = max(exact)

@@ -93,11 +93,13 @@ def _not_from(
     """All solutions at the parameters `near` that do not belong to a regular solution at the end; how many are missing."""
     approach = base.move_to(near[None, :], settings, threads)
     everything = approach.points[0][approach.converged[0]]
-    back = follow(base.program, regular, end, near, settings=settings, threads=threads).points[0]
+    returned = follow(base.program, regular, end, near, settings=settings, threads=threads)
+    back = returned.points[0][returned.converged[0]]
     both = np.concatenate([back, everything])
     mine = duplicates(both)[len(back) :]
     others = everything[~mine]
-    return others, len(base.solutions) - len(regular) - len(others)
+    # Too many are as bad as too few: a regular solution that was not recognised counts twice.
+    return others, abs(len(base.solutions) - len(regular) - len(others))
 
 
 def _generic_real_direction(base: BaseSolutions, target: NDArray[np.float64]) -> NDArray[np.complex128]:

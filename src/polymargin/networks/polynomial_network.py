@@ -133,6 +133,12 @@ class PolynomialNetwork:
         rest = [(layer.weights, layer.bias) for layer in self.layers[1:]]
         return PolynomialNetwork([layer, *rest], activations=self.activations)
 
+    @cached_property
+    def without_signs(self) -> PolynomialNetwork:
+        """The network with every weight and coefficient replaced by its absolute value: it bounds all terms."""
+        layers = [(np.abs(layer.weights), np.abs(layer.bias)) for layer in self.layers]
+        return PolynomialNetwork(layers, activations=[[abs(c) for c in row] for row in self.activations])
+
     # -- files ---------------------------------------------------------------------------------
 
     @cached_property
