@@ -13,6 +13,8 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin import Answer, Standing
+from polymargin.certificates.rivals import prove_by_enumeration
+from polymargin.certificates.session import Options, Session
 from polymargin_checker.checker import check
 
 ARCHITECTURES = [
@@ -210,3 +212,12 @@ def test_constant_layers_get_proofs_that_the_checker_accepts(tmp_path: Path) -> 
     verdict = pm.verify(network, [0.5, 0.5], 1.0, cache=False, timeout=10)
     assert verdict.answer is Answer.ROBUST
     accepted(network, verdict.certificate, tmp_path)
+
+
+def test_enumeration_is_not_begun_without_the_time_for_it() -> None:
+    network = random_network([13, 14, 2], 3, seed=2)
+    session = Session(network, np.full(13, 0.1), Options(cache=False), timeout=1.0)
+    proof, nearest, reason = prove_by_enumeration(session, session.rivals[0])
+    assert proof is None
+    assert nearest is None
+    assert "no time for 24,573 critical points" in reason

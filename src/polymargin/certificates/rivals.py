@@ -21,6 +21,7 @@ from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.krawczyk import PRECISION
 from polymargin.certificates.session import Session
 from polymargin.errors import TooManyPathsError
+from polymargin.margins.limit import estimated_seconds
 
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000
@@ -90,6 +91,8 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
     boundary = session.boundary(rival)
     if boundary.degree < 2:
         return None, None, f"against class {rival}: the boundary has lower degree than the architecture"
+    if estimated_seconds(boundary, session.options.threads) > session.time_left:
+        return None, None, f"against class {rival}: no time for {boundary.critical_bound:,} critical points"
     try:
         found = session.critical_points(boundary)
     except TooManyPathsError as error:

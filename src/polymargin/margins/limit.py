@@ -17,12 +17,19 @@ def check_limit(boundary: Boundary, limit: int, threads: int | None) -> None:
     if count <= limit:
         return
     unknowns = boundary.reduction.dimension + 1
-    seconds = count * MICROSECONDS_PER_PATH * 1e-6 * unknowns**3 / (threads or available_threads())
+    seconds = estimated_seconds(boundary, threads)
     raise TooManyPathsError(
         f"the boundary ({boundary.name}) has up to {_count(count)} critical points (degree {boundary.degree} in "
         f"{unknowns - 1} active variables), more than the limit of {_count(limit)}; finding them would take about "
         f"{_duration(seconds)}; raise limit= (--limit) to try"
     )
+
+
+def estimated_seconds(boundary: Boundary, threads: int | None) -> float:
+    """Roughly how long stage 1 takes."""
+    unknowns = boundary.reduction.dimension + 1
+    work = boundary.critical_bound * MICROSECONDS_PER_PATH * 1e-6 * unknowns**3
+    return work / (threads or available_threads())
 
 
 def _count(value: int) -> str:
