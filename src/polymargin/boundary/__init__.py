@@ -1,15 +1,23 @@
 """Boundaries: the class-pair polynomial, its active subspace, its critical equations."""
 
+from polymargin.boundary.architectures import Architecture, AttentionArchitecture, NetworkArchitecture
 from polymargin.boundary.boundary import Boundary
 from polymargin.boundary.critical_system import CriticalSystem, critical_system
 from polymargin.boundary.degree import axis_coefficients, generic_critical_count
+from polymargin.boundary.families import Family, architecture_family, boundary_family
 from polymargin.boundary.reduction import Reduction
 
 __all__ = [
+    "Architecture",
+    "AttentionArchitecture",
     "Boundary",
     "CriticalSystem",
+    "Family",
+    "NetworkArchitecture",
     "Reduction",
+    "architecture_family",
     "axis_coefficients",
+    "boundary_family",
     "critical_system",
     "generic_critical_count",
 ]

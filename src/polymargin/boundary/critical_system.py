@@ -35,11 +35,9 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
     u = graph.parameters(reduction.dimension)
     (level,) = graph.parameters(1)
     value = reduction.source.polynomial(y) * (1.0 / reduction.factor) - level
+    target = critical_equations(value, y, multiplier, u)
     slope = gradient(value, y)
     curvature = hessian(value, y)
-    equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
-    jacobian = _identity_plus([[multiplier * entry for entry in row] for row in curvature])
-    target = flatten(graph, [*equations, value], _bordered(jacobian, slope))
 
     start_weight, target_weight = graph.parameters(2)
     slopes = graph.parameters(reduction.dimension)
@@ -60,6 +58,16 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
         rows[i][i] = rows[i][i] + (degree * (degree - 1)) * (start_multiplier * s)
     blend = flatten(graph, [*equations, blended_value], _bordered(_identity_plus(rows), blended_slope))
     return CriticalSystem(target, blend)
+
+
+def critical_equations(
+    value: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression]
+) -> Program:
+    """The critical equations of {value = 0} with their Jacobian."""
+    slope = gradient(value, y)
+    equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
+    rows = [[multiplier * entry for entry in row] for row in hessian(value, y)]
+    return flatten(value.graph, [*equations, value], _bordered(_identity_plus(rows), slope))
 
 
 def _identity_plus(rows: Sequence[Sequence[Expression]]) -> list[list[Expression]]:

@@ -1,23 +1,31 @@
 """Continuation: all solutions of a polynomial system given as a program."""
 
 from polymargin.continuation.endgame import Limits, limits
+from polymargin.continuation.monodromy import Orbit, contains, distinct, explore, orbits
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
 from polymargin.continuation.total_degree import Solutions, solve
-from polymargin.continuation.tracking import available_threads, duplicates, follow, track
+from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, duplicates, follow, track
 
 __all__ = [
+    "FAR_OUT",
     "Limits",
+    "Orbit",
     "PathEnd",
     "Paths",
     "Solutions",
     "TrackerSettings",
     "available_threads",
+    "carry",
+    "contains",
     "critical_start",
+    "distinct",
     "duplicates",
+    "explore",
     "follow",
     "limits",
+    "orbits",
     "random_phase",
     "solve",
     "total_degree_start",

@@ -8,6 +8,7 @@ same point are followed again with tighter tolerances, because at least one of t
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ from polymargin.polynomials import Program
 DEFAULT = TrackerSettings()
 # Fraction of the way at its end in which failures are left to the endgame.
 END_ZONE = 1e-3
+# Steps after which a path is handed over to double-doubles.
+HASTY = 500
+# Double-doubles may follow a path this far out.
+FAR_OUT = 1e30
 
 
 def track(
@@ -88,6 +93,38 @@ def follow(
             break
         paths = paths.replaced(again(doubtful, careful, double_double), doubtful)
     return paths
+
+
+def carry(
+    program: Program,
+    points: ArrayLike,
+    start_parameters: ArrayLike,
+    target_parameters: ArrayLike,
+    *,
+    settings: TrackerSettings = DEFAULT,
+    threads: int | None = None,
+) -> Paths:
+    """`track`, then in double-doubles what doubles could not bring to the end: for generic targets, where every end is regular.
+
+    Unlike `follow` it does not look for paths that jumped: whoever carries a whole set checks the whole set.
+    """
+    hasty = replace(settings, most_steps=min(settings.most_steps, HASTY))
+    paths = track(program, points, start_parameters, target_parameters, settings=hasty, threads=threads)
+    left = ~paths.converged
+    if not left.any():
+        return paths
+    far_sighted = replace(settings, infinity=FAR_OUT)
+    again = track(
+        program,
+        points,
+        start_parameters,
+        target_parameters,
+        settings=far_sighted,
+        threads=threads,
+        double_double=True,
+        selected=left,
+    )
+    return paths.replaced(again, left)
 
 
 def _doubtful(paths: Paths) -> NDArray[np.bool_]:

@@ -4,8 +4,8 @@ Stage 2 then moves the generic (u*, ε*) to (u, 0) for any point u, which takes 
 to the boundary alone, so they are kept on disk and found again by its exact coefficients.
 
 Their number M is the generic number of critical points in the family of all levels {B = ε} and all points. It is at
-most the bound N of the theorem; where it is less, the remaining paths of the blend end at infinity, and the endgame must
-say so for each of them.
+most the bound N of the theorem; where it is less, the trace test says whether all M have been found. Paths of the blend that end
+at infinity need no judgement then.
 """
 
 from __future__ import annotations
@@ -17,31 +17,29 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary, CriticalSystem, axis_coefficients, critical_system
 from polymargin.continuation import (
-    PathEnd,
+    FAR_OUT,
     Paths,
     TrackerSettings,
     critical_start,
+    distinct,
     duplicates,
+    explore,
     follow,
-    limits,
     random_phase,
     track,
 )
 from polymargin.margins.cache import Cache
+from polymargin.margins.trace import confirm
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
 
-# Random start systems tried before paths without a judged end are accepted as such.
+# Random start systems tried before a failed trace test is accepted.
 ATTEMPTS = 3
-# Where the endgame of stage 1 begins: fraction of the way that is left.
-ENDGAME_RADIUS = 0.05
+# Loops in point and level that look for solutions the blend has lost; after so many without news the trace test is asked again.
+QUIET_LOOPS, MOST_LOOPS = 3, 20
 # Coefficients of the start system below this put its solutions too far out to begin with.
 SMALLEST_START = 1e-6
-# A path that is this close to its end without having arrived has left for good, as far as double-doubles can see.
-SEEN_TO_LEAVE = 1e-20
-# Magnitude that double-doubles must reach before a path counts as leaving: beyond any solution of a scaled problem.
-FAR_OUT = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,7 @@ class BaseSolutions:
     program: Program  # the critical equations with parameters (u, ε)
     parameters: ComplexArray
     solutions: ComplexArray
-    unjudged: int  # paths of stage 1 that neither converged nor provably left for infinity
+    unjudged: int  # 0 if these are all, by number or by the trace test; otherwise how many more there could be
 
     def are_solutions(self) -> bool:
         """Whether Newton's method agrees that these are distinct solutions; a file may say anything."""
@@ -105,7 +103,7 @@ def _solve_generic(
     size = boundary.reduction.dimension
     start = critical_start(size, boundary.degree, generator, _start_sizes(boundary))
     phase = random_phase(generator)
-    generic = (generator.normal(size=size + 1) + 1j * generator.normal(size=size + 1)) / np.sqrt(2)
+    generic = _normal(size + 1, generator)
     # B = s₀B₀ + s₁(B₁ − ε) from (s₀, s₁) = (γ, 0) to (0, 1); γB₀ instead of B₀ divides λ by γ.
     start_points = start.points.copy()
     start_points[:, -1] /= phase
@@ -117,23 +115,42 @@ def _solve_generic(
         chosen = replace(settings.tightened(), infinity=FAR_OUT) if double_double else settings
         return track(system.blend, starts, begin, end, settings=chosen, threads=threads, double_double=double_double)
 
-    # Doubles first. What they do not finish is followed in double-doubles: solutions far out, where doubles fail, must
-    # not be taken for paths to infinity.
+    def sample() -> ComplexArray:
+        return _normal(size + 1, generator)
+
+    def complete(found: ComplexArray) -> bool:
+        if len(found) == len(start_points):
+            return True
+        # A generic level with fewer critical points than its degree has never been met; it would rather mean a loss.
+        if len(found) < boundary.degree:
+            return False
+        confirmed = confirm(system.target, generic, found, sample, generator, settings=settings, threads=threads)
+        return confirmed.trace.passed
+
+    # Doubles first. If they lost a solution, loops may find it; if not, every path without an end is followed in double-doubles:
+    # solutions far out, where doubles fail, must not be taken for paths to infinity.
     paths = to_end(start_points, False)
     regular = _regular(paths)
-    solutions, rest = paths.points[0][regular], start_points[~regular]
-    if len(rest):
-        again = to_end(rest, True)
-        regular = _regular(again)
-        solutions, rest = np.concatenate([solutions, again.points[0][regular]]), rest[~regular]
-        gone = (again.ends[0] == PathEnd.DIVERGED.code) | (again.remaining[0] < SEEN_TO_LEAVE)
-        rest = rest[(gone & ~again.converged[0])[~regular]]
-    at_infinity = _count_at_infinity(system, rest, begin, end, settings, threads) if len(rest) else 0
-    distinct = solutions[~duplicates(solutions)]
-    unjudged = len(start_points) - len(distinct) - at_infinity
-    # A generic level with fewer critical points than its degree has never been met; it would rather mean a loss.
-    unjudged = max(unjudged, boundary.degree - len(distinct))
-    return BaseSolutions(boundary, system.target, generic, distinct, unjudged)
+    found = paths.points[0][regular]
+    if not (done := complete(found)) and len(found):
+        orbit = explore(
+            system.target,
+            found,
+            generic,
+            sample,
+            quiet_loops=QUIET_LOOPS,
+            most_loops=MOST_LOOPS,
+            settings=settings,
+            threads=threads,
+        )
+        done = len(orbit.solutions) > len(found) and complete(orbit.solutions)
+        found = orbit.solutions
+    if not done:
+        again = to_end(start_points[~regular], True)
+        found = distinct(np.concatenate([found, again.points[0][_regular(again)]]))
+        done = complete(found)
+    unjudged = 0 if done else max(len(start_points) - len(found), 1)
+    return BaseSolutions(boundary, system.target, generic, found, unjudged)
 
 
 def _regular(paths: Paths) -> NDArray[np.bool_]:
@@ -143,20 +160,8 @@ def _regular(paths: Paths) -> NDArray[np.bool_]:
     return np.asarray(converged)
 
 
-def _count_at_infinity(
-    system: CriticalSystem,
-    starts: ComplexArray,
-    begin: ComplexArray,
-    end: ComplexArray,
-    settings: TrackerSettings,
-    threads: int | None,
-) -> int:
-    """How many of these paths, all seen to leave, have a Laurent expansion that says so too."""
-    near = end + ENDGAME_RADIUS * (begin - end)
-    approach = follow(system.blend, starts, begin, near, settings=settings, threads=threads)
-    points = approach.points[0][approach.converged[0]]
-    ends = limits(system.blend, points, end, begin - end, ENDGAME_RADIUS, settings=settings, threads=threads)
-    return int((ends.settled & ends.infinite.any(axis=1)).sum())
+def _normal(count: int, generator: np.random.Generator) -> ComplexArray:
+    return np.asarray((generator.normal(size=count) + 1j * generator.normal(size=count)) / np.sqrt(2))
 
 
 def _start_sizes(boundary: Boundary) -> NDArray[np.float64]:

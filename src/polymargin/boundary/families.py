@@ -1,0 +1,86 @@
+"""Critical equations with the weights as parameters: all boundaries of an architecture at once.
+
+The parameters are (u, ε, weights). Whatever (x, λ) and weights one chooses, exactly one (u, ε) makes them a solution, namely
+the value of the equations at u = 0, ε = 0; so the solutions over all parameters form one irreducible family, and one member
+is had for nothing. Complex weights keep loops away from badly conditioned networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary.architectures import Architecture
+from polymargin.boundary.boundary import Boundary
+from polymargin.boundary.critical_system import critical_equations, critical_system
+from polymargin.boundary.degree import generic_critical_count
+from polymargin.polynomials import Expression, Graph, Program, evaluate
+
+ComplexArray = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Critical equations in unknowns (x, λ) and parameters (u, ε, weights), and natural sizes of the parameters."""
+
+    name: str
+    program: Program
+    degree: int
+    sizes: NDArray[np.float64]
+
+    @property
+    def dimension(self) -> int:
+        """Number of active inputs."""
+        return self.program.input_count - 1
+
+    @property
+    def bound(self) -> int:
+        """No member has more isolated critical points."""
+        return generic_critical_count(self.dimension, self.degree)
+
+    def generic(self, generator: np.random.Generator) -> ComplexArray:
+        """Random complex parameters."""
+        return self.sizes * _normal(len(self.sizes), generator)
+
+    def seed(self, generator: np.random.Generator) -> tuple[ComplexArray, ComplexArray]:
+        """A random solution and parameters it belongs to: u and ε are solved for."""
+        solution, parameters = _normal(self.dimension + 1, generator), self.generic(generator)
+        parameters[: self.dimension + 1] = 0
+        parameters[: self.dimension + 1] = evaluate(self.program, list(solution), list(parameters), lift=complex)
+        return solution, parameters
+
+
+def boundary_family(boundary: Boundary) -> Family:
+    """One boundary in reduced coordinates: the weights are fixed, point and level vary."""
+    sizes = np.ones(boundary.reduction.dimension + 1)
+    return Family(boundary.name, critical_system(boundary).target, boundary.degree, sizes)
+
+
+def architecture_family(architecture: Architecture) -> Family:
+    """All weights, in the active subspace.
+
+    >>> from polymargin.boundary import NetworkArchitecture
+    >>> architecture_family(NetworkArchitecture((9, 3, 2), 3)).bound
+    21
+    """
+    graph = Graph()
+    reduced = architecture.reduced()
+    x = graph.inputs(reduced.inputs)
+    (multiplier,) = graph.inputs(1)
+    u = graph.parameters(reduced.inputs)
+    (level,) = graph.parameters(1)
+    sizes = [1.0] * (reduced.inputs + 1)
+
+    def weight(size: float) -> Expression:
+        sizes.append(size)
+        return graph.parameters(1)[0]
+
+    value = reduced.polynomial(x, weight)
+    program = critical_equations(value - level, x, multiplier, u)
+    return Family(str(architecture), program, architecture.total_degree, np.array(sizes))
+
+
+def _normal(count: int, generator: np.random.Generator) -> ComplexArray:
+    return np.asarray((generator.normal(size=count) + 1j * generator.normal(size=count)) / np.sqrt(2))

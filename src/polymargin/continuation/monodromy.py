@@ -1,0 +1,125 @@
+"""Monodromy: more solutions from the known ones, by loops in the parameters.
+
+A loop of parameters that starts and ends at the base carries every solution to a solution. Where the solutions over all
+parameters form one irreducible family, loops reach all of them from any single one. How a path got there does not matter: what
+arrives at the base and passes Newton's method there is a solution, even if its path jumped.
+
+When to stop is not decided here. `explore` returns after some loops without news, which proves nothing; a trace test does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from polymargin.continuation.settings import TrackerSettings
+from polymargin.continuation.tracking import follow, track
+from polymargin.polynomials import Program
+
+ComplexArray = NDArray[np.complex128]
+
+# Two arrivals closer than this, relative to their size, are the same solution.
+SAME = 1e-8
+# A path that needs more steps than this is given up: the next loop takes another way.
+LONGEST_PATH = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Orbit:
+    """The solutions known at the base after some loops, and the work it took."""
+
+    solutions: ComplexArray
+    loops: int
+    paths: int
+
+
+def explore(
+    program: Program,
+    solutions: ComplexArray,
+    base: ComplexArray,
+    sample: Callable[[], ComplexArray],
+    *,
+    quiet_loops: int,
+    most_loops: int,
+    settings: TrackerSettings,
+    threads: int | None = None,
+) -> Orbit:
+    """Carry the solutions around triangles base → p → q → base until `quiet_loops` of them in a row bring nothing new."""
+    hasty = replace(settings, most_steps=min(settings.most_steps, LONGEST_PATH))
+    known = distinct(solutions)
+    loops = paths = quiet = 0
+    while quiet < quiet_loops and loops < most_loops:
+        arrived, here = known, base
+        for corner in (sample(), sample(), base):
+            ends = track(program, arrived, here, corner, settings=hasty, threads=threads)
+            paths += len(arrived)
+            arrived, here = ends.points[0][ends.converged[0]], corner
+        loops += 1
+        new = distinct(arrived[~contains(known, arrived)])
+        quiet = 0 if len(new) else quiet + 1
+        known = np.concatenate([known, new])
+    return Orbit(known, loops, paths)
+
+
+def orbits(
+    program: Program,
+    solutions: ComplexArray,
+    base: ComplexArray,
+    sample: Callable[[], ComplexArray],
+    *,
+    quiet_loops: int,
+    settings: TrackerSettings,
+    threads: int | None = None,
+) -> NDArray[np.int64]:
+    """A label per solution: equal where loops lead from one to the other; after `quiet_loops` loops that join no two orbits."""
+    labels = np.arange(len(solutions))
+    index, quiet = _index(solutions), 0
+    while quiet < quiet_loops and len(np.unique(labels)) > 1:
+        here, arrived = base, solutions
+        alive = np.arange(len(solutions))
+        for corner in (sample(), sample(), base):
+            ends = follow(program, arrived, here, corner, settings=settings, threads=threads)
+            kept = ends.converged[0]
+            alive, arrived, here = alive[kept], ends.points[0][kept], corner
+        distances, targets = index.query(_flat(arrived))
+        same = distances <= SAME * _size(arrived)
+        before = len(np.unique(labels))
+        for start, target in zip(alive[same], targets[same], strict=True):
+            labels[labels == labels[target]] = labels[start]
+        quiet = 0 if len(np.unique(labels)) < before else quiet + 1
+    return labels
+
+
+def contains(known: ComplexArray, candidates: ComplexArray) -> NDArray[np.bool_]:
+    """Which candidates (M, n) are among the known points (N, n)."""
+    distances, _ = _index(known).query(_flat(candidates))
+    return np.asarray(distances <= SAME * _size(candidates))
+
+
+def distinct(points: ComplexArray) -> ComplexArray:
+    """One of each: the first of every group of equal points."""
+    if len(points) < 2:
+        return points
+    again = np.zeros(len(points), dtype=bool)
+    pairs = _index(points).query_pairs(SAME * float(_size(points).max()), output_type="ndarray")
+    if len(pairs):
+        apart = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+        pairs = pairs[apart <= SAME * _size(points[pairs[:, 0]])]
+        again[pairs.max(axis=1)] = True
+    return points[~again]
+
+
+def _index(points: ComplexArray) -> KDTree:
+    return KDTree(_flat(points))
+
+
+def _flat(points: ComplexArray) -> NDArray[np.float64]:
+    return np.concatenate([points.real, points.imag], axis=1)
+
+
+def _size(points: ComplexArray) -> NDArray[np.float64]:
+    return np.asarray(1 + np.abs(points).max(axis=1))

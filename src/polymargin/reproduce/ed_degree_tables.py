@@ -1,0 +1,92 @@
+"""Tables 1 and 2: ED degrees of deep networks and of lightning self-attention, printed beside ours."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture, architecture_family
+from polymargin.geometry import monodromy_count
+from polymargin.reproduce.rows import Row, resumable_rows
+
+
+def printed_table(name: str) -> list[dict[str, str]]:
+    """A table as the paper prints it."""
+    text = files("polymargin.reproduce").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def table1_rows() -> list[tuple[NetworkArchitecture, int]]:
+    """Deep architectures with intermediate widths, and the printed ED degrees."""
+    return [
+        (
+            NetworkArchitecture((int(row["n"]), *map(int, row["hidden"].split()), 2), int(row["activation_degree"])),
+            int(row["ed_degree"]),
+        )
+        for row in printed_table("deep_ed_degrees")
+    ]
+
+
+def table2_rows() -> list[tuple[AttentionArchitecture, int]]:
+    """Attention modules, and the printed ED degrees."""
+    return [
+        (AttentionArchitecture(*(int(row[key]) for key in ("t", "d", "d_prime", "a"))), int(row["ed_degree"]))
+        for row in printed_table("attention_ed_degrees")
+    ]
+
+
+TABLES: dict[str, Callable[[], list[tuple[Any, int]]]] = {"table1": table1_rows, "table2": table2_rows}
+
+
+def ed_degree_table(
+    table: str,
+    directory: Path,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    max_degree: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Row], None] | None = None,
+) -> list[Row]:
+    """The rows of a table with a printed ED degree of at most `max_degree`; kept in `directory`, so that a run can be resumed."""
+    rows = [(a, printed) for a, printed in TABLES[table]() if max_degree is None or printed <= max_degree]
+    found = resumable_rows(
+        partial(count_row, seed=seed, threads=threads),
+        rows,
+        [str(architecture) for architecture, _ in rows],
+        directory / f"{table}-seed{seed}.jsonl",
+        header={"table": table, "seed": seed},
+        executor=executor,
+        progress=progress,
+    )
+    write_csv(directory / f"{table}-seed{seed}.csv", found)
+    return found
+
+
+def count_row(task: tuple[Architecture, int | None], *, seed: int, threads: int | None = None) -> Row:
+    """One row: the count by monodromy, its trace test, and what it took; `printed` may be None for rows the paper leaves out."""
+    architecture, printed = task
+    found = monodromy_count(architecture_family(architecture), seed=seed, threads=threads)
+    return {
+        "printed": printed,
+        "ours": found.value,
+        "agrees": None if printed is None else found.value == printed,
+        "trace_passed": found.trace.passed,
+        "trace_defect": float(f"{found.trace.defect:.1e}"),
+        "generic": architecture.bound,
+        "loops": found.loops,
+        "paths": found.paths,
+        "seconds": round(found.seconds, 2),
+    }
+
+
+def write_csv(file: Path, rows: list[Row]) -> None:
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else ["name"])
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,81 @@
+"""Formulas against counts by monodromy, which know nothing of them; refusals outside the hypotheses."""
+
+from __future__ import annotations
+
+import pytest
+
+from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, architecture_family
+from polymargin.errors import InputError
+from polymargin.geometry import degree_bounds, formula, monodromy_count
+from polymargin.geometry.ed_degree_formulas import bottleneck_formula, shallow_formula, wide_formula
+
+
+@pytest.mark.parametrize(
+    ("widths", "degree", "theorem"),
+    [
+        ((3, 2, 2), 3, "shallow"),
+        ((3, 3, 2), 3, "shallow"),
+        ((4, 6, 3), 2, "shallow"),
+        ((5, 2, 2), 5, "shallow"),
+        ((2, 2, 2, 2), 2, "wide"),
+        ((3, 2, 3, 2), 3, "wide"),
+        ((9, 2, 2, 2), 2, "wide"),
+        ((2, 2, 1, 1, 2), 2, "bottleneck"),
+        ((3, 4, 1, 2), 2, "bottleneck"),
+        ((4, 2, 1, 2), 3, "bottleneck"),
+        ((1, 3, 2), 7, "shallow"),
+        ((1, 2, 1, 2), 3, "wide"),
+    ],
+)
+def test_formula_and_count_agree(widths: tuple[int, ...], degree: int, theorem: str) -> None:
+    architecture = NetworkArchitecture(widths, degree)
+    known = formula(architecture)
+    counted = monodromy_count(architecture_family(architecture), threads=1)
+    assert counted.trace.passed
+    assert (known.theorem, known.value) == (theorem, counted.value)
+
+
+def test_examples_of_the_paper() -> None:
+    shallow = [int(shallow_formula(NetworkArchitecture(w, 3))) for w in ((3, 2, 2), (3, 3, 2), (4, 4, 2))]
+    assert shallow == [9, 21, 45]
+    assert int(bottleneck_formula(NetworkArchitecture((2, 2, 1, 1, 2), 2))) == 16
+    assert degree_bounds(NetworkArchitecture((3, 3, 2, 2), 2)) == (12, 52)
+
+
+def test_bounds_enclose_the_count_between_the_regimes() -> None:
+    for widths, degree in [((3, 3, 2, 2), 2), ((4, 4, 2, 2), 2), ((3, 3, 2, 2, 2), 2)]:
+        architecture = NetworkArchitecture(widths, degree)
+        lower, upper = degree_bounds(architecture)
+        assert lower < int(monodromy_count(architecture_family(architecture), threads=1)) < upper
+
+
+@pytest.mark.parametrize(
+    ("theorem", "widths", "reason"),
+    [
+        (shallow_formula, (3, 3, 2, 2), "2 hidden layers"),
+        (wide_formula, (3, 3, 2, 2), "hidden width 2 is below the 3 active inputs"),
+        (bottleneck_formula, (3, 3, 2, 2), "width 2, not 1"),
+        (formula, (3, 3, 2, 2), "method='numeric'"),
+    ],
+)
+def test_formulas_refuse_outside_their_hypotheses(theorem, widths: tuple[int, ...], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        theorem(NetworkArchitecture(widths, 2))
+
+
+def test_attention_has_no_formula() -> None:
+    with pytest.raises(InputError, match="no formula is known"):
+        formula(AttentionArchitecture(2, 2, 1, 1))
+
+
+@pytest.mark.parametrize("widths", [(3, 2), (3, 0, 2), (3, 3, 1), (3, 2.5, 2)])
+def test_impossible_architectures_are_refused(widths: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="architecture"):
+        NetworkArchitecture(widths, 2)
+
+
+def test_impossible_degrees_and_modules_are_refused() -> None:
+    with pytest.raises(InputError, match="activation degree 0"):
+        NetworkArchitecture((2, 2, 2), 0)
+    with pytest.raises(InputError, match="four integers"):
+        AttentionArchitecture(2, 0, 1, 1)
