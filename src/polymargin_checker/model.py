@@ -2,6 +2,7 @@
 
 Keys are weight_1, bias_1, …, activation_1, … and format. A missing bias is zero; zeros at the end of an activation
 are dropped. Other keys are not part of the network, but a weight, bias or activation that no layer uses is refused.
+Models of another kind (`attention`) are turned into such layers, with rationals in place of doubles.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import math
 import re
 import sys
 from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polymargin_checker import npy
 from polymargin_checker.dyadics import shown
 from polymargin_checker.refusal import Unusable
+
+if TYPE_CHECKING:
+    from polymargin_checker.attention import Attention
 
 FORMAT = "polymargin-network-1"
 LARGEST_DEGREE = 64
@@ -26,14 +31,14 @@ LARGEST_DEGREE = 64
 
 @dataclass(frozen=True)
 class Matrix:
-    """Entries in C order; every double is an exact number."""
+    """Entries in C order, doubles or rationals; every one is an exact number."""
 
     rows: int
     columns: int
-    values: array[float]
+    values: Sequence[Any]
 
-    def row(self, index: int) -> list[float]:
-        return self.values[index * self.columns : (index + 1) * self.columns].tolist()
+    def row(self, index: int) -> list[Any]:
+        return list(self.values[index * self.columns : (index + 1) * self.columns])
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,11 @@ class Model:
     """z¹ = W¹x + b¹, aˡ = σˡ(zˡ), zˡ⁺¹ = Wˡ⁺¹aˡ + bˡ⁺¹; the last z are the logits."""
 
     weights: tuple[Matrix, ...]
-    biases: tuple[array[float], ...]
+    biases: tuple[Sequence[Any], ...]
     activations: tuple[tuple[float, ...], ...]
+    forms: int | None = None
+
+    kind = "polynomial-network"
 
     @property
     def dimension(self) -> int:
@@ -57,6 +65,12 @@ class Model:
         return len(self.activations)
 
     @property
+    def variables(self) -> int:
+        """Linear forms of the input that the logits depend on at most: the first layer, or fewer where that is known."""
+        first = self.weights[0].rows if self.hidden_layers else self.dimension
+        return min(self.dimension, first if self.forms is None else self.forms)
+
+    @property
     def degree(self) -> int:
         """An upper bound on the degree of the logits: the product of the degrees of the activations."""
         return math.prod(len(coefficients) - 1 for coefficients in self.activations)
@@ -65,19 +79,28 @@ class Model:
         digest = hashlib.sha256(b"polymargin network 1")
         for weights, bias in zip(self.weights, self.biases, strict=True):
             digest.update(repr((weights.rows, weights.columns)).encode())
-            digest.update(_little_endian(weights.values))
-            digest.update(_little_endian(bias))
+            digest.update(little_endian(weights.values))
+            digest.update(little_endian(bias))
         digest.update(repr([[c.hex() for c in coefficients] for coefficients in self.activations]).encode())
         return digest.hexdigest()
 
 
-def read_model(path: Any) -> Model:
-    """Read the .npz file of a polynomial network."""
+def read_model(path: Any) -> Model | Attention:
+    """Read an .npz file of any known format."""
+    from polymargin_checker import attention  # which is made of the classes above
+
     entries = npy.read_entries(path)
     if "format" not in entries:
         raise Unusable(f"{path}: not a polymargin network, the entry 'format' is missing")
-    if (name := npy.text(entries["format"], "format")) != FORMAT:
+    name = npy.text(entries["format"], "format")
+    if name == attention.FORMAT:
+        return attention.read_attention(entries)
+    if name != FORMAT:
         raise Unusable(f"{path}: not a polymargin network (format {shown(name)}, expected {FORMAT!r})")
+    return _read_layers(path, entries)
+
+
+def _read_layers(path: Any, entries: Mapping[str, bytes]) -> Model:
     depth = 0
     while f"weight_{depth + 1}" in entries:
         depth += 1
@@ -128,9 +151,10 @@ def _activation(content: bytes | None, name: str) -> tuple[float, ...]:
     return tuple(coefficients) or (0.0,)
 
 
-def _little_endian(values: array[float]) -> bytes:
+def little_endian(values: Sequence[float]) -> bytes:
+    """The doubles as they are hashed."""
+    doubles = array("d", values)
     if sys.byteorder == "little":
-        return values.tobytes()
-    swapped = array("d", values)
-    swapped.byteswap()
-    return swapped.tobytes()
+        return doubles.tobytes()
+    doubles.byteswap()
+    return doubles.tobytes()

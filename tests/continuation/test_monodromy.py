@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polymargin.continuation import TrackerSettings, contains, distinct, explore, orbits
+from polymargin.continuation import TrackerSettings, contains, distinct, explore
 from polymargin.polynomials import Graph, Program, flatten, gradient
 
 
@@ -59,22 +59,6 @@ def test_loops_that_mix_nothing_find_nothing_new() -> None:
         settings=TrackerSettings(),
     )
     assert len(found.solutions) == 1
-    labels = orbits(
-        program,
-        np.array([[1.0 + 0j], [-1.0]]),
-        np.array([1.0 + 0j]),
-        sampler(1),
-        quiet_loops=5,
-        settings=TrackerSettings(),
-    )
-    assert labels[0] != labels[1]
-
-
-def test_orbits_of_an_irreducible_family_are_one() -> None:
-    roots = np.exp(2j * np.pi * np.arange(5) / 5)[:, None]
-    base = np.array([1.0, -1.0], dtype=complex)
-    labels = orbits(univariate(5), roots, base, sampler(2), quiet_loops=10, settings=TrackerSettings())
-    assert len(set(labels.tolist())) == 1
 
 
 def test_equal_points_are_kept_once_whatever_their_size() -> None:

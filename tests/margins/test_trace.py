@@ -12,7 +12,8 @@ from polymargin.boundary import NetworkArchitecture, architecture_family, bounda
 from polymargin.continuation import TrackerSettings
 from polymargin.margins.base_solutions import base_solutions
 from polymargin.margins.cache import Cache
-from polymargin.margins.trace import confirm, trace_test
+from polymargin.margins.completion import complete
+from polymargin.margins.trace import trace_test
 
 # Generic, singular, reducible, not reduced, with a critical value at infinity, deficient in degree.
 CURVES = [
@@ -82,18 +83,38 @@ def test_random_cubics(coefficients: list[int], seed: int) -> None:
         assert not trace_test(base.program, base.parameters, half, generator, threads=1).passed
 
 
-def test_confirmation_stops_where_the_test_fails() -> None:
+def test_completion_finds_what_is_missing() -> None:
+    """From one solution of an architecture to all, whose number is a theorem."""
     family = architecture_family(NetworkArchitecture((2, 2, 2), 3))
     generator = np.random.default_rng(0)
     solution, parameters = family.seed(generator)
-    found = confirm(
+    found = complete(
         family.program,
-        parameters,
         solution[None, :],
+        parameters,
         lambda: family.generic(generator),
         generator,
         settings=TrackerSettings(),
         threads=1,
     )
+    assert found.trace.passed
+    assert len(found.solutions) == 9
+
+
+def test_completion_says_when_it_failed() -> None:
+    """Parameters that never move bring no other solution: the test must not pass, whatever is tried."""
+    family = architecture_family(NetworkArchitecture((2, 2, 2), 3))
+    generator = np.random.default_rng(0)
+    solution, parameters = family.seed(generator)
+    found = complete(
+        family.program,
+        solution[None, :],
+        parameters,
+        lambda: parameters,
+        generator,
+        settings=TrackerSettings(),
+        threads=1,
+        most_places=3,
+    )
     assert not found.trace.passed
-    assert found.parameters is parameters
+    assert len(found.solutions) == 1

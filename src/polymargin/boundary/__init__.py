@@ -6,12 +6,14 @@ from polymargin.boundary.critical_system import CriticalSystem, critical_system
 from polymargin.boundary.degree import axis_coefficients, generic_critical_count
 from polymargin.boundary.families import Family, architecture_family, boundary_family
 from polymargin.boundary.reduction import Reduction
+from polymargin.boundary.sources import ExpressionSource
 
 __all__ = [
     "Architecture",
     "AttentionArchitecture",
     "Boundary",
     "CriticalSystem",
+    "ExpressionSource",
     "Family",
     "NetworkArchitecture",
     "Reduction",

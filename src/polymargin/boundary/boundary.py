@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.boundary.degree import exact_degree, generic_critical_count
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import LogitMap
 from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient
 
 
@@ -29,7 +29,7 @@ class Boundary:
     name: str = field(default="B")
 
     @classmethod
-    def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> Boundary:
+    def from_network(cls, network: LogitMap, label: int, rival: int) -> Boundary:
         """B = f_label − f_rival."""
         return cls(NetworkSource(network, label, rival), f"class {label} against class {rival}")
 

@@ -7,7 +7,8 @@ search for critical points happens in m = rank dimensions. There the coordinates
     x = u + scale · Q (y − û),      û = Qᵀ(u − center) / scale,
 
 with the scale chosen so that the homogeneous parts of b have comparable size. Distances are multiplied by
-`scale`, nothing else: the change of coordinates is a similarity.
+`scale`, nothing else: the change of coordinates is a similarity. The subspace is found from sampled gradients, unless the
+maker of the polynomial knows it and can say what the polynomial is on it without rounding away its structure.
 """
 
 from __future__ import annotations
@@ -58,14 +59,26 @@ class Reduction:
 
 def reduce(source: Source, degree: int) -> Reduction:
     """The active subspace and scaling of a polynomial of the given exact degree ≥ 1."""
-    center = source.center()
+    known = source.active_subspace()
+    if known is None:
+        center = source.center()
+        basis = _sampled_basis(source, center)
+        inner = source.on_subspace(basis, center)
+    else:
+        basis, inner = known
+        center = np.zeros(source.dimension)
+    scale, factor = _balance(inner, degree)
+    size = inner.dimension
+    return Reduction(basis, center, scale, factor, inner.on_subspace(scale * np.eye(size), np.zeros(size)))
+
+
+def _sampled_basis(source: Source, center: Array) -> Array:
+    """The span of gradients at random points, within the directions that the source names."""
     basis = np.eye(source.dimension)
     rows = source.directions()
     if rows is not None:
         basis = _row_space(rows)
-    basis = basis @ _row_space(_sampled_gradients(source.on_subspace(basis, center)), np.eye(basis.shape[1]))
-    scale, factor = _balance(source.on_subspace(basis, center), degree)
-    return Reduction(basis, center, scale, factor, source.on_subspace(basis * scale, center))
+    return basis @ _row_space(_sampled_gradients(source.on_subspace(basis, center)), np.eye(basis.shape[1]))
 
 
 def _row_space(rows: Array, whole: Array | None = None) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import LogitMap
 from polymargin.polynomials import Expression, Graph, evaluate, flatten, parse_polynomial, variable_names
 
 Array = NDArray[np.float64]
@@ -43,6 +43,10 @@ class Source(Protocol):
         """Rows that span every direction the polynomial can depend on; None where nothing is known."""
         ...
 
+    def active_subspace(self) -> tuple[Array, Source] | None:
+        """An orthonormal basis (n, m) of what the polynomial depends on, and the polynomial on it, where its maker knows."""
+        ...
+
     def center(self) -> Array:
         """A point around which the polynomial is well scaled."""
         ...
@@ -56,7 +60,7 @@ class Source(Protocol):
 class NetworkSource:
     """B = f_label − f_rival."""
 
-    network: PolynomialNetwork
+    network: LogitMap
     label: int
     rival: int
 
@@ -84,12 +88,16 @@ class NetworkSource:
         return np.asarray(logits[..., self.label] - logits[..., self.rival])
 
     def directions(self) -> Array | None:
-        return self.network.layers[0].weights
+        return self.network.forms.weights
+
+    def active_subspace(self) -> tuple[Array, Source] | None:
+        known = self.network.active_subspace(self.label, self.rival)
+        return None if known is None else (known[0], NetworkSource(known[1], self.label, self.rival))
 
     def center(self) -> Array:
-        # Where the first layer's values are smallest: W x + b ≈ 0.
-        first = self.network.layers[0]
-        return np.asarray(np.linalg.lstsq(first.weights, -first.bias, rcond=None)[0])
+        # Where the forms have the smallest values: W x + b ≈ 0.
+        forms = self.network.forms
+        return np.asarray(np.linalg.lstsq(forms.weights, -forms.bias, rcond=None)[0])
 
     def on_subspace(self, matrix: Array, offset: Array) -> NetworkSource:
         return NetworkSource(self.network.precompose(matrix, offset), self.label, self.rival)
@@ -124,6 +132,9 @@ class ExpressionSource:
         return np.broadcast_to(value, points.shape[:-1])
 
     def directions(self) -> Array | None:
+        return None
+
+    def active_subspace(self) -> None:
         return None
 
     def center(self) -> Array:
@@ -163,6 +174,9 @@ class AffineSource:
     def directions(self) -> Array | None:
         inner = self.inner.directions()
         return None if inner is None else inner @ self.matrix
+
+    def active_subspace(self) -> None:
+        return None
 
     def center(self) -> Array:
         return np.zeros(self.dimension)

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.bounds.gradients import evaluate, evaluate_twice
-from polymargin.bounds.view import View
+from polymargin.bounds.view import View, checked_point, label_at, views
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Attack:
 
 
 def attack(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     rival: int | None = None,
     *,
@@ -56,19 +56,27 @@ def attack(
 ) -> Attack | None:
     """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
 
+    >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
     ...                         degree=2)
     >>> attack(net, [0.0, 0.25])
     Attack(distance 0.75, class 0 loses to 1)
     """
-    view = View.of(network, point)
+    u = checked_point(network, point)
     if starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
-    label = view.label()
+    label = label_at(network, u)
     others = [c for c in range(network.class_count) if c != label]
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
-    rivals = np.repeat(np.array(others if rival is None else [rival]), starts)
+    found = [
+        _attack(view, label, np.repeat(np.array(group), starts), starts, seed)
+        for view, group in views(network, u, label, others if rival is None else [rival])
+    ]
+    return min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
+
+
+def _attack(view: View, label: int, rivals: NDArray[np.int64], starts: int, seed: int) -> Attack | None:
     with np.errstate(all="ignore"):
         first = _starts(view, label, rivals, starts, seed)
         places = _newton(view, label, rivals, _walk(view, label, rivals, first))

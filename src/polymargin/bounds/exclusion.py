@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,7 @@ class Exclusion:
     open_leaves     parts left when the search stopped
     reason          'proved', 'counterexample', 'timeout' or 'too many leaves'
     counterexample  a point of the ball with f_rival ≥ f_label in exact arithmetic
+    lowering        how the checker turns the model into layers; None for a model made of layers
     """
 
     radius: float
@@ -48,6 +50,7 @@ class Exclusion:
     reason: str
     seconds: float
     counterexample: Array | None = None
+    lowering: dict[str, Array] | None = None
 
     @property
     def proved(self) -> bool:
@@ -61,11 +64,14 @@ class Exclusion:
         """The JSON-ready proof of docs/certificates.md."""
         if self.tree is None:
             raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
-        return {"kind": "exclusion", "radius": float(self.radius).hex(), "tree": tree_proof(self.tree)}
+        proof: dict[str, Any] = {"kind": "exclusion", "radius": float(self.radius).hex()}
+        if self.lowering is not None:
+            proof["lowering"] = {name: hexadecimal(array) for name, array in self.lowering.items()}
+        return {**proof, "tree": tree_proof(self.tree)}
 
 
 def exclude(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     label: int,
     rival: int,
@@ -76,16 +82,17 @@ def exclude(
 ) -> Exclusion:
     """Prove that `rival` neither beats nor ties with `label` at a distance of at most `radius` from the point.
 
+    >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
     ...                         degree=2)
     >>> exclude(net, [0.0, 0.25], 0, 1, 0.7499)          # inside the ellipse x² + 4y² = 4, at distance 0.75
     Exclusion(radius 0.7499, class 0 against 1, 1 leaves)
     """
-    view = View.of(network, point)
     if not (np.isfinite(radius) and radius > 0):
         raise InputError(f"radius {radius}: expected a positive number")
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
+    view = View.of(network, point, label, rival)
     return _Search(view, label, rival, float(radius)).run(timeout, max_leaves)
 
 
@@ -124,6 +131,7 @@ class _Search:
             reason,
             seconds,
             self.counterexample,
+            self.view.lowering,
         )
 
     def _advance(self) -> None:

@@ -29,7 +29,7 @@ def evaluate_twice(view: View, places: Array, label: int, rivals: NDArray[np.int
 def _passes(
     view: View, places: Array, label: int, rivals: NDArray[np.int64], *, second: bool
 ) -> tuple[Array, Array, Array]:
-    last = view.network.layers[-1]
+    last = view.layered.layers[-1]
     z = view.shift + places @ view.factor.T
     states = [z]
     for layer in range(2, view.depth + 1):

@@ -18,8 +18,8 @@ from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.tree import Leaf
-from polymargin.bounds.view import View
-from polymargin.networks import PolynomialNetwork
+from polymargin.bounds.view import View, checked_point, label_at
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
@@ -40,36 +40,35 @@ class LowerBound:
         return f"LowerBound({self.radius:.10g}, class {self.label}, limited by {self.rival})"
 
 
-def lower_bound(
-    network: PolynomialNetwork, point: ArrayLike, *, tolerance: float = 1e-6, limit: float = 1e6
-) -> LowerBound:
+def lower_bound(network: Network, point: ArrayLike, *, tolerance: float = 1e-6, limit: float = 1e6) -> LowerBound:
     """The largest radius provable against all rivals in one piece, up to the relative tolerance.
 
+    >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
     ...                         degree=2)
     >>> round(lower_bound(net, [0.0, 0.25]).radius, 5)
     0.75
     """
     started = perf_counter()
-    view = View.of(network, point)
-    label = view.label()
-    rivals = [rival for rival in range(network.class_count) if rival != label]
-    rivals.sort(key=lambda rival: _first_order(view, label, rival))
-    best = _largest(view, label, rivals[0], tolerance, limit)
+    u = checked_point(network, point)
+    label = label_at(network, u)
+    view = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}
+    rivals = sorted(view, key=lambda rival: _first_order(view[rival], label, rival))
+    best = _largest(view[rivals[0]], label, rivals[0], tolerance, limit)
     found = [best]
     for rival in rivals[1:]:
         if best.radius == 0:
-            found.append(_single(0.0, label, rival, None, 0.0))
+            found.append(_single(view[rival], 0.0, label, rival, None, 0.0))
             continue
-        exclusion = _at(view, label, rival, best.radius)
+        exclusion = _at(view[rival], label, rival, best.radius)
         if not exclusion.proved:
-            exclusion = best = _largest(view, label, rival, tolerance, best.radius)
+            exclusion = best = _largest(view[rival], label, rival, tolerance, best.radius)
         found.append(exclusion)
     return LowerBound(best.radius, label, best.rival, tuple(found), perf_counter() - started)
 
 
 def pair_lower_bound(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     label: int,
     rival: int,
@@ -78,7 +77,7 @@ def pair_lower_bound(
     limit: float = 1e6,
 ) -> Exclusion:
     """The same for one rival: a proof with a single leaf. No radius above `limit` is tried."""
-    return _largest(View.of(network, point), label, rival, tolerance, limit)
+    return _largest(View.of(network, point, label, rival), label, rival, tolerance, limit)
 
 
 def _first_order(view: View, label: int, rival: int) -> float:
@@ -98,12 +97,13 @@ def _attempt(view: View, label: int, rival: int, radius: float, *, decide: bool)
     one = np.array([radius])
     found = bound_leaves(view, view.root_ranges(radius)[None], gamma[None], np.array([constant]), one, decide=decide)
     value, leaf = float(found.values[0]), found.leaves[0]
-    return value, _single(radius, label, rival, leaf if value > 0 else None, perf_counter() - started)
+    return value, _single(view, radius, label, rival, leaf if value > 0 else None, perf_counter() - started)
 
 
-def _single(radius: float, label: int, rival: int, leaf: Leaf | None, seconds: float) -> Exclusion:
-    reason = "proved" if leaf is not None else "no branching"
-    return Exclusion(radius, label, rival, leaf, int(leaf is not None), int(leaf is None), reason, seconds)
+def _single(view: View, radius: float, label: int, rival: int, leaf: Leaf | None, seconds: float) -> Exclusion:
+    done = leaf is not None
+    reason = "proved" if done else "no branching"
+    return Exclusion(radius, label, rival, leaf, int(done), int(not done), reason, seconds, lowering=view.lowering)
 
 
 def _largest(view: View, label: int, rival: int, tolerance: float, limit: float) -> Exclusion:
@@ -111,7 +111,7 @@ def _largest(view: View, label: int, rival: int, tolerance: float, limit: float)
     low, high = 0.0, math.inf
     at_low = float(view.boundary(label, rival, view.point))
     at_high = -math.inf
-    best = _single(0.0, label, rival, None, 0.0)
+    best = _single(view, 0.0, label, rival, None, 0.0)
     trial = min(_first_order(view, label, rival), limit)
     side = 0
     for _ in range(EVALUATIONS):

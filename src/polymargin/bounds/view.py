@@ -1,5 +1,9 @@
 """A network seen from one point, for the purpose of bounding it on a ball around that point.
 
+Bounds are made for layers. A network made of layers is seen as it is, whatever the pair of classes; any other network
+lends itself in a form made of layers for one pair at a time (`Network.layered`), and stays the one that exact arithmetic
+and evaluations speak of.
+
     x = u + δ,  ‖δ‖ ≤ r,      s = W¹u + b¹,      y = W¹δ,      z¹ = s + y,      |y_j| ≤ r ‖w_j‖.
 
 Everything depends on δ through y alone, so δ is kept in coordinates of the row space: W¹ = C Qᵀ with Q orthonormal
@@ -8,6 +12,7 @@ and C of shape (h₁, m), m ≤ min(n, h₁). The part of δ orthogonal to it on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,8 +22,8 @@ from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
-from polymargin.networks.polynomial_network import activate
+from polymargin.networks.network import Network
+from polymargin.networks.polynomial_network import PolynomialNetwork, activate
 
 Array = NDArray[np.float64]
 
@@ -30,30 +35,36 @@ CLOSE_CALL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The network around the point u; the hidden layers are numbered 1 … depth."""
+    """The network around the point u; the hidden layers are numbered 1 … depth.
 
-    network: PolynomialNetwork
+    network    what the user asked about
+    layered    the same boundary between the classes of the view in layers, up to rounding of the weights
+    lowering   what tells a checker how to get from the one to the other; None where they are the same
+    """
+
+    network: Network
+    layered: PolynomialNetwork
+    lowering: dict[str, Array] | None
     point: Array
 
     @classmethod
-    def of(cls, network: PolynomialNetwork, point: ArrayLike) -> View:
-        """Check the point; a network without hidden layers has nothing to bound."""
-        u = np.asarray(point, dtype=np.float64)
-        if u.shape != (network.dimension,) or not np.isfinite(u).all():
-            raise InputError(f"point of shape {u.shape}: expected {network.dimension} finite numbers")
-        if len(network.layers) == 1:
+    def of(cls, network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> View:
+        """The view for a pair of classes; a network made of layers has one view for all pairs."""
+        u = checked_point(network, point)
+        if network.hidden_layers == 0:
             raise InputError("a network without hidden layers has flat boundaries; `margin` gives them in closed form")
-        return cls(network, u)
+        layered = network.layered(label, rival)
+        return cls(network, layered.network, layered.lowering, u)
 
     @property
     def depth(self) -> int:
-        return len(self.network.layers) - 1
+        return len(self.layered.layers) - 1
 
     def weights(self, layer: int) -> Array:
-        return self.network.layers[layer - 1].weights
+        return self.layered.layers[layer - 1].weights
 
     def bias(self, layer: int) -> Array:
-        return self.network.layers[layer - 1].bias
+        return self.layered.layers[layer - 1].bias
 
     def activation(self, layer: int, derivative: int = 0) -> Array:
         """Coefficients of σ of that hidden layer, or of σ' or σ'', lowest power first."""
@@ -61,7 +72,7 @@ class View:
 
     @cached_property
     def _activations(self) -> list[list[Array]]:
-        return [[polynomial.polyder(np.array(row), k) for k in range(3)] for row in self.network.activations]
+        return [[polynomial.polyder(np.array(row), k) for k in range(3)] for row in self.layered.activations]
 
     @cached_property
     def shift(self) -> Array:
@@ -90,7 +101,7 @@ class View:
 
     def difference(self, label: int, rival: int) -> tuple[Array, float]:
         """γ and γ₀ with B = γ₀ + γ·a^L."""
-        last = self.network.layers[-1]
+        last = self.layered.layers[-1]
         return last.weights[label] - last.weights[rival], float(last.bias[label] - last.bias[rival])
 
     def boundary(self, label: int, rival: int, points: Array) -> Array:
@@ -101,20 +112,40 @@ class View:
     def preactivations(self, y: Array) -> list[Array]:
         """y, z², …, z^L at the points with W¹δ = y."""
         result, values = [y], self.shift + y
-        for layer, sigma in zip(self.network.layers[1:-1], self.network.activations, strict=False):
+        for layer, sigma in zip(self.layered.layers[1:-1], self.layered.activations, strict=False):
             values = layer(activate(sigma, values))
             result.append(values)
         return result
 
-    def label(self) -> int:
-        """The class with the largest logit, in exact arithmetic where it is close; a tie is refused."""
-        values = self.network(self.point)
-        first, second = np.argsort(-values, kind="stable")[:2]
-        if values[first] - values[second] > CLOSE_CALL * (1 + np.abs(values).max()):
-            return int(first)
-        logits: list[Fraction] = self.network.exact_logits(self.point)
-        largest = max(logits)
-        top = [index for index, value in enumerate(logits) if value == largest]
-        if len(top) > 1:
-            raise InputError(f"classes {top[0]} and {top[1]} tie exactly at the point: the margin is 0")
-        return top[0]
+
+def views(network: Network, point: Array, label: int, rivals: Sequence[int]) -> list[tuple[View, list[int]]]:
+    """Views and the rivals that each of them serves."""
+    result: list[tuple[View, list[int]]] = []
+    for rival in rivals:
+        view = View.of(network, point, label, rival)
+        if result and result[-1][0].layered is view.layered:
+            result[-1][1].append(rival)
+        else:
+            result.append((view, [rival]))
+    return result
+
+
+def checked_point(network: Network, point: ArrayLike) -> Array:
+    u = np.asarray(point, dtype=np.float64)
+    if u.shape != (network.dimension,) or not np.isfinite(u).all():
+        raise InputError(f"point of shape {u.shape}: expected {network.dimension} finite numbers")
+    return u
+
+
+def label_at(network: Network, u: Array) -> int:
+    """The class with the largest logit, in exact arithmetic where it is close; a tie is refused."""
+    values = network(u)
+    first, second = np.argsort(-values, kind="stable")[:2]
+    if values[first] - values[second] > CLOSE_CALL * (1 + np.abs(values).max()):
+        return int(first)
+    logits: list[Fraction] = network.exact_logits(u)
+    largest = max(logits)
+    top = [index for index, value in enumerate(logits) if value == largest]
+    if len(top) > 1:
+        raise InputError(f"classes {top[0]} and {top[1]} tie exactly at the point: the margin is 0")
+    return top[0]

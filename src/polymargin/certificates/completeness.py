@@ -20,7 +20,7 @@ from polymargin.certificates.balls import precision
 from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.krawczyk import PRECISION, Box, certify_solutions
 from polymargin.margins import CriticalPoints
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
 
 
@@ -48,14 +48,14 @@ class CompletenessProof:
         }
 
 
-def structural_bound(network: PolynomialNetwork) -> int:
+def structural_bound(network: Network) -> int:
     """The number of critical points no boundary of this architecture exceeds."""
-    first_width = network.widths[1] if len(network.layers) > 1 else network.dimension
-    return generic_critical_count(min(network.dimension, first_width), network.degree)
+    forms = len(network.forms.bias) if network.hidden_layers else network.dimension
+    return generic_critical_count(min(network.dimension, forms), network.degree)
 
 
 def prove_completeness(
-    network: PolynomialNetwork,
+    network: Network,
     boundary: Boundary,
     u: NDArray[np.float64],
     found: CriticalPoints,

@@ -45,7 +45,7 @@ def beyond(session: Session, tie: NDArray[np.float64], rival: int) -> Counterexa
 
 def search(session: Session, rival: int | None = None) -> Counterexample | None:
     """The best that a local search finds, against one rival or all."""
-    if len(session.network.layers) < 2:
+    if not session.network.hidden_layers:
         return None
     found = attack(session.network, session.u, rival=rival)
     if found is None:

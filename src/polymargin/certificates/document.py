@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin import __version__
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 
 FORMAT = "polymargin-certificate-1"
 
@@ -40,7 +40,7 @@ class Certificate:
 
 
 def certificate(
-    network: PolynomialNetwork,
+    network: Network,
     u: NDArray[np.float64],
     label: int,
     claim: dict[str, Any],
@@ -53,7 +53,7 @@ def certificate(
         {
             "format": FORMAT,
             "created": {"version": __version__, "seed": seed},
-            "model": {"kind": "polynomial-network", "sha256": network.fingerprint},
+            "model": {"kind": network.kind, "sha256": network.fingerprint},
             "point": [hexadecimal(value) for value in u.tolist()],
             "label": label,
             "claim": claim,

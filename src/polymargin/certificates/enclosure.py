@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -29,13 +29,16 @@ from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError
 from polymargin.margins import Margin, Standing
 from polymargin.margins.limit import DEFAULT_LIMIT
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 
 CERTIFIED_GAP = 1e-6
 # Fractions of the upper bound that branch and bound tries to prove, the easiest first.
-FRACTIONS = (0.9, 0.99, 0.999, 0.99999, 1 - 5e-7)
+FRACTIONS = (0.9, 0.99, 0.999, 1 - 5e-7)
 # For quadrics the S-lemma is exact, up to rounding.
 QUADRIC_FRACTIONS = (1 - 5e-7, 1 - 1e-8)
+
+# An upper bound of the margin: distance, rival, and what proves it.
+End: TypeAlias = tuple[float, int, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class CertifiedMargin:
 
 
 def certify(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     *,
     method: str = "auto",
@@ -64,6 +67,7 @@ def certify(
 ) -> CertifiedMargin:
     """Proved bounds of the margin at one point; `method` may ask for 'completeness' or 'exclusion' alone.
 
+    >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> certify(net, [0.0, 0.25], cache=False)
@@ -77,23 +81,26 @@ def certify(
         raise InputError(
             f"classes {session.label} and {session.tied} tie at the point: the margin is 0, nothing to certify"
         )
-    proofs: list[RivalProof] = []
-    ends: list[tuple[float, int, dict[str, Any]]] = []
+    proofs: dict[int, RivalProof] = {}
+    ends: list[End] = []
     notes: list[str] = []
     for rival in session.rivals:
-        proof, end, reason = _one_rival(session, rival, method)
-        proofs.append(proof)
+        proof, end, reason = _settle(session, rival, method)
+        if proof is not None:
+            proofs[rival] = proof
         if end is not None:
             ends.append(end)
         if reason:
             notes.append(reason)
-    return _assemble(session, proofs, min(ends, key=lambda entry: entry[0], default=None), notes)
+    nearest = min(ends, key=lambda end: end[0], default=None)
+    for rival in session.rivals:
+        if rival not in proofs:  # beyond the nearest tie of all, nothing needs a proof
+            proofs[rival] = _exclusion(session, rival, None if nearest is None else nearest[0])
+    return _assemble(session, [proofs[rival] for rival in session.rivals], nearest, notes)
 
 
-def _one_rival(
-    session: Session, rival: int, method: str
-) -> tuple[RivalProof, tuple[float, int, dict[str, Any]] | None, str]:
-    """A proved lower bound, a proved upper end (distance, rival, evidence), and a reason where they are apart."""
+def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | None, End | None, str]:
+    """A proof of the exact distance to this rival if there is one, a proved upper end, and a reason if there is no proof."""
     reason, nearest = "", None
     flat = prove_flat(session, rival)
     if flat is not None:
@@ -110,37 +117,36 @@ def _one_rival(
     if nearest is None:
         nearest = nearest_on_quadric(session, rival)
     upper = beyond(session, nearest, rival) if nearest is not None else search(session, rival)
-    proof = _exclusion(session, rival, upper)
-    return proof, _end(upper), reason
+    return None, _end(upper), reason
 
 
-def _exclusion(session: Session, rival: int, upper: Counterexample | None) -> RivalProof:
-    """The best lower bound that branch and bound proves below the upper one in the time there is."""
-    reach = {} if upper is None else {"limit": upper.distance}
-    single = pair_lower_bound(session.network, session.u, session.label, rival, tolerance=1e-3, **reach)
+def _exclusion(session: Session, rival: int, reach: float | None) -> RivalProof:
+    """The best lower bound below `reach` that branch and bound proves in the time there is."""
+    limit = {} if reach is None else {"limit": reach}
+    single = pair_lower_bound(session.network, session.u, session.label, rival, tolerance=1e-3, **limit)
     best = RivalProof(rival, 0.0, {"kind": "trivial"})
     if single.proved:
         best = RivalProof(rival, single.radius, single.to_proof())
-    if upper is None:
+    if reach is None:
         return best
     for fraction in QUADRIC_FRACTIONS if session.network.degree == 2 else FRACTIONS:
-        if fraction * upper.distance <= best.lower:
+        if fraction * reach <= best.lower:
             continue
-        better = prove_by_branching(session, rival, fraction * upper.distance, timeout=session.time_left / 2)
+        better = prove_by_branching(session, rival, fraction * reach, timeout=session.time_left / 2)
         if better is None:
             break
         best = better
     return best
 
 
-def _end(found: Counterexample | None) -> tuple[float, int, dict[str, Any]] | None:
+def _end(found: Counterexample | None) -> End | None:
     return None if found is None else (found.distance, found.rival, found.to_json())
 
 
 def _assemble(
     session: Session,
     proofs: list[RivalProof],
-    end: tuple[float, int, dict[str, Any]] | None,
+    end: End | None,
     notes: list[str],
 ) -> CertifiedMargin:
     lower = min(proof.lower for proof in proofs)

@@ -46,7 +46,7 @@ class RivalProof:
 
 def prove_flat(session: Session, rival: int) -> RivalProof | None:
     """B(x) = B(u) + w·(x − u) for a network whose activations are all linear."""
-    if any(len(coefficients) > 2 for coefficients in session.network.activations):
+    if not session.network.is_affine:
         return None
     logits = session.network.exact_logits(session.u)
     value = logits[session.label] - logits[rival]
@@ -73,7 +73,7 @@ def prove_by_branching(
     session: Session, rival: int, radius: float, *, timeout: float, max_leaves: int = 100_000
 ) -> RivalProof | None:
     """B > 0 on the closed ball by branch and bound over neuron ranges."""
-    if len(session.network.layers) < 2:
+    if not session.network.hidden_layers:
         return None
     limited = min(timeout, session.time_left)
     found = exclude(session.network, session.u, session.label, rival, radius, timeout=limited, max_leaves=max_leaves)
@@ -115,7 +115,7 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
 
 def nearest_on_quadric(session: Session, rival: int) -> NDArray[np.float64] | None:
     """The nearest tie for a network of degree two, at any size; None for other degrees or an empty boundary."""
-    if session.network.degree != 2:
+    if session.quadrics is None:
         return None
     return session.quadrics.pair(session.label, rival).nearest(session.u).point
 

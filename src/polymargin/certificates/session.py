@@ -17,6 +17,7 @@ from polymargin.errors import InputError
 from polymargin.margins import CriticalPoints, critical_points, predicted_class
 from polymargin.margins.limit import DEFAULT_LIMIT
 from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers
 
 
@@ -38,7 +39,7 @@ class Options:
 class Session:
     """One network at one point: its class, its rivals, and the clock."""
 
-    def __init__(self, network: PolynomialNetwork, point: ArrayLike, options: Options, timeout: float | None) -> None:
+    def __init__(self, network: Network, point: ArrayLike, options: Options, timeout: float | None) -> None:
         if timeout is not None and not timeout > 0:
             raise InputError(f"timeout {timeout!r}: expected a positive number of seconds")
         self.network = network
@@ -61,9 +62,11 @@ class Session:
         return Boundary.from_network(self.network, min(self.label, rival), max(self.label, rival))
 
     @cached_property
-    def quadrics(self) -> NetworkSolvers:
-        """Nearest points for all pairs of a network of degree two."""
-        return NetworkSolvers(self.network)
+    def quadrics(self) -> NetworkSolvers | None:
+        """Nearest points for all pairs of a network of degree two; None for other networks."""
+        if isinstance(self.network, PolynomialNetwork) and self.network.degree == 2:
+            return NetworkSolvers(self.network)
+        return None
 
     def critical_points(self, boundary: Boundary) -> CriticalPoints:
         options = self.options
@@ -78,7 +81,7 @@ class Session:
         )
 
 
-def _point(network: PolynomialNetwork, point: ArrayLike) -> NDArray[np.float64]:
+def _point(network: Network, point: ArrayLike) -> NDArray[np.float64]:
     try:
         u = np.asarray(point, dtype=np.float64)
     except (TypeError, ValueError):

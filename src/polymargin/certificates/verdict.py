@@ -28,7 +28,7 @@ from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError
 from polymargin.margins import Standing
 from polymargin.margins.limit import DEFAULT_LIMIT
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -70,7 +70,7 @@ class Verdict:
 
 
 def verify(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     radius: float,
     *,
@@ -83,6 +83,7 @@ def verify(
 ) -> Verdict:
     """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
 
+    >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75

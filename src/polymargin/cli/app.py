@@ -22,6 +22,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+reproduce = typer.Typer(help="Tables and figures of the paper, computed anew.", no_args_is_help=True)
+app.add_typer(reproduce, name="reproduce")
+
+RESULTS = Path("results")
+Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops).")]
+Points = Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")]
+Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
+MaxDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")]
@@ -49,8 +57,8 @@ def polymargin_command(
 
 @app.command(epilog="Example: polymargin margin model.npz points.csv --checkpoint run.jsonl")
 def margin(
-    model: Annotated[Path, typer.Argument(help="Network file (.npz).")],
-    points: Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")],
+    model: Model,
+    points: Points,
     as_json: AsJson = False,
     threads: Threads = None,
     seed: Seed = 0,
@@ -59,10 +67,18 @@ def margin(
         Path | None,
         typer.Option(help="File that collects finished rows; the same command continues where it stopped."),
     ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds per point, for ReLU networks.", show_default="none")
+    ] = None,
     no_cache: NoCache = False,
 ) -> None:
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
+    from polymargin.cli.piecewise import relu_network_in, run_relu_margin
+
+    relu = relu_network_in(model)
+    if relu is not None:
+        raise typer.Exit(run_relu_margin(relu, model, points, as_json=as_json, seed=seed, timeout=timeout))
 
     raise typer.Exit(
         run_margin(
@@ -80,8 +96,8 @@ def margin(
 
 @app.command(epilog="Example: polymargin verify model.npz points.csv --radius 0.1 --certificates proofs")
 def verify(
-    model: Annotated[Path, typer.Argument(help="Network file (.npz).")],
-    points: Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")],
+    model: Model,
+    points: Points,
     radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
     certificates: Annotated[Path | None, typer.Option(help="Directory for the proofs, one file per point.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds per point.")] = 60.0,
@@ -92,7 +108,14 @@ def verify(
     no_cache: NoCache = False,
 ) -> None:
     """Does the class stay the same within a radius? With a proof, or honestly unknown."""
+    from polymargin.cli.piecewise import relu_network_in, run_relu_verify
     from polymargin.cli.verdicts import run_verify
+
+    relu = relu_network_in(model)
+    if relu is not None:
+        if certificates is not None:
+            raise typer.BadParameter("there are no certificates for ReLU networks; leave --certificates out")
+        raise typer.Exit(run_relu_verify(relu, model, points, radius, as_json=as_json, seed=seed, timeout=timeout))
 
     raise typer.Exit(
         run_verify(
@@ -112,7 +135,7 @@ def verify(
 
 @app.command(epilog="Example: polymargin check model.npz proofs/point-0.json")
 def check(
-    model: Annotated[Path, typer.Argument(help="Network file (.npz).")],
+    model: Model,
     certificates: Annotated[list[Path], typer.Argument(help="Certificate files.")],
 ) -> None:
     """Check certificates with the separate checker: 0 only if every one is proved."""
@@ -123,7 +146,7 @@ def check(
 
 @app.command(epilog="Example: polymargin discriminant --parameters model.npz")
 def discriminant(
-    model: Annotated[Path, typer.Argument(help="Network file (.npz) of degree two.")],
+    model: Model,
     parameters: Annotated[
         bool, typer.Option("--parameters", help="The parameter discriminant; the only one in this version.")
     ] = False,
@@ -140,18 +163,128 @@ def discriminant(
     raise typer.Exit(run_discriminant(model, label=label, rival=rival, exact=exact, as_json=as_json))
 
 
-@app.command(epilog="Example: polymargin ed-degree model.npz --label 0 --rival 1")
+@app.command(epilog="Example: polymargin ed-degree --architecture 3,3,2,2 --degree 2 --method all")
 def ed_degree(
-    model: Annotated[Path, typer.Argument(help="Network file (.npz) of degree two.")],
+    model: Annotated[
+        Path | None, typer.Argument(help="Network file, for the boundary between two of its classes.")
+    ] = None,
+    architecture: Annotated[str | None, typer.Option(help="Inputs, hidden widths, classes: 3,3,2,2.")] = None,
+    degree: Annotated[int | None, typer.Option(min=1, help="Degree of the activation, with --architecture.")] = None,
+    attention: Annotated[str | None, typer.Option(help="Lightning self-attention t,d,d',a: 2,2,1,1.")] = None,
+    method: Annotated[str, typer.Option(help="auto, formula, numeric, blend, symbolic or all.")] = "auto",
     label: Label = 0,
     rival: Rival = 1,
-    exact: Exact = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for the symbolic method.")] = 600.0,
     as_json: AsJson = False,
 ) -> None:
-    """Number of critical points of the distance to a quadratic boundary, for a generic point."""
-    from polymargin.cli.quadrics import run_ed_degree
+    """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
+    from polymargin.cli.ed_degrees import run_ed_degree
 
-    raise typer.Exit(run_ed_degree(model, label=label, rival=rival, exact=exact, as_json=as_json))
+    raise typer.Exit(
+        run_ed_degree(
+            model,
+            architecture=architecture,
+            degree=degree,
+            attention=attention,
+            method=method,
+            label=label,
+            rival=rival,
+            seed=seed,
+            threads=threads,
+            timeout=timeout,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command(epilog="Example: polymargin chambers model.npz --window -3,3,-3,3 --plot chambers.png")
+def chambers(
+    model: Model,
+    label: Label = 0,
+    rival: Rival = 1,
+    window: Annotated[str, typer.Option(help="Window s0,s1,c0,c1 of the plane.")] = "-3,3,-3,3",
+    samples: Annotated[int, typer.Option(min=9, help="Samples in the plane.")] = 15_000,
+    seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
+    threads: Threads = None,
+    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Regions of a plane of points with equal numbers of real critical points."""
+    from polymargin.cli.chambers import run_chambers
+
+    raise typer.Exit(
+        run_chambers(
+            model,
+            label=label,
+            rival=rival,
+            window=window,
+            samples=samples,
+            seed=seed,
+            threads=threads,
+            plot=plot or [],
+            as_json=as_json,
+        )
+    )
+
+
+@app.command(epilog="Example: polymargin expected --dimension 2 --degree 3 --simulate 1000")
+def expected(
+    dimension: Annotated[int, typer.Option(min=1, help="Number of inputs.")],
+    degree: Annotated[int, typer.Option(min=1, help="Degree of the activation.")],
+    point: Annotated[
+        str | None, typer.Option(help="The point, numbers separated by commas.", show_default="origin")
+    ] = None,
+    simulate: Annotated[
+        int | None, typer.Option(min=1, help="Also count critical points of this many random networks.")
+    ] = None,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+) -> None:
+    """Expected number of real critical points of a random wide shallow network."""
+    from polymargin.cli.expected import run_expected
+
+    raise typer.Exit(
+        run_expected(dimension, degree, point=point, simulate=simulate, seed=seed, threads=threads, as_json=as_json)
+    )
+
+
+@reproduce.command("table1", epilog="Example: polymargin reproduce table1")
+def table1(
+    directory: Directory = RESULTS / "tables",
+    max_degree: MaxDegree = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """ED degrees of deep networks, printed and ours."""
+    _ed_degree_table("table1", directory, max_degree, seed, threads, as_json)
+
+
+@reproduce.command("table2", epilog="Example: polymargin reproduce table2 --max-degree 100")
+def table2(
+    directory: Directory = RESULTS / "tables",
+    max_degree: MaxDegree = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """ED degrees of lightning self-attention, printed and ours."""
+    _ed_degree_table("table2", directory, max_degree, seed, threads, as_json)
+
+
+def _ed_degree_table(
+    table: str, directory: Path, max_degree: int | None, seed: int, threads: int | None, as_json: bool
+) -> None:
+    from polymargin.cli.reproduce import run_ed_degree_table
+
+    raise typer.Exit(
+        run_ed_degree_table(
+            table, directory=directory, seed=seed, threads=threads, max_degree=max_degree, as_json=as_json
+        )
+    )
 
 
 @app.command(epilog="Example: polymargin demo --radius 0.3")

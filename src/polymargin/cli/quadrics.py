@@ -1,4 +1,4 @@
-"""The `discriminant` and `ed-degree` commands, for boundaries of degree two."""
+"""The `discriminant --parameters` command, for boundaries of degree two."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 from rich.table import Table
 
+from polymargin.boundary import Boundary
 from polymargin.cli.margins import wide_console
 from polymargin.errors import InputError
 from polymargin.geometry import ParameterDiscriminant, parameter_discriminant
-from polymargin.networks import PolynomialNetwork, load
+from polymargin.networks import load
 
 
 def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
@@ -38,28 +39,13 @@ def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_jso
     return 0
 
 
-def run_ed_degree(model: Path, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
-    """The ED degree of one boundary by the theorem on quadrics."""
-    found = _discriminant(model, label, rival, exact)
-    if as_json:
-        data = {"ed_degree": found.ed_degree, "generic": found.generic_ed_degree, "stratum": found.stratum}
-        print(json.dumps({"model": str(model), "label": label, "rival": rival, "exact": found.exact, **data}, indent=1))
-        return 0
-    table = _two_columns(f"{model.name}: class {label} against class {rival}")
-    table.add_row("ED degree", str(found.ed_degree))
-    table.add_row("generic for its size", str(found.generic_ed_degree))
-    table.add_row("stratum", found.stratum)
-    wide_console().print(table)
-    return 0
-
-
 def _discriminant(model: Path, label: int, rival: int, exact: bool) -> ParameterDiscriminant:
-    network: PolynomialNetwork = load(model)
+    network = load(model)
     if network.degree > 2:
         raise InputError(
             f"{model}: the logits have degree {network.degree}; this needs a network of degree at most two"
         )
-    return parameter_discriminant(network, label, rival, exact=exact)
+    return parameter_discriminant(Boundary.from_network(network, label, rival), exact=exact)
 
 
 def _two_columns(title: str) -> Table:

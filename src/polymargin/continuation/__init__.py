@@ -1,7 +1,7 @@
 """Continuation: all solutions of a polynomial system given as a program."""
 
 from polymargin.continuation.endgame import Limits, limits
-from polymargin.continuation.monodromy import Orbit, contains, distinct, explore, orbits
+from polymargin.continuation.monodromy import Orbit, contains, distinct, explore
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
@@ -25,7 +25,6 @@ __all__ = [
     "explore",
     "follow",
     "limits",
-    "orbits",
     "random_phase",
     "solve",
     "total_degree_start",

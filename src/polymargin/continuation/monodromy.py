@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from polymargin.continuation.settings import TrackerSettings
-from polymargin.continuation.tracking import follow, track
+from polymargin.continuation.tracking import track
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
@@ -62,36 +62,9 @@ def explore(
         new = distinct(arrived[~contains(known, arrived)])
         quiet = 0 if len(new) else quiet + 1
         known = np.concatenate([known, new])
-    return Orbit(known, loops, paths)
-
-
-def orbits(
-    program: Program,
-    solutions: ComplexArray,
-    base: ComplexArray,
-    sample: Callable[[], ComplexArray],
-    *,
-    quiet_loops: int,
-    settings: TrackerSettings,
-    threads: int | None = None,
-) -> NDArray[np.int64]:
-    """A label per solution: equal where loops lead from one to the other; after `quiet_loops` loops that join no two orbits."""
-    labels = np.arange(len(solutions))
-    index, quiet = _index(solutions), 0
-    while quiet < quiet_loops and len(np.unique(labels)) > 1:
-        here, arrived = base, solutions
-        alive = np.arange(len(solutions))
-        for corner in (sample(), sample(), base):
-            ends = follow(program, arrived, here, corner, settings=settings, threads=threads)
-            kept = ends.converged[0]
-            alive, arrived, here = alive[kept], ends.points[0][kept], corner
-        distances, targets = index.query(_flat(arrived))
-        same = distances <= SAME * _size(arrived)
-        before = len(np.unique(labels))
-        for start, target in zip(alive[same], targets[same], strict=True):
-            labels[labels == labels[target]] = labels[start]
-        quiet = 0 if len(np.unique(labels)) < before else quiet + 1
-    return labels
+    # Sharper eyes for points far out, which doubles may have met twice and not recognised.
+    sharp = track(program, known, base, base, settings=settings, threads=threads, double_double=True)
+    return Orbit(distinct(np.where(sharp.converged[0][:, None], sharp.points[0], known)), loops, paths)
 
 
 def contains(known: ComplexArray, candidates: ComplexArray) -> NDArray[np.bool_]:

@@ -1,21 +1,57 @@
 """Geometry: how many critical points there are, and where their number changes."""
 
+from polymargin.geometry.boundary_count import BoundaryCount, boundary_count
+from polymargin.geometry.chamber_grid import Chambers, chambers
 from polymargin.geometry.conics import Conic
+from polymargin.geometry.crossings import Crossing, discriminant_crossings
 from polymargin.geometry.ed_degree_formulas import Formula, degree_bounds, formula
+from polymargin.geometry.ed_degrees import EDDegree, ed_degree
+from polymargin.geometry.ed_discriminant_ideal import ed_discriminant
+from polymargin.geometry.ed_discriminant_result import DiscriminantComponent, EDDiscriminant
+from polymargin.geometry.kkt_system import (
+    KKTMargin,
+    KKTSolutions,
+    kkt_bound,
+    kkt_equations,
+    kkt_margin,
+    kkt_solutions,
+)
 from polymargin.geometry.monodromy_count import MonodromyCount, monodromy_count
+from polymargin.geometry.multiplicities import CriticalMultiplicities, critical_points_with_multiplicity
 from polymargin.geometry.parameter_strata import ParameterDiscriminant, parameter_discriminant
 from polymargin.geometry.parameterisation import Parameterisation, parameterisation
+from polymargin.geometry.planes import Plane
 from polymargin.geometry.symbolic_discriminant import SymbolicParameterDiscriminant, symbolic_parameter_discriminant
 
 __all__ = [
+    "BoundaryCount",
+    "Chambers",
     "Conic",
+    "CriticalMultiplicities",
+    "Crossing",
+    "DiscriminantComponent",
+    "EDDegree",
+    "EDDiscriminant",
     "Formula",
+    "KKTMargin",
+    "KKTSolutions",
     "MonodromyCount",
     "ParameterDiscriminant",
     "Parameterisation",
+    "Plane",
     "SymbolicParameterDiscriminant",
+    "boundary_count",
+    "chambers",
+    "critical_points_with_multiplicity",
     "degree_bounds",
+    "discriminant_crossings",
+    "ed_degree",
+    "ed_discriminant",
     "formula",
+    "kkt_bound",
+    "kkt_equations",
+    "kkt_margin",
+    "kkt_solutions",
     "monodromy_count",
     "parameter_discriminant",
     "parameterisation",

@@ -2,40 +2,38 @@
 
 All critical points at a generic level are known and confirmed (stage 1 of margins). Moving the level to 0 brings every isolated
 critical point of {B = 0} as the end of a path. Regular ends are counted. The others end at infinity, or at singular points
-of {B = 0} with an infinite multiplier: where components meet, or all over a component counted twice. Regular critical points that
-loops of the point at level 0 exchange lie on the same component.
+of {B = 0} with an infinite multiplier: where components meet, or all over a component counted twice.
+
+A polynomial given as an expression is factored over the rationals first, and each factor is a boundary of its own: repeated factors
+count once, and the number of each component is told.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings, duplicates, follow, orbits
+from polymargin.algebra import Ring
+from polymargin.boundary import Boundary, ExpressionSource
+from polymargin.continuation import TrackerSettings
 from polymargin.margins import BaseSolutions, base_solutions, check_limit
 from polymargin.margins.cache import Cache
-from polymargin.margins.degenerate import LARGEST_CONDITION
-
-# Loops in a row that join no two orbits before orbits are taken for components.
-QUIET_LOOPS = 8
-# Logarithms of the sizes of loops, in reduced coordinates.
-LOOP_SIZES = (-0.5, 2.5)
+from polymargin.margins.regular_ends import regular_ends
+from polymargin.polynomials import Graph, evaluate, flatten
 
 
 @dataclass(frozen=True)
 class BoundaryCount:
-    """`value` regular critical points, `components` their numbers per irreducible component; `generic` of a generic level.
+    """`value` regular critical points in all; `components` their numbers per rational factor, largest first, where B was factored.
 
-    `complete` says whether the critical points at the generic level were confirmed to be all.
+    `complete` says whether the critical points at a generic level were confirmed to be all.
     """
 
     value: int
-    components: tuple[int, ...]
-    generic: int
+    components: tuple[int, ...] | None
     complete: bool
 
 
@@ -47,37 +45,49 @@ def boundary_count(
     limit: int = 200_000,
     cache: bool | str | Path = True,
 ) -> BoundaryCount:
-    """The ED degree of {B = 0} for a boundary of degree at least two.
+    """The ED degree of {B = 0}.
 
     >>> boundary_count(Boundary.from_expression("(x**2 + y**2 - 1) * (x - 3*y + 1)"), cache=False).components
     (2, 1)
     """
+    factored = isinstance(boundary.source, ExpressionSource)
+    parts = rational_factors(boundary.source) if isinstance(boundary.source, ExpressionSource) else [boundary]
+    counts = [_irreducible_count(part, seed, threads, limit, cache) for part in parts]
+    values = sorted((value for value, _ in counts), reverse=True)
+    return BoundaryCount(sum(values), tuple(values) if factored else None, all(complete for _, complete in counts))
+
+
+def rational_factors(source: ExpressionSource) -> list[Boundary]:
+    """The irreducible factors over the rationals, each once.
+
+    >>> [part.name for part in rational_factors(ExpressionSource("(x - y)**2*(x + 2)"))]
+    ['x + 2', 'x - y']
+    """
+    graph = Graph()
+    program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
+    ring = Ring(tuple(source.names))
+    polynomial = evaluate(program, list(ring.variables), lift=ring.constant)[0]
+    texts = sorted(str(factor).replace("^", "**") for factor, _ in polynomial.factor()[1])
+    return [Boundary.from_expression(text, source.names) for text in texts]
+
+
+def _irreducible_count(
+    boundary: Boundary, seed: int, threads: int | None, limit: int, cache: bool | str | Path
+) -> tuple[int, bool]:
+    if boundary.degree == 1:
+        return 1, True
     check_limit(boundary, limit, threads)
     settings = TrackerSettings()
     base = base_solutions(boundary, seed=seed, settings=settings, threads=threads, cache=Cache.from_option(cache))
-    generator = np.random.default_rng([seed, 6])
-    return _at_level_zero(base, settings, threads, generator)
+    points, _ = regular_at_level_zero(base, settings, threads)
+    return len(points), base.unjudged == 0
 
 
-def _at_level_zero(
-    base: BaseSolutions, settings: TrackerSettings, threads: int | None, generator: np.random.Generator
-) -> BoundaryCount:
+def regular_at_level_zero(
+    base: BaseSolutions, settings: TrackerSettings, threads: int | None
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """The regular critical points (y, λ) of {B = 0} at the generic complex point of stage 1, and the parameters (u*, 0)."""
     zero = base.parameters.copy()
     zero[-1] = 0
-    paths = follow(base.program, base.solutions, base.parameters, zero, settings=settings, threads=threads)
-    regular = paths.converged[0] & (paths.condition[0] < LARGEST_CONDITION)
-    regular[regular] = ~duplicates(paths.points[0][regular])
-    points = paths.points[0][regular]
-
-    def another_point() -> np.ndarray:
-        # Near and far: branch points may lie anywhere.
-        size = np.exp(generator.uniform(*LOOP_SIZES))
-        u = size * (generator.normal(size=len(zero)) + 1j * generator.normal(size=len(zero)))
-        u[-1] = 0
-        return np.asarray(u)
-
-    labels = orbits(
-        base.program, points, zero, another_point, quiet_loops=QUIET_LOOPS, settings=settings, threads=threads
-    )
-    sizes = sorted(Counter(labels.tolist()).values(), reverse=True)
-    return BoundaryCount(len(points), tuple(sizes), len(base.solutions), base.unjudged == 0)
+    paths, regular = regular_ends(base, zero, settings, threads)
+    return paths.points[0][regular], zero

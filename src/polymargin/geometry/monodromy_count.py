@@ -1,7 +1,7 @@
 """The ED degree of a family of boundaries, counted by monodromy and confirmed by the trace test.
 
 One solution is had for nothing (`Family.seed`). Loops in the parameters (point, level and, for architectures, weights) find
-the others. When loops bring nothing new the trace test decides: if it fails, the search goes on around another base point.
+the others, and the trace test says when to stop (`margins.completion`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Family
-from polymargin.continuation import TrackerSettings, carry, explore, follow
+from polymargin.continuation import TrackerSettings, follow
 from polymargin.errors import PolymarginError
-from polymargin.margins.trace import TraceTest, confirm
+from polymargin.margins import TraceTest, complete
 
 ComplexArray = NDArray[np.complex128]
-
-# Loops in a row without news before the trace test is asked: each leaves a missing solution missing with probability about 1/2.
-QUIET_LOOPS = 3
-# Loops around one base point, and base points, before the search gives up.
-MOST_LOOPS = 50
-MOST_BASES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,28 +66,8 @@ def monodromy_count(
     known = first.points[0][first.converged[0]]
     if not len(known):
         raise PolymarginError(f"{family.name}: the path of the first solution broke off; try another seed")
-    loops, paths = 0, 1
-    for _ in range(MOST_BASES):
-        orbit = explore(
-            program,
-            known,
-            base,
-            sample,
-            quiet_loops=QUIET_LOOPS,
-            most_loops=MOST_LOOPS,
-            settings=chosen,
-            threads=threads,
-        )
-        loops, paths = loops + orbit.loops, paths + orbit.paths
-        if progress is not None:
-            progress(len(orbit.solutions))
-        found = confirm(program, base, orbit.solutions, sample, generator, settings=chosen, threads=threads)
-        if found.trace.passed:
-            break
-        # Something is missing. It may be out of reach from here, so the search goes on from another place.
-        place = sample()
-        moved = carry(program, found.solutions, found.parameters, place, settings=chosen, threads=threads)
-        known, base = moved.points[0][moved.converged[0]], place
-        paths += len(found.solutions)
+    found = complete(program, known, base, sample, generator, settings=chosen, threads=threads, progress=progress)
     seconds = perf_counter() - started
-    return MonodromyCount(len(found.solutions), found.trace, loops, paths, seconds, found.parameters, found.solutions)
+    return MonodromyCount(
+        len(found.solutions), found.trace, found.loops, found.paths, seconds, found.parameters, found.solutions
+    )

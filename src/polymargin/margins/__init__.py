@@ -1,6 +1,7 @@
 """Margins: from a model and a point to the nearest tie, with its standing."""
 
 from polymargin.margins.base_solutions import BaseSolutions, base_solutions
+from polymargin.margins.completion import Completion, complete
 from polymargin.margins.compute import margin, predicted_class
 from polymargin.margins.enumeration import CriticalPoints, critical_points
 from polymargin.margins.limit import check_limit
@@ -10,6 +11,7 @@ from polymargin.margins.trace import TraceTest, trace_test
 
 __all__ = [
     "BaseSolutions",
+    "Completion",
     "CriticalPoints",
     "Margin",
     "PairMargin",
@@ -17,6 +19,7 @@ __all__ = [
     "TraceTest",
     "base_solutions",
     "check_limit",
+    "complete",
     "critical_points",
     "margin",
     "predicted_class",

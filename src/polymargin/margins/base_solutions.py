@@ -23,21 +23,20 @@ from polymargin.continuation import (
     critical_start,
     distinct,
     duplicates,
-    explore,
     follow,
     random_phase,
     track,
 )
 from polymargin.margins.cache import Cache
-from polymargin.margins.trace import confirm
+from polymargin.margins.completion import complete
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
 
 # Random start systems tried before a failed trace test is accepted.
 ATTEMPTS = 3
-# Loops in point and level that look for solutions the blend has lost; after so many without news the trace test is asked again.
-QUIET_LOOPS, MOST_LOOPS = 3, 20
+# Places tried for the trace test with one start system.
+MOST_PLACES = 6
 # Coefficients of the start system below this put its solutions too far out to begin with.
 SMALLEST_START = 1e-6
 
@@ -115,42 +114,32 @@ def _solve_generic(
         chosen = replace(settings.tightened(), infinity=FAR_OUT) if double_double else settings
         return track(system.blend, starts, begin, end, settings=chosen, threads=threads, double_double=double_double)
 
-    def sample() -> ComplexArray:
-        return _normal(size + 1, generator)
-
-    def complete(found: ComplexArray) -> bool:
-        if len(found) == len(start_points):
-            return True
-        # A generic level with fewer critical points than its degree has never been met; it would rather mean a loss.
-        if len(found) < boundary.degree:
-            return False
-        confirmed = confirm(system.target, generic, found, sample, generator, settings=settings, threads=threads)
-        return confirmed.trace.passed
-
-    # Doubles first. If they lost a solution, loops may find it; if not, every path without an end is followed in double-doubles:
-    # solutions far out, where doubles fail, must not be taken for paths to infinity.
+    # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions far
+    # out, where doubles fail, must not be taken for paths to infinity.
     paths = to_end(start_points, False)
     regular = _regular(paths)
     found = paths.points[0][regular]
-    if not (done := complete(found)) and len(found):
-        orbit = explore(
-            system.target,
-            found,
-            generic,
-            sample,
-            quiet_loops=QUIET_LOOPS,
-            most_loops=MOST_LOOPS,
-            settings=settings,
-            threads=threads,
-        )
-        done = len(orbit.solutions) > len(found) and complete(orbit.solutions)
-        found = orbit.solutions
-    if not done:
-        again = to_end(start_points[~regular], True)
-        found = distinct(np.concatenate([found, again.points[0][_regular(again)]]))
-        done = complete(found)
-    unjudged = 0 if done else max(len(start_points) - len(found), 1)
-    return BaseSolutions(boundary, system.target, generic, found, unjudged)
+    for last in (False, True):
+        if len(found) == len(start_points):
+            return BaseSolutions(boundary, system.target, generic, found, 0)
+        # A generic level with fewer critical points than its degree has never been met; it would rather mean a loss.
+        if len(found) >= boundary.degree:
+            completion = complete(
+                system.target,
+                found,
+                generic,
+                lambda: _normal(size + 1, generator),
+                generator,
+                settings=settings,
+                threads=threads,
+                most_places=MOST_PLACES,
+            )
+            if completion.trace.passed:
+                return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, 0)
+        if not last:
+            again = to_end(start_points[~regular], True)
+            found = distinct(np.concatenate([found, again.points[0][_regular(again)]]))
+    return BaseSolutions(boundary, system.target, generic, found, max(len(start_points) - len(found), 1))
 
 
 def _regular(paths: Paths) -> NDArray[np.bool_]:

@@ -34,6 +34,7 @@ from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
 from polymargin.margins.result import Margin, PairMargin, failed
 from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers, QuadricSolver, quadric_critical_points
 
 # Rounding noise above this share of the difference of the two largest logits makes a margin in doubles doubtful.
@@ -45,7 +46,7 @@ LARGEST_LISTED = 20
 
 
 def margin(
-    model: PolynomialNetwork | Boundary,
+    model: Network | Boundary,
     points: ArrayLike,
     *,
     seed: int = 0,
@@ -95,16 +96,16 @@ def margin(
     return results
 
 
-def model_fingerprint(model: PolynomialNetwork | Boundary) -> str:
+def model_fingerprint(model: Network | Boundary) -> str:
     """Changes whenever a coefficient of the model does."""
-    return model.fingerprint if isinstance(model, PolynomialNetwork) else model.source.fingerprint
+    return model.source.fingerprint if isinstance(model, Boundary) else model.fingerprint
 
 
 @dataclass
 class _Session:
     """One model and what was computed for its boundaries so far."""
 
-    model: PolynomialNetwork | Boundary
+    model: Network | Boundary
     seed: int
     threads: int | None
     limit: int
@@ -148,17 +149,16 @@ class _Session:
         started = perf_counter()
         pairs = [self._pair(rival, base, u) for rival, base in zip(rivals, bases, strict=True)]
         found = _combine(label, pairs, perf_counter() - started)
-        return self._doubted(found, u)
+        return self._doubted(self.model, found, u)
 
-    def _doubted(self, found: Margin, u: NDArray[np.float64]) -> Margin:
+    def _doubted(self, network: Network, found: Margin, u: NDArray[np.float64]) -> Margin:
         """Bounds instead of an answer where cancellation hides the boundary from doubles; a better upper bound if any."""
-        assert isinstance(self.model, PolynomialNetwork)
-        logits = np.sort(self.model(u))
-        noise = rounding_noise(self.model, u)
+        logits = np.sort(network(u))
+        noise = rounding_noise(network, u)
         hidden = noise > LARGEST_NOISE * (logits[-1] - logits[-2])
         if not hidden and found.status is not Standing.BRACKETED:
             return found
-        best = attack(self.model, u) if len(self.model.layers) > 1 else None
+        best = attack(network, u) if network.hidden_layers else None
         if best is not None and best.label != found.label:
             best = None  # it judged the class in doubles, and was wrong
         notes = found.notes
@@ -192,7 +192,7 @@ class _Session:
             self.bases[pair] = self.quadrics.pair(*pair)
         if pair not in self.bases:
             if boundary is None:
-                assert isinstance(self.model, PolynomialNetwork)
+                assert not isinstance(self.model, Boundary)
                 assert pair is not None
                 boundary = Boundary.from_network(self.model, *pair)
             if boundary.degree < 2:
@@ -248,7 +248,7 @@ def _on_quadric(rival: int | None, solver: QuadricSolver, u: NDArray[np.float64]
     )
 
 
-def rounding_noise(network: PolynomialNetwork, u: NDArray[np.float64]) -> float:
+def rounding_noise(network: Network, u: NDArray[np.float64]) -> float:
     """About how much rounding can change a logit: the logits of the same network without signs, times the unit roundoff."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         largest = float(network.without_signs.logits(np.abs(u)).max())
@@ -257,7 +257,7 @@ def rounding_noise(network: PolynomialNetwork, u: NDArray[np.float64]) -> float:
     return 4 * float(np.finfo(np.float64).eps) * largest
 
 
-def predicted_class(network: PolynomialNetwork, u: NDArray[np.float64]) -> tuple[int, int | None]:
+def predicted_class(network: Network, u: NDArray[np.float64]) -> tuple[int, int | None]:
     """The class of the largest logit, and another class if the two tie exactly."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         logits = network(u)

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from polymargin.continuation import Limits, PathEnd, Paths, TrackerSettings, duplicates, follow, limits
 from polymargin.margins.audit import Audit, real_points, without_conjugate
 from polymargin.margins.base_solutions import BaseSolutions
+from polymargin.margins.regular_ends import LARGEST_CONDITION
 
 # Where the endgame begins: complex, because on the real line itself critical points collide.
 FIRST_RADIUS = 0.05 * np.exp(1j)
-# Ratio of pivots beyond which Newton's method may have settled on a point of a family, or on a multiple one.
-LARGEST_CONDITION = 1e11
 # Limits from the endgame are known to about 1e-9; this tells them apart and tells them real.
 LIMIT_TOLERANCE = 1e-6
 

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import PathEnd, TrackerSettings, duplicates
+from polymargin.continuation import PathEnd, TrackerSettings
 from polymargin.errors import InputError
 from polymargin.margins.audit import Audit, real_points, without_conjugate
 from polymargin.margins.base_solutions import BaseSolutions, base_solutions
 from polymargin.margins.cache import Cache
-from polymargin.margins.degenerate import LARGEST_CONDITION, degenerate_points
+from polymargin.margins.degenerate import degenerate_points
 from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
+from polymargin.margins.merging import NEAR_DISCRIMINANT, discriminant_distance
+from polymargin.margins.regular_ends import regular_ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +81,17 @@ def critical_points_at(
 ) -> CriticalPoints:
     """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end."""
     target = base.boundary.reduction.coordinates(u)
-    paths = base.move_to(np.array([[*target, 0.0]], dtype=np.complex128), settings, threads)
+    paths, regular = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), settings, threads)
     solutions = paths.points[0]
-    regular = paths.converged & (paths.condition < LARGEST_CONDITION)
-    if not regular.all() or duplicates(solutions).any():
+    if not regular.all():
         found = degenerate_points(base, target, paths, settings, threads)
         return _in_original_space(base, u, found.solutions, found.real, found.multiplicities, found.audit)
     real = real_points(solutions)
+    distance = discriminant_distance(base.program, target, solutions, real)
+    remarks: tuple[str, ...] = ()
+    if distance < NEAR_DISCRIMINANT:
+        length = distance * base.boundary.reduction.scale
+        remarks = (f"two critical points nearly merge: the point is about {length:.1e} from the ED discriminant",)
     audit = Audit(
         bound=base.boundary.critical_bound,
         generic=len(base.solutions),
@@ -94,6 +100,7 @@ def critical_points_at(
         ends=paths.counts(),
         without_conjugate=without_conjugate(solutions[~real]),
         unjudged=base.unjudged,
+        remarks=remarks,
     )
     return _in_original_space(base, u, solutions, real, np.ones(len(solutions), dtype=np.int64), audit)
 

@@ -9,18 +9,17 @@ does not depend on ε. If S lacks any, T does depend on ε (docs/theorems, with 
 levels and compare T. No further solutions are needed, as other trace tests do, and nothing is assumed about B.
 
 In floating point a solution can be invisible to the test: one that happens to be very far out changes T by less than rounding
-does. Elsewhere it is not far out. So a set counts as complete when it passes at several random places (`confirm`).
+does. Elsewhere it is not far out, so `completion` asks at several random places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import FAR_OUT, TrackerSettings, carry, distinct, track
+from polymargin.continuation import FAR_OUT, TrackerSettings, track
 from polymargin.polynomials import Program, evaluate
 
 ComplexArray = NDArray[np.complex128]
@@ -33,9 +32,6 @@ NOISE = 5e-15
 VISIBLE = 10 * NOISE
 # Share of the branches that must be visible for the test to mean something.
 ENOUGH = 0.95
-# Random places at which a complete set must pass, and how many may be tried for one that every path reaches.
-PLACES = 3
-TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -49,46 +45,6 @@ class TraceTest:
 
     def __str__(self) -> str:
         return f"{'passed' if self.passed else 'failed'} (defect {self.defect:.0e})"
-
-
-@dataclass(frozen=True, eq=False)
-class Confirmation:
-    """The worst of the tests, and the place it was made at with the solutions there: where a search should go on."""
-
-    trace: TraceTest
-    parameters: ComplexArray
-    solutions: ComplexArray
-
-
-def confirm(
-    program: Program,
-    parameters: ComplexArray,
-    solutions: ComplexArray,
-    sample: Callable[[], ComplexArray],
-    generator: np.random.Generator,
-    *,
-    settings: TrackerSettings,
-    threads: int | None = None,
-) -> Confirmation:
-    """The trace test here and at other random parameters, with the same number of solutions everywhere; stops where it fails."""
-    trace = trace_test(program, parameters, solutions, generator, settings=settings, threads=threads)
-    worst = Confirmation(trace, parameters, solutions)
-    for _ in range(PLACES - 1):
-        if not worst.trace.passed:
-            break
-        for _ in range(TRIES):
-            place = sample()
-            moved = carry(program, solutions, parameters, place, settings=settings, threads=threads)
-            arrived = distinct(moved.points[0][moved.converged[0]])
-            if len(arrived) == len(solutions):
-                break
-        trace = trace_test(program, place, arrived, generator, settings=settings, threads=threads)
-        if len(arrived) != len(solutions):
-            # One solution was known by two inaccurate names, or a path is lost wherever it is led.
-            return Confirmation(replace(trace, passed=False), place, arrived)
-        if not trace.passed or trace.defect > worst.trace.defect:
-            worst = Confirmation(trace, place, arrived)
-    return worst
 
 
 def trace_test(

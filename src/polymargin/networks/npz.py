@@ -1,4 +1,7 @@
-"""A network as one .npz file: weight_1, bias_1, …, activation_1, …, and the name of the format.
+"""Networks as .npz files: plain arrays and the name of the format.
+
+    polymargin-network-1      weight_1, bias_1, …, activation_1, …
+    polymargin-attention-1    value, key, query, readout, bias
 
 Files may come from strangers: no pickles, a bound on the size, and every defect is one sentence.
 """
@@ -6,16 +9,31 @@ Files may come from strangers: no pickles, a bound on the size, and every defect
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polymargin.errors import InputError
 
+if TYPE_CHECKING:
+    from polymargin.networks.network import Network
+
 FORMAT = "polymargin-network-1"
+ATTENTION_FORMAT = "polymargin-attention-1"
+ATTENTION_ARRAYS = ("value", "key", "query", "readout", "bias")
 LARGEST_FILE = 1 << 30
+
+
+def load_npz(path: Any) -> Network:
+    """The network in a file that some `save` wrote, by the name of its format."""
+    from polymargin.networks.attention import LightningAttention
+    from polymargin.networks.polynomial_network import PolynomialNetwork
+
+    if _format(read_arrays(path)) == ATTENTION_FORMAT:
+        return LightningAttention.load(path)
+    return PolynomialNetwork.load(path)
 
 
 def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Sequence[Sequence[float]]) -> None:
@@ -25,13 +43,12 @@ def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Seq
         arrays[f"bias_{position}"] = bias
     for position, coefficients in enumerate(activations, start=1):
         arrays[f"activation_{position}"] = np.array(coefficients)
-    with Path(path).open("wb") as file:
-        np.savez(file, **arrays)
+    _write(path, arrays)
 
 
 def read_network(path: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
     arrays = read_arrays(path)
-    name = str(arrays.get("format", ""))
+    name = _format(arrays)
     if name != FORMAT:
         raise InputError(f"{path}: not a polymargin network (format {name or 'missing'!r}, expected {FORMAT!r})")
     layers, activations = [], []
@@ -45,6 +62,23 @@ def read_network(path: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
     if not layers:
         raise InputError(f"{path}: no weight_1 in the file; a network has weight_1, bias_1, activation_1, …")
     return layers, activations
+
+
+def write_attention(path: Any, arrays: Sequence[Any]) -> None:
+    _write(path, {"format": np.array(ATTENTION_FORMAT), **dict(zip(ATTENTION_ARRAYS, arrays, strict=True))})
+
+
+def read_attention(path: Any) -> list[Any]:
+    arrays = read_arrays(path)
+    name = _format(arrays)
+    if name != ATTENTION_FORMAT:
+        raise InputError(
+            f"{path}: not an attention module (format {name or 'missing'!r}, expected {ATTENTION_FORMAT!r})"
+        )
+    for part in ATTENTION_ARRAYS:
+        if part not in arrays:
+            raise InputError(f"{path}: no {part!r} in the file; an attention module has {', '.join(ATTENTION_ARRAYS)}")
+    return [arrays[part] for part in ATTENTION_ARRAYS]
 
 
 def read_arrays(path: Any) -> dict[str, Any]:
@@ -61,3 +95,12 @@ def read_arrays(path: Any) -> dict[str, Any]:
         raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError, MemoryError) as error:
         raise InputError(f"{path}: not a valid .npz file ({error})") from None
+
+
+def _write(path: Any, arrays: dict[str, Any]) -> None:
+    with Path(path).open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def _format(arrays: Mapping[str, Any]) -> str:
+    return str(arrays.get("format", ""))

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
+from polymargin.networks.network import Layered
 from polymargin.networks.npz import read_network, write_network
 from polymargin.polynomials import Expression, exact
 
@@ -55,6 +56,8 @@ class PolynomialNetwork:
     >>> net([1.0, 1.0])
     array([12.25,  1.  ])
     """
+
+    kind = "polynomial-network"
 
     def __init__(
         self,
@@ -100,6 +103,20 @@ class PolynomialNetwork:
             result *= len(coefficients) - 1
         return result
 
+    @property
+    def hidden_layers(self) -> int:
+        return len(self.activations)
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the logits are affine because every activation is."""
+        return all(len(coefficients) <= 2 for coefficients in self.activations)
+
+    @property
+    def forms(self) -> Layer:
+        """The logits depend on the input through these forms alone."""
+        return self.layers[0]
+
     def __repr__(self) -> str:
         widths = "-".join(map(str, self.widths))
         return f"PolynomialNetwork({widths}, logits of degree {self.degree})"
@@ -132,6 +149,14 @@ class PolynomialNetwork:
         layer = (first.weights @ matrix, first.bias + first.weights @ offset)
         rest = [(layer.weights, layer.bias) for layer in self.layers[1:]]
         return PolynomialNetwork([layer, *rest], activations=self.activations)
+
+    def active_subspace(self, label: int, rival: int) -> None:
+        """Nothing is known beyond the first layer."""
+        return
+
+    def layered(self, label: int, rival: int) -> Layered:
+        """The network itself, for any pair of classes."""
+        return Layered(self)
 
     @cached_property
     def without_signs(self) -> PolynomialNetwork:
@@ -193,8 +218,8 @@ def _layer(layer: Any, position: int) -> Layer:
     name = f"layer {position + 1}"
     has_bias = isinstance(layer, tuple) and len(layer) == 2
     weights_like, bias_like = layer if has_bias else (layer, None)
-    weights = _finite(weights_like, f"the weights of {name}", 2)
-    bias = np.zeros(weights.shape[0]) if bias_like is None else _finite(bias_like, f"the bias of {name}", 1)
+    weights = finite_array(weights_like, f"the weights of {name}", 2)
+    bias = np.zeros(weights.shape[0]) if bias_like is None else finite_array(bias_like, f"the bias of {name}", 1)
     if bias.shape[0] != weights.shape[0]:
         raise InputError(f"{name} has {weights.shape[0]} outputs but a bias of length {bias.shape[0]}")
     if 0 in weights.shape:
@@ -204,7 +229,8 @@ def _layer(layer: Any, position: int) -> Layer:
     return Layer(weights, bias)
 
 
-def _finite(values: ArrayLike, name: str, axes: int) -> Array:
+def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
+    """The values as float64, or a sentence about what is wrong with them."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -230,7 +256,7 @@ def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: 
         raise InputError(f"{len(activations)} activations for {hidden} hidden layers; expected one for each")
     result = []
     for position, coefficients in enumerate(activations):
-        row = _finite(coefficients, f"the activation coefficients of layer {position + 1}", 1)
+        row = finite_array(coefficients, f"the activation coefficients of layer {position + 1}", 1)
         trimmed = np.trim_zeros(row, "b")
         result.append(tuple((trimmed if trimmed.size else np.zeros(1)).tolist()))
     return tuple(result)

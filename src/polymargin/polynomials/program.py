@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,10 @@ class Program:
     value_length: int
     values: tuple[int, ...]
     derivatives: tuple[int, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what the core made of it: programs travel to other processes, compiled ones do not."""
+        return {name: value for name, value in self.__dict__.items() if name != "compiled"}
 
     @cached_property
     def compiled(self) -> _core.Program:

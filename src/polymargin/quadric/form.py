@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.boundary.sources import NetworkSource
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.polynomials import Graph, evaluate, flatten, gradient, hessian
-from polymargin.quadric.squares import HiddenSquares, SquareSum
+from polymargin.quadric.squares import HiddenSquares, SquareSum, squares_of
 
 Array = NDArray[np.float64]
 
@@ -67,9 +66,9 @@ class QuadricForm:
     @classmethod
     def from_boundary(cls, boundary: Boundary) -> QuadricForm:
         """The form of a boundary of exact degree at most two; others are refused."""
-        source = boundary.source
-        if isinstance(source, NetworkSource) and source.network.degree <= 2:
-            return cls.from_network(source.network, source.label, source.rival)
+        squares = squares_of(boundary.source)
+        if squares is not None:
+            return cls.from_squares(squares)
         matrix, linear, constant = exact_form(boundary)
         return cls(
             np.array([[float(entry) for entry in row] for row in matrix]),

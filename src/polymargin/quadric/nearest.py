@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.boundary.sources import NetworkSource
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm
 from polymargin.quadric.secular import Kind, solve_secular
 from polymargin.quadric.spectrum import Spectrum, orthonormal_factors, spectrum_of
-from polymargin.quadric.squares import Array, HiddenSquares, SquareSum
+from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 
 # Rows are worked on in groups whose arrays have about this many entries.
 CHUNK_ENTRIES = 1 << 18
@@ -77,11 +76,7 @@ class QuadricSolver:
 
     def __init__(self, source: QuadricForm | SquareSum | Boundary | Spectrum) -> None:
         if isinstance(source, Boundary):
-            inner = source.source
-            if isinstance(inner, NetworkSource) and inner.network.degree <= 2:
-                source = HiddenSquares.from_network(inner.network).pair(inner.label, inner.rival)
-            else:
-                source = QuadricForm.from_boundary(source)
+            source = squares_of(source.source) or QuadricForm.from_boundary(source)
         self.spectrum = source if isinstance(source, Spectrum) else spectrum_of(source)
 
     @classmethod

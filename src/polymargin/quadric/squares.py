@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.boundary.sources import NetworkSource, Source
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.polynomial_network import activate
@@ -92,3 +93,14 @@ class SquareSum:
         """B at points (…, n)."""
         y = self.hidden(points)
         return np.asarray((y * (y * self.squares + self.slopes)).sum(axis=-1) + self.constant)
+
+
+def squares_of(source: Source) -> SquareSum | None:
+    """The boundary polynomial of a network of degree at most two; None for any other source."""
+    if (
+        isinstance(source, NetworkSource)
+        and isinstance(source.network, PolynomialNetwork)
+        and source.network.degree <= 2
+    ):
+        return HiddenSquares.from_network(source.network).pair(source.label, source.rival)
+    return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from concurrent.futures import Executor
-from functools import partial
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture, architecture_family
-from polymargin.geometry import monodromy_count
+from polymargin.geometry import MonodromyCount, monodromy_count
 from polymargin.reproduce.rows import Row, resumable_rows
 
 
@@ -71,7 +71,7 @@ def ed_degree_table(
 def count_row(task: tuple[Architecture, int | None], *, seed: int, threads: int | None = None) -> Row:
     """One row: the count by monodromy, its trace test, and what it took; `printed` may be None for rows the paper leaves out."""
     architecture, printed = task
-    found = monodromy_count(architecture_family(architecture), seed=seed, threads=threads)
+    found = _count(architecture.reduced(), seed, threads)
     return {
         "printed": printed,
         "ours": found.value,
@@ -83,6 +83,12 @@ def count_row(task: tuple[Architecture, int | None], *, seed: int, threads: int 
         "paths": found.paths,
         "seconds": round(found.seconds, 2),
     }
+
+
+@lru_cache
+def _count(reduced: Architecture, seed: int, threads: int | None) -> MonodromyCount:
+    """Rows that are the same in their active subspace are counted once: (2, 4, 3, 2) is (2, 4, 2, 2)."""
+    return monodromy_count(architecture_family(reduced), seed=seed, threads=threads)
 
 
 def write_csv(file: Path, rows: list[Row]) -> None:

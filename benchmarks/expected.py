@@ -1,0 +1,223 @@
+"""Expected numbers of real critical points: how long they take, and the tables in `results/expected`.
+
+python benchmarks/expected.py                        times only
+python benchmarks/expected.py --out results/expected  also the tables and figures; some minutes
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import common  # noqa: F401  (before NumPy)
+import numpy as np
+
+from polymargin.cli.expected import deviation, reproduce_kac_rice, write_table
+from polymargin.expected import (
+    AttentionFamily,
+    DeepFamily,
+    Family,
+    ShallowEnsemble,
+    ShallowFamily,
+    ShallowKernel,
+    SimulatedCounts,
+    expected_for_field,
+    expected_real_critical_points,
+    growth,
+    leading_constant,
+    simulate_real_counts,
+)
+from polymargin.plots.kac_rice import Bar, architecture_counts, critical_point_densities, growth_with_degree
+
+POINTS = {"origin": (0.0, 0.0, 0.0), "off origin": (1.0, 0.5, 0.25)}
+AGREEMENT = [(1, d) for d in (2, 3, 5, 7, 10, 15, 20, 25, 30)] + [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3)]
+DEGREES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+WIDTHS = (3, 4, 6, 10, 20, 50, 200, 1000)
+
+
+def shallow(dimension: int, degree: int, width: int | None = None) -> ShallowFamily:
+    return ShallowFamily(ShallowEnsemble(dimension, degree, width))
+
+
+ARCHITECTURES: list[tuple[str, str, Family]] = [
+    ("2 inputs, shallow z⁴, limit", "shallow", shallow(2, 4)),
+    ("2-3-3, z²", "deep", DeepFamily((2, 3, 3), 2)),
+    ("2-8-8, z²", "deep", DeepFamily((2, 8, 8), 2)),
+    ("2 inputs, shallow z⁸, limit", "shallow", shallow(2, 8)),
+    ("2-3-3-3, z²", "deep", DeepFamily((2, 3, 3, 3), 2)),
+    ("2-6-6-6, z²", "deep", DeepFamily((2, 6, 6, 6), 2)),
+    ("2 inputs, shallow z⁹, limit", "shallow", shallow(2, 9)),
+    ("2-3-3, z³", "deep", DeepFamily((2, 3, 3), 3)),
+    ("2-8-8, z³", "deep", DeepFamily((2, 8, 8), 3)),
+    ("3 inputs, shallow z⁴, limit", "shallow", shallow(3, 4)),
+    ("3-3-2, z²", "deep", DeepFamily((3, 3, 2), 2)),
+    ("3-4-4, z²", "deep", DeepFamily((3, 4, 4), 2)),
+    ("3-8-8, z²", "deep", DeepFamily((3, 8, 8), 2)),
+    ("4 inputs, shallow z³, limit", "shallow", shallow(4, 3)),
+    ("attention t=2 d=2 d'=1 a=1", "attention", AttentionFamily(2, 2, 1, 1)),
+    ("attention t=2 d=2 d'=2 a=1", "attention", AttentionFamily(2, 2, 2, 1)),
+    ("attention t=2 d=2 d'=1 a=2", "attention", AttentionFamily(2, 2, 1, 2)),
+    ("attention t=2 d=2 d'=2 a=2", "attention", AttentionFamily(2, 2, 2, 2)),
+    ("6 inputs, shallow z³, limit", "shallow", shallow(6, 3)),
+    ("attention t=3 d=2 d'=1 a=1", "attention", AttentionFamily(3, 2, 1, 1)),
+    ("attention t=3 d=2 d'=2 a=2", "attention", AttentionFamily(3, 2, 2, 2)),
+    ("attention t=2 d=3 d'=2 a=2", "attention", AttentionFamily(2, 3, 2, 2)),
+    ("attention t=2 d=3 d'=2 a=3", "attention", AttentionFamily(2, 3, 2, 3)),
+]
+
+
+def timed(name: str, task: Callable[[], Any]) -> Any:
+    started = perf_counter()
+    found = task()
+    print(f"{perf_counter() - started:8.2f} s  {name}", flush=True)
+    return found
+
+
+def times() -> None:
+    """What the package promises about speed."""
+    timed("integral, n = 2, d = 3, relative 1e-6", lambda: expected_real_critical_points(2, 3, [1.0, 0.5]))
+    timed("integral, n = 3, d = 3, relative 1e-6", lambda: expected_real_critical_points(3, 3, [1.0, 0.5, 0.25]))
+    timed("integral, n = 4, d = 3, relative 3e-3", lambda: expected_real_critical_points(4, 3))
+    for n, d in ((2, 3), (2, 4), (3, 3)):
+        task = lambda n=n, d=d: simulate_real_counts(shallow(n, d), 1000)  # noqa: E731
+        timed(f"1,000 networks, n = {n}, d = {d}", task)
+
+
+def agreement(directory: Path, samples: int, seed: int) -> None:
+    """Simulated means against the integral, at two points each."""
+    rows = []
+    for dimension, degree in AGREEMENT:
+        for where, coordinates in POINTS.items():
+            u = np.array(coordinates[:dimension])
+            found = expected_real_critical_points(dimension, degree, u, simulate=samples, seed=seed)
+            # In one variable the value is a closed form; the quadrature is independent of it.
+            by_quadrature = expected_for_field(ShallowKernel(dimension, degree), u, tolerance=1e-8)
+            simulation = found.simulation
+            assert simulation is not None
+            rows.append(
+                {
+                    "dimension": dimension,
+                    "degree": degree,
+                    "point": " ".join(map(str, u)),
+                    "where": where,
+                    "expected": f"{found.value:.10f}",
+                    "by_quadrature": f"{by_quadrature.value:.10f}",
+                    "quadrature_error": f"{by_quadrature.error:.1e}",
+                    "simulated_mean": f"{simulation.mean:.6f}",
+                    "standard_error": f"{simulation.standard_error:.6f}",
+                    "deviation_in_standard_errors": deviation(simulation, found.value),
+                    "samples": samples,
+                    "doubtful": simulation.doubtful,
+                    "complex_count": found.complex_count,
+                }
+            )
+            print(*rows[-1].values(), flush=True)
+    write_table(directory / "agreement.csv", rows, f"benchmarks/expected.py, seed {seed}")
+
+
+def growths(directory: Path) -> None:
+    """Expected numbers for degrees up to 512 in one, two and three variables."""
+    found = [growth(n, DEGREES, POINTS["off origin"][:n]) for n in (1, 2, 3)]
+    rows = []
+    for each in found:
+        tail = growth(each.dimension, DEGREES[-3:], POINTS["off origin"][: each.dimension])
+        for expectation, ratio in zip(each.expectations, each.ratios, strict=True):
+            rows.append(
+                {
+                    "dimension": each.dimension,
+                    "degree": expectation.degree,
+                    "expected": f"{expectation.value:.8f}",
+                    "error": f"{expectation.error:.1e}",
+                    "complex_count": expectation.complex_count,
+                    "ratio_to_root_of_complex": f"{ratio:.6f}",
+                    "limit_of_ratio": f"{leading_constant(each.dimension):.6f}",
+                    "fitted_exponent": f"{each.exponent:.4f}",
+                    "exponent_of_last_three": f"{tail.exponent:.4f}",
+                    "half_dimension": each.dimension / 2,
+                    "complex_exponent": f"{each.complex_exponent:.4f}",
+                }
+            )
+    write_table(directory / "growth.csv", rows, "benchmarks/expected.py; nothing random")
+    growth_with_degree(found, directory / "growth.png")
+
+
+def widths(directory: Path, samples: int, seed: int) -> None:
+    """Networks of finite width against the limit; the last rows have the width of the paper's figure."""
+    cases = [(n, d, width, samples) for n, d in ((1, 10), (2, 3)) for width in WIDTHS if width > n]
+    cases += [(1, d, 20_000, 1000) for d in (3, 5, 10, 15, 20, 30)]
+    rows = []
+    for dimension, degree, width, count in cases:
+        limit = expected_real_critical_points(dimension, degree).value
+        found = simulate_real_counts(shallow(dimension, degree, width), count, seed=seed)
+        setting = {"dimension": dimension, "degree": degree, "width": width}
+        rows.append(setting | summary(found) | {"limit": f"{limit:.6f}", "deviation": deviation(found, limit)})
+        print(*rows[-1].values(), flush=True)
+    write_table(directory / "finite_width.csv", rows, f"benchmarks/expected.py, seed {seed}")
+
+
+def architectures(directory: Path, samples: int, seed: int) -> None:
+    """Deep networks and attention, for which there is no formula, beside shallow networks of the same degree."""
+    rows, bars = [], []
+    for name, kind, family in ARCHITECTURES:
+        u = 1 / np.arange(1.0, family.dimension + 1)
+        started = perf_counter()
+        found = simulate_real_counts(family, samples, u, seed=seed)
+        bars.append(Bar(name, kind, found.mean, found.interval, found.complex_count))
+        rows.append(
+            {
+                "architecture": name,
+                "kind": kind,
+                "inputs": family.dimension,
+                "degree": family.degree,
+                **summary(found),
+                "least": int(found.counts.min()),
+                "most": int(found.counts.max()),
+                "complex_count": found.complex_count,
+                "ratio_to_root_of_complex": f"{found.mean / math.sqrt(found.complex_count):.4f}",
+            }
+        )
+        print(f"{perf_counter() - started:8.1f} s", *rows[-1].values(), flush=True)
+    remark = f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
+    write_table(directory / "architectures.csv", rows, remark)
+    architecture_counts(bars, directory / "architectures.png")
+
+
+def summary(found: SimulatedCounts) -> dict[str, object]:
+    """Mean, 95 % interval, samples, and how many of them are in doubt."""
+    low, high = found.interval
+    return {
+        "mean_real": f"{found.mean:.4f}",
+        "low_95": f"{low:.4f}",
+        "high_95": f"{high:.4f}",
+        "samples": found.samples,
+        "doubtful": found.doubtful,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="directory for tables and figures")
+    parser.add_argument("--samples", type=int, default=10_000, help="networks per row of the agreement table")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    times()
+    if options.out is None:
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    timed(
+        "figure, n = 1, degrees 1 to 30, 1,000 networks each",
+        lambda: reproduce_kac_rice(options.out, seed=options.seed),
+    )
+    timed("densities", lambda: critical_point_densities(3, [1.0, 0.5], options.out / "densities.png"))
+    timed("growth", lambda: growths(options.out))
+    timed("agreement", lambda: agreement(options.out, options.samples, options.seed))
+    timed("finite width", lambda: widths(options.out, options.samples // 2, options.seed))
+    timed("architectures", lambda: architectures(options.out, options.samples // 5, options.seed))
+
+
+if __name__ == "__main__":
+    main()

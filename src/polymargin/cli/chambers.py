@@ -1,0 +1,74 @@
+"""The `chambers` command: numbers of real critical points over a plane of points."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.table import Table
+
+from polymargin.boundary import Boundary
+from polymargin.cli.margins import progress_bar, wide_console
+from polymargin.errors import InputError
+from polymargin.geometry import Plane, chambers
+from polymargin.networks import load
+
+
+def run_chambers(
+    model: Path,
+    *,
+    label: int,
+    rival: int,
+    window: str,
+    samples: int,
+    seed: int,
+    threads: int | None,
+    plot: list[Path],
+    as_json: bool,
+) -> int:
+    """Two inputs are the plane themselves; otherwise a random plane through the inputs, chosen by the seed."""
+    boundary = Boundary.from_network(load(model), label, rival)
+    corners = _window(window)
+    two = boundary.dimension == 2
+    plane = Plane.of_two_inputs(corners) if two else Plane.random(boundary.dimension, corners, seed)
+    with progress_bar() as bar:
+        task = bar.add_task("samples", total=samples)
+        found = chambers(
+            boundary, plane, samples, threads=threads, progress=lambda done: bar.update(task, completed=done)
+        )
+    for file in plot:
+        from polymargin.plots.chambers import draw_chambers
+
+        draw_chambers([found], file, title=f"{model.name}: class {label} against {rival}", boundary=boundary)
+    unknown = int((found.counts < 0).sum())
+    if as_json:
+        data = {
+            "model": str(model),
+            "total": found.total,
+            "shares": {str(number): share for number, share in found.shares().items()},
+            "samples": len(found.counts),
+            "unknown": unknown,
+            "paths": found.paths,
+            "spacing": list(found.spacing),
+            "plots": [str(file) for file in plot],
+        }
+        print(json.dumps(data, indent=1))
+        return 0
+    table = Table(
+        title=f"{model.name}: {found.total} complex critical points", title_justify="left", box=None, pad_edge=False
+    )
+    table.add_column("real critical points", justify="right")
+    table.add_column("share of the window", justify="right")
+    for number, share in found.shares().items():
+        table.add_row(str(number), f"{100 * share:.2f} %")
+    wide_console().print(table)
+    print(f"{len(found.counts)} samples, {found.paths} paths, {unknown} samples too near the discriminant to tell")
+    return 0
+
+
+def _window(text: str) -> tuple[float, float, float, float]:
+    try:
+        s0, s1, c0, c1 = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--window {text!r}: expected four numbers s0,s1,c0,c1 such as -3,3,-3,3") from None
+    return s0, s1, c0, c1

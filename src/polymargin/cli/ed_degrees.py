@@ -1,0 +1,114 @@
+"""The `ed-degree` command: one way to count, or all of them side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
+from polymargin.cli.margins import wide_console
+from polymargin.errors import InputError, PolymarginError
+from polymargin.geometry import EDDegree, ed_degree
+from polymargin.geometry.ed_degrees import METHODS
+from polymargin.networks import load
+
+
+def run_ed_degree(
+    model: Path | None,
+    *,
+    architecture: str | None,
+    degree: int | None,
+    attention: str | None,
+    method: str,
+    label: int,
+    rival: int,
+    seed: int,
+    threads: int | None,
+    timeout: float,
+    as_json: bool,
+) -> int:
+    """Status 0 if every method that applies gave the same number, 2 if none did or two disagree."""
+    source, name = _source(model, architecture, degree, attention)
+    wanted = [m for m in METHODS if m != "auto"] if method == "all" else [method]
+    answers: dict[str, EDDegree | str] = {}
+    for way in wanted:
+        try:
+            answers[way] = ed_degree(
+                source, method=way, label=label, rival=rival, seed=seed, threads=threads, timeout=timeout
+            )
+        except PolymarginError as refusal:
+            if method != "all":
+                raise
+            answers[way] = str(refusal)
+    found = [answer for answer in answers.values() if isinstance(answer, EDDegree)]
+    values = {answer.value for answer in found if answer.status.name != "BRACKETED"}
+    if as_json:
+        print(json.dumps({"source": name, "seed": seed, **_as_json(answers, found, values)}, indent=1))
+    else:
+        wide_console().print(_as_table(name, answers))
+        if len(values) > 1:
+            print(f"the methods disagree: {', '.join(map(str, sorted(values)))}")
+    return 0 if len(values) == 1 else 2
+
+
+def _source(model: Path | None, architecture: str | None, degree: int | None, attention: str | None) -> tuple[Any, str]:
+    given = [
+        name
+        for name, value in (("MODEL", model), ("--architecture", architecture), ("--attention", attention))
+        if value
+    ]
+    if len(given) != 1:
+        raise InputError(
+            f"{' and '.join(given) or 'nothing'} given: expected one of MODEL, --architecture or --attention"
+        )
+    if model is not None:
+        return load(model), str(model)
+    if attention is not None:
+        sizes = _integers(attention, "--attention", "t,d,d',a such as 2,2,1,1")
+        if len(sizes) != 4:
+            raise InputError(f"--attention {attention}: expected four numbers t,d,d',a such as 2,2,1,1")
+        module = AttentionArchitecture(*sizes)
+        return module, f"lightning self-attention {module}"
+    assert architecture is not None
+    if degree is None:
+        raise InputError("--architecture needs --degree, the degree of the activation")
+    widths = _integers(architecture, "--architecture", "inputs, hidden widths, classes such as 3,3,2,2")
+    network = NetworkArchitecture(widths, degree)
+    return network, f"architecture {network}"
+
+
+def _integers(text: str, option: str, expected: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{option} {text!r}: expected {expected}") from None
+
+
+def _as_json(answers: dict[str, EDDegree | str], found: list[EDDegree], values: set[int]) -> dict[str, Any]:
+    methods = {way: a.to_dict() if isinstance(a, EDDegree) else {"refused": a} for way, a in answers.items()}
+    if len(answers) == 1 and found:
+        return found[0].to_dict()
+    return {"ed_degree": next(iter(values)) if len(values) == 1 else None, "methods": methods}
+
+
+def _as_table(name: str, answers: dict[str, EDDegree | str]) -> Table:
+    table = Table(title=name, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in ("method", "ED degree", "standing", "trace test", "seconds", "how"):
+        table.add_column(column, justify="right" if column in ("ED degree", "seconds") else "left")
+    for way, answer in answers.items():
+        if isinstance(answer, str):
+            table.add_row(way, "–", "refused", "", "", answer, style="dim")
+            continue
+        notes = list(answer.notes)
+        if answer.components is not None and len(answer.components) > 1:
+            notes.insert(0, f"components {' + '.join(map(str, answer.components))}")
+        if answer.lower != answer.upper:
+            notes.insert(0, f"between {answer.lower} and {answer.upper}")
+        trace = "" if answer.trace is None else str(answer.trace)
+        table.add_row(
+            answer.method, str(answer.value), answer.status.name, trace, f"{answer.seconds:.2f}", "; ".join(notes)
+        )
+    return table

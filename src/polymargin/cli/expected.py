@@ -1,0 +1,133 @@
+"""The `expected` command, and the figure `reproduce figure-kac-rice`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from rich.table import Table
+
+from polymargin import __version__
+from polymargin.cli.margins import progress_bar, wide_console
+from polymargin.errors import InputError
+from polymargin.expected import (
+    ExpectedCount,
+    ShallowEnsemble,
+    ShallowFamily,
+    SimulatedCounts,
+    expected_real_critical_points,
+    simulate_real_counts,
+)
+
+
+def run_expected(
+    dimension: int,
+    degree: int,
+    *,
+    point: str | None,
+    simulate: int | None,
+    seed: int,
+    threads: int | None,
+    as_json: bool,
+) -> int:
+    """The expected number of real critical points of a random shallow network, with a simulation if asked for."""
+    with progress_bar() as progress:
+        task = progress.add_task("networks", total=simulate or 0, visible=simulate is not None)
+        found = expected_real_critical_points(
+            dimension,
+            degree,
+            None if point is None else _coordinates(point),
+            simulate=simulate,
+            seed=seed,
+            threads=threads,
+            progress=lambda count: progress.advance(task, count),
+        )
+    if as_json:
+        print(json.dumps({"version": __version__, "seed": seed, **found.to_dict()}, indent=1))
+    else:
+        wide_console().print(_table(found))
+    return 0
+
+
+def reproduce_kac_rice(
+    directory: Path, *, samples: int = 1000, most: int = 30, seed: int = 0, width: int | None = None
+) -> list[Path]:
+    """The simulation figure: real zeros in one variable for degrees 1 to `most`, and the theory. Files are returned.
+
+    Networks are drawn in the limit of infinite width, exactly, unless a width is given.
+    """
+    from polymargin.plots.kac_rice import real_zero_counts
+
+    directory.mkdir(parents=True, exist_ok=True)
+    degrees = list(range(1, most + 1))
+    simulations = []
+    with progress_bar() as progress:
+        task = progress.add_task("networks", total=samples * len(degrees))
+        for degree in degrees:
+            family = ShallowFamily(ShallowEnsemble(1, degree, width))
+            simulations.append(
+                simulate_real_counts(family, samples, seed=seed, progress=lambda count: progress.advance(task, count))
+            )
+    rows: list[dict[str, object]] = []
+    for degree, found in zip(degrees, simulations, strict=True):
+        expected = expected_real_critical_points(1, degree).value
+        rows.append(
+            {
+                "degree": degree,
+                "expected": f"{expected:.10f}",
+                "simulated_mean": f"{found.mean:.6f}",
+                "standard_error": f"{found.standard_error:.6f}",
+                "deviation_in_standard_errors": deviation(found, expected),
+            }
+        )
+    remark = f"{samples} networks per degree, width {width or 'infinite'}, seed {seed}"
+    table = write_table(directory / "kac_rice.csv", rows, remark)
+    return [real_zero_counts(degrees, simulations, directory / "kac_rice.png"), table]
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, object]], remark: str) -> Path:
+    """A CSV file with one column per key, that says first where it comes from."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# polymargin {__version__}, {date.today().isoformat()}; {remark}\n")
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def deviation(simulation: SimulatedCounts, expected: float) -> str:
+    """The distance of the mean from the expectation in standard errors; a dash where every sample has the same count."""
+    error = simulation.standard_error
+    return f"{(simulation.mean - expected) / error:+.2f}" if 0 < error < math.inf else "–"
+
+
+def _coordinates(text: str) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = [math.nan]
+    if not all(map(math.isfinite, numbers)):
+        raise InputError(f"point {text!r}: expected numbers separated by commas, such as 1,0.5")
+    return numbers
+
+
+def _table(found: ExpectedCount) -> Table:
+    inputs = "1 input" if found.dimension == 1 else f"{found.dimension} inputs"
+    title = f"Random shallow networks, {inputs}, activation of degree {found.degree}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("point", ", ".join(f"{x:g}" for x in found.point))
+    table.add_row("expected real critical points", f"{found.value:.10g} ± {found.error:.1g} ({found.method})")
+    table.add_row("complex critical points", str(found.complex_count))
+    simulation = found.simulation
+    if simulation is not None:
+        mean = f"{simulation.mean:.4f} ± {simulation.standard_error:.4f} ({simulation.method})"
+        table.add_row(f"mean of {simulation.samples} networks", mean)
+        table.add_row("difference in standard errors", deviation(simulation, found.value))
+        table.add_row("networks with points in doubt", str(simulation.doubtful))
+    return table

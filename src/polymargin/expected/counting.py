@@ -1,0 +1,106 @@
+"""Real critical points of many members of one family, all of them found by moving a generic member's.
+
+The critical equations x − u + λ∇B(x; θ) = 0, B(x; θ) = ε are written once with parameters (θ, u, ε). The critical points of one
+member (`starts`) move to generic complex parameters first. Between there and any real (θ, u, 0) the segment misses the
+discriminant, so every path leads to a critical point of the target. (Real θ with complex u and ε would not do: whether
+critical points leave for infinity depends on the leading form of B alone, and a segment of real forms does cross
+degenerate ones.) All targets are one batch for the tracker.
+
+A sample is complete if every path arrived at a point of its own and the nonreal points come in conjugate pairs. What is not
+complete is tried again from another generic member, and what then remains is reported as missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.continuation import Paths, TrackerSettings, duplicates, follow, track
+from polymargin.errors import PolymarginError
+from polymargin.expected.families import Family
+from polymargin.expected.fields import Array
+from polymargin.expected.starts import Start
+from polymargin.margins.audit import real_points, without_conjugate
+from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
+
+# Generic members from which a sample is reached before it is given up as doubtful.
+ATTEMPTS = 3
+FAR_OUT = 1e30
+
+
+@lru_cache(maxsize=32)
+def critical_program(family: Family) -> Program:
+    """The critical equations of the family in the unknowns (x, λ), with parameters (θ, u, ε)."""
+    graph = Graph()
+    x = graph.inputs(family.dimension)
+    (multiplier,) = graph.inputs(1)
+    theta = graph.parameters(family.parameter_count)
+    u = graph.parameters(family.dimension)
+    (level,) = graph.parameters(1)
+    value = family.polynomial(x, theta) - level
+    slope = gradient(value, x)
+    curvature = hessian(value, x)
+    equations = [xi - ui + multiplier * gi for xi, ui, gi in zip(x, u, slope, strict=True)]
+    jacobian = []
+    for i, row in enumerate(curvature):
+        jacobian += [multiplier * entry + int(i == j) for j, entry in enumerate(row)] + [slope[i]]
+    return flatten(graph, [*equations, value], [*jacobian, *slope, graph.constant(0)])
+
+
+@lru_cache(maxsize=32)
+def generic_member(family: Family, seed: int) -> Start:
+    """The critical points that the family knows of one member, moved to generic complex parameters."""
+    generator = np.random.default_rng([20268, seed])
+    start = family.start(seed)
+    real_part, imaginary_part = family.sample(2, generator)
+    rest = generator.standard_normal((2, family.dimension + 1))
+    parameters = np.concatenate([real_part + 1j * imaginary_part, rest[0] + 1j * rest[1]])
+    paths = follow(critical_program(family), start.solutions, start.parameters, parameters)
+    if not paths.converged.all() or duplicates(paths.points[0]).any():
+        raise PolymarginError(
+            f"the critical points of a generic member of {family} were not all found; try another seed"
+        )
+    return Start(parameters, paths.points[0])
+
+
+def count_members(
+    family: Family, parameters: Array, point: Array, seed: int, threads: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Real critical points of members (T, P), and how many more each of them may have."""
+    counts = np.zeros(len(parameters), dtype=np.int64)
+    missing = np.full(len(parameters), np.iinfo(np.int64).max)
+    for attempt in range(ATTEMPTS):
+        doubtful = np.flatnonzero(missing)
+        if not len(doubtful):
+            break
+        fixed = np.broadcast_to(np.append(point, 0.0), (len(doubtful), len(point) + 1))
+        targets = np.concatenate([parameters[doubtful], fixed], axis=1)
+        paths = _move(family, targets, seed + attempt, threads, careful=attempt > 0)
+        for row, index in enumerate(doubtful):
+            real, lost = _count_one(paths, row)
+            if lost < missing[index]:
+                counts[index], missing[index] = real, lost
+    return counts, missing
+
+
+def _move(family: Family, targets: Array, seed: int, threads: int | None, *, careful: bool) -> Paths:
+    program, start = critical_program(family), generic_member(family, seed)
+    if not careful:
+        return follow(program, start.solutions, start.parameters, targets, threads=threads)
+    # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.
+    settings = replace(TrackerSettings().tightened(), infinity=FAR_OUT)
+    return track(
+        program, start.solutions, start.parameters, targets, settings=settings, threads=threads, double_double=True
+    )
+
+
+def _count_one(paths: Paths, row: int) -> tuple[int, int]:
+    """Real points among the ends of one target, and how many ends are in doubt."""
+    arrived = paths.points[row][paths.converged[row]]
+    distinct = arrived[~duplicates(arrived)][:, :-1]  # a real x has a real λ
+    real = real_points(distinct)
+    lost = len(paths.points[row]) - len(distinct)
+    return int(real.sum()), lost + without_conjugate(distinct[~real])

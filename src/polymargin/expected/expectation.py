@@ -1,0 +1,65 @@
+"""`expected_real_critical_points`: the theorem for wide shallow networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polymargin.boundary import generic_critical_count
+from polymargin.expected.families import ShallowFamily
+from polymargin.expected.integral import as_point, expected_for_field
+from polymargin.expected.kernel import ShallowKernel
+from polymargin.expected.random_polynomials import ShallowEnsemble
+from polymargin.expected.result import ExpectedCount
+from polymargin.expected.simulation import simulate_real_counts
+
+
+def expected_real_critical_points(
+    dimension: int,
+    degree: int,
+    point: ArrayLike | None = None,
+    *,
+    simulate: int | None = None,
+    seed: int = 0,
+    tolerance: float | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ExpectedCount:
+    """Expected number of real critical points of the distance from a point to the boundary of a random shallow network.
+
+    The network has `dimension` inputs, activation z^degree and infinitely many hidden units (`ShallowKernel` says which).
+
+    Parameters
+    ----------
+    point       the point u, the origin by default; in one variable the answer does not depend on it
+    simulate    also count the critical points of this many random networks
+    seed        of the simulation, and of the sampled Hessians in four and more variables
+    tolerance   wanted relative error of the value
+    threads, executor, progress   of the simulation, see `simulate_real_counts`
+
+    >>> expected_real_critical_points(1, 5)
+    ExpectedCount(1.666666667 ± 2e-16 by closed form)
+    >>> expected_real_critical_points(2, 3, [1.0, 0.5], simulate=1000)
+    ExpectedCount(2.215693094 ± 5e-07 by quadrature, simulated 2.1600 ± 0.0393)
+    """
+    kernel = ShallowKernel(dimension, degree)
+    u = as_point(point, dimension)
+    if dimension == 1:
+        value = degree / math.sqrt(2 * degree - 1)
+        found = ExpectedCount(value, float(np.spacing(value)), "closed form", 1, degree, u)
+    else:
+        found = expected_for_field(kernel, u, tolerance=tolerance, seed=seed)
+    found = replace(found, degree=int(degree), complex_count=generic_critical_count(dimension, degree))
+    if simulate is None:
+        return found
+    family = ShallowFamily(ShallowEnsemble(dimension, degree))
+    simulation = simulate_real_counts(
+        family, simulate, u, seed=seed, threads=threads, executor=executor, progress=progress
+    )
+    return replace(found, simulation=simulation)

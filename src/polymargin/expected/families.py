@@ -1,0 +1,225 @@
+"""Families of boundary polynomials with their coefficients or weights as parameters, and how their members are drawn.
+
+One program serves a whole family: it takes the parameters as inputs of its own, so thousands of random members are solved by
+moving one generic member's critical points to all of them in a single batch (see `counting`). A family also knows one member
+whose critical points can be had.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.errors import InputError
+from polymargin.expected.fields import Array
+from polymargin.expected.random_polynomials import ShallowEnsemble
+from polymargin.expected.starts import Start, start_at_boundary, start_at_powers
+from polymargin.networks import PolynomialNetwork
+from polymargin.polynomials import Expression
+
+
+class Family(Protocol):
+    """Polynomials B(x; θ). Families are hashable and small, so that worker processes can rebuild everything from them."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def degree(self) -> int:
+        """Degree of a generic member."""
+        ...
+
+    @property
+    def parameter_count(self) -> int: ...
+
+    def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        """B on symbolic scalars."""
+        ...
+
+    def sample(self, count: int, generator: np.random.Generator) -> Array:
+        """Parameters (count, P) of independent random members."""
+        ...
+
+    def start(self, seed: int) -> Start:
+        """All critical points of one member, as many as a generic member has."""
+        ...
+
+
+@dataclass(frozen=True)
+class ShallowFamily:
+    """Shallow networks as polynomials with all their coefficients as parameters; width None is the limit."""
+
+    ensemble: ShallowEnsemble
+
+    @property
+    def dimension(self) -> int:
+        return self.ensemble.dimension
+
+    @property
+    def degree(self) -> int:
+        return self.ensemble.degree
+
+    @property
+    def parameter_count(self) -> int:
+        return len(self.ensemble.exponents)
+
+    def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        graph = variables[0].graph
+        terms = []
+        for coefficient, exponents in zip(parameters, self.ensemble.exponents, strict=True):
+            term = coefficient
+            for variable, exponent in zip(variables, exponents, strict=True):
+                if exponent:
+                    term = term * variable**exponent
+            terms.append(term)
+        return graph.linear([1] * len(terms), terms)
+
+    def sample(self, count: int, generator: np.random.Generator) -> Array:
+        coefficients = self.ensemble.sample(count, generator)
+        # The size of B moves no critical point; members of equal size are easier to move to.
+        return np.asarray(coefficients / np.linalg.norm(coefficients, axis=1, keepdims=True))
+
+    def start(self, seed: int) -> Start:
+        return start_at_powers(self.dimension, self.degree, self.ensemble.exponents, seed)
+
+
+@dataclass(frozen=True)
+class DeepFamily:
+    """Fully connected networks with one output and activation z^activation after every hidden layer.
+
+    Weights are normal with variance 1/inputs, biases standard normal: in the hidden layers, and at the output, where B is
+    the difference of two logits up to a factor.
+    """
+
+    widths: tuple[int, ...]  # inputs, hidden layers
+    activation: int
+
+    def __post_init__(self) -> None:
+        if len(self.widths) < 2 or min(self.widths) < 1 or self.activation < 2:
+            raise InputError(
+                f"widths {self.widths}, activation {self.activation}: expected inputs and hidden layers, power >= 2"
+            )
+
+    @property
+    def dimension(self) -> int:
+        return self.widths[0]
+
+    @property
+    def degree(self) -> int:
+        return int(self.activation ** (len(self.widths) - 1))
+
+    @property
+    def _shapes(self) -> list[tuple[int, int]]:
+        """(outputs, inputs + 1) of every layer; the last column is the bias."""
+        return [(after, before + 1) for before, after in pairwise((*self.widths, 1))]
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(rows * columns for rows, columns in self._shapes)
+
+    def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        values = list(variables)
+        for layer, matrix in enumerate(_blocks(parameters, self._shapes)):
+            if layer:
+                values = [value**self.activation for value in values]
+            values = [_sum([*(w * v for w, v in zip(row[:-1], values, strict=True)), row[-1]]) for row in matrix]
+        return values[0]
+
+    def sample(self, count: int, generator: np.random.Generator) -> Array:
+        deviations = []
+        for rows, columns in self._shapes:
+            deviations.append(np.tile(np.append(np.full(columns - 1, 1 / math.sqrt(columns - 1)), 1.0), rows))
+        return np.asarray(generator.standard_normal((count, self.parameter_count)) * np.concatenate(deviations))
+
+    def start(self, seed: int) -> Start:
+        return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
+
+    def boundary(self, parameters: Array) -> Boundary:
+        """A member as the boundary of a network with two classes, one of which always says 0."""
+        layers = [(matrix[:, :-1], matrix[:, -1]) for matrix in _blocks(parameters, self._shapes)]
+        weights, bias = layers.pop()
+        layers.append((np.vstack([weights, np.zeros_like(weights)]), np.append(bias, 0.0)))
+        return Boundary.from_network(PolynomialNetwork(layers, degree=self.activation), 0, 1)
+
+
+@dataclass(frozen=True)
+class AttentionFamily:
+    """Two classes of lightning attention: B(X) = tr(M X Xᵀ A X) + β for X of shape (d, t), t tokens of d numbers.
+
+    M = CᵀV with C of shape (d', t) and A = KQᵀ with K, Q of shape (d, a). All entries are independent and normal, with deviation
+    1/√d in V and K, 1/√(da) in Q, 1/(t√d') in C and 1 for β. The variables go token by token.
+    """
+
+    t: int
+    d: int
+    d_prime: int
+    a: int
+
+    def __post_init__(self) -> None:
+        if min(self.t, self.d, self.d_prime, self.a) < 1:
+            raise InputError(f"t={self.t}, d={self.d}, d_prime={self.d_prime}, a={self.a}: expected numbers >= 1")
+
+    @property
+    def dimension(self) -> int:
+        return self.t * self.d
+
+    @property
+    def degree(self) -> int:
+        return 3
+
+    @property
+    def _shapes(self) -> list[tuple[int, int]]:
+        """Of C, V, K, Q and β."""
+        return [(self.d_prime, self.t), (self.d_prime, self.d), (self.d, self.a), (self.d, self.a), (1, 1)]
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(rows * columns for rows, columns in self._shapes)
+
+    def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        X = np.array(variables, dtype=object).reshape(self.t, self.d).T
+        C, V, K, Q, constant = _blocks(parameters, self._shapes)
+        # tr(CᵀV X Xᵀ K QᵀX) is the sum of the entries of (VX XᵀK) times those of (C XᵀQ).
+        left, right = _product(_product(V, X), _product(X.T, K)), _product(C, _product(X.T, Q))
+        return _sum([*(p * q for p, q in zip(left.ravel(), right.ravel(), strict=True)), constant[0, 0]])
+
+    def sample(self, count: int, generator: np.random.Generator) -> Array:
+        token = 1 / math.sqrt(self.d)
+        sizes = [1 / (self.t * math.sqrt(self.d_prime)), token, token, token / math.sqrt(self.a), 1.0]
+        deviations = [np.full(r * c, size) for (r, c), size in zip(self._shapes, sizes, strict=True)]
+        return np.asarray(generator.standard_normal((count, self.parameter_count)) * np.concatenate(deviations))
+
+    def start(self, seed: int) -> Start:
+        return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
+
+    def boundary(self, parameters: Array) -> Boundary:
+        """A member as the boundary of a network with two classes, one of which always says 0."""
+        from polymargin.networks.attention import LightningAttention
+
+        C, V, K, Q, constant = _blocks(parameters, self._shapes)
+        readout = np.vstack([C.T.ravel(), np.zeros(C.size)])
+        return Boundary.from_network(LightningAttention(V, K, Q, readout, [constant[0, 0], 0.0]), 0, 1)
+
+
+def _sum(terms: list[Expression]) -> Expression:
+    return terms[0].graph.linear([1] * len(terms), terms)
+
+
+def _product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    rows = [[_sum([a * b for a, b in zip(row, column, strict=True)]) for column in right.T] for row in left]
+    return np.array(rows, dtype=object).reshape(len(left), right.shape[1])
+
+
+def _blocks(parameters: Any, shapes: list[tuple[int, int]]) -> list[NDArray[Any]]:
+    """The parameters as matrices, one after the other."""
+    flat = parameters if isinstance(parameters, np.ndarray) else np.array(parameters, dtype=object)
+    ends = np.cumsum([rows * columns for rows, columns in shapes])
+    return [block.reshape(shape) for block, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]

@@ -1,0 +1,175 @@
+"""The kernel of infinitely wide shallow networks with activation z^d.
+
+A network Σᵢ aᵢ (wᵢ·x + bᵢ)^d / √m with standard normal aᵢ, bᵢ and wᵢ ~ N(0, I/n) becomes, as m → ∞, the centred Gaussian
+field with kernel K(x, y) = E[X^d Y^d], where X = w·x + b and Y = w·y + b are normal with
+
+    E X² = q(x) = 1 + |x|²/n,     E Y² = q(y),     E XY = 1 + x·y/n.
+
+Pairing equal letters (Isserlis) gives K = Σ_s c_s (q(x) q(y))^s (E XY)^{d−2s} with c_s = d!² / (4^s s!² (d−2s)!). Divided by
+its standard deviation √K(x,x) = √(2d−1)!! q(x)^{d/2}, the field has the kernel
+
+    Φ(ρ),   ρ = ⟨e(x), e(y)⟩,   e(x) = (x/√n, 1) / √q(x),   Φ(t) = Σ_k p_k t^k,   p_{d−2s} = c_s / (2d−1)!!:
+
+it is an isotropic field on the sphere, seen through central projection. Nothing overflows in this form, and derivatives on
+the diagonal follow from the geometry of the sphere. With the metric B = (δᵢⱼ/n − xᵢxⱼ/(n²q))/q and ωᵢ = xᵢ/(nq),
+
+    ∂ᵢⱼe = −ωⱼ∂ᵢe − ωᵢ∂ⱼe − Bᵢⱼ e       (projection takes great circles to straight lines),
+
+so all products of derivatives of e are known. From c_s(d)·(d−2s) = d² c_s(d−1) the derivatives of Φ at 1 are
+
+    Φ'(1) = d²/(2d−1),      Φ''(1) = d²(d−1)² / ((2d−1)(2d−3)).
+
+Since E k = Φ'(1) and E k(k−1) = Φ''(1) for a random exponent k with the probabilities p_k, the conditional covariance of the
+Hessian on {g = 0, ∇g = v} is Φ''(1)(BᵢₖBⱼₗ + BᵢₗBⱼₖ) + Var(k) BᵢⱼBₖₗ, and Var(k) = 2Φ''(1)/(2d−1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.errors import InputError
+from polymargin.expected.fields import Array, Jets
+
+
+@dataclass(frozen=True)
+class ShallowKernel:
+    """The kernel for n inputs and activation z^d; `jets` makes its normalised field a `GaussianField`.
+
+    >>> kernel = ShallowKernel(2, 3)
+    >>> round(kernel([1.0, 0.0], [1.0, 0.0]), 9)          # 5!! · (3/2)³
+    50.625
+    """
+
+    dimension: int
+    degree: int
+    isotropic = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("dimension", self.dimension), ("degree", self.degree)):
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+                raise InputError(f"{name} {value!r}: expected an integer >= 1")
+
+    @property
+    def length(self) -> float:
+        """Where the biases and the weights contribute equally."""
+        return math.sqrt(self.dimension)
+
+    # -- values ----------------------------------------------------------------------------------
+
+    @cached_property
+    def pairings(self) -> tuple[int, ...]:
+        """c_s for s = 0 … ⌊d/2⌋: pairings of d letters X and d letters Y with s pairs XX. They sum to (2d−1)!!."""
+        d, f = int(self.degree), math.factorial
+        return tuple(f(d) ** 2 // (4**s * f(s) ** 2 * f(d - 2 * s)) for s in range(d // 2 + 1))
+
+    def profile(self, cosine: ArrayLike) -> Array:
+        """Φ: the kernel of the normalised field as a function of ρ in [−1, 1]."""
+        rho, total = np.asarray(cosine, dtype=np.float64), sum(self.pairings)
+        # Quotients of integers are rounded once, whatever their size.
+        return np.asarray(sum(c / total * rho ** (self.degree - 2 * s) for s, c in enumerate(self.pairings)))
+
+    def correlation(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """The kernel of the normalised field, K(x, y) / √(K(x, x) K(y, y))."""
+        x, y = self._points(x), self._points(y)
+        product = 1 + (x * y).sum(axis=-1) / self.dimension
+        return self.profile(np.clip(product / np.sqrt(self._q(x) * self._q(y)), -1.0, 1.0))
+
+    def log_variance(self, x: ArrayLike) -> Array:
+        """log K(x, x), which stays small where K(x, x) = (2d−1)!! q(x)^d does not."""
+        return np.asarray(math.log(sum(self.pairings)) + self.degree * np.log(self._q(self._points(x))))
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Array | float:
+        """K(x, y); infinite where it leaves the range of doubles (see `log_variance` and `correlation`)."""
+        with np.errstate(over="ignore"):
+            value = np.exp((self.log_variance(x) + self.log_variance(y)) / 2) * self.correlation(x, y)
+        return float(value) if value.ndim == 0 else value
+
+    # -- derivatives on the diagonal ---------------------------------------------------------------
+
+    @property
+    def first_derivative(self) -> float:
+        """Φ'(1)."""
+        return self.degree**2 / (2 * self.degree - 1)
+
+    @property
+    def second_derivative(self) -> float:
+        """Φ''(1)."""
+        d = self.degree
+        return d**2 * (d - 1) ** 2 / ((2 * d - 1) * (2 * d - 3))
+
+    def jets(self, points: ArrayLike) -> Jets:
+        """Covariances of the normalised field g = f/√K(x, x) and its derivatives at points (T, n)."""
+        metric, slant = self._metric(self._points(points))
+        slope, curvature = self.first_derivative, self.second_derivative
+        # ⟨∂ᵢⱼe, ∂ₖe⟩ and the tangential part of ⟨∂ᵢⱼe, ∂ₖₗe⟩.
+        third = -(_outer("tik,tj->tijk", metric, slant) + _outer("tjk,ti->tijk", metric, slant))
+        bent = -(_outer("tijk,tl->tijkl", third, slant) + _outer("tijl,tk->tijkl", third, slant))
+        crossed = _outer("tik,tjl->tijkl", metric, metric) + _outer("til,tjk->tijkl", metric, metric)
+        paired = _outer("tij,tkl->tijkl", metric, metric)
+        return Jets(
+            value=np.ones(len(metric)),
+            value_gradient=np.zeros(slant.shape),
+            gradient=slope * metric,
+            hessian_value=-slope * metric,
+            hessian_gradient=slope * third,
+            hessian=curvature * (paired + crossed) + slope * (paired + bent),
+        )
+
+    def unnormalised_jets(self, points: ArrayLike) -> Jets:
+        """Covariances of f and its derivatives, divided by K(x, x).
+
+        With f = h·g, h = q^{d/2}: ∂ᵢh/h = d ωᵢ and ∂ᵢⱼh/h = d(d−2)ωᵢωⱼ + d δᵢⱼ/(nq); the product rule does the rest.
+        """
+        x = self._points(points)
+        metric, slant = self._metric(x)
+        d, g = self.degree, self.jets(x)
+        up = d * slant
+        both = _outer("ti,tj->tij", slant, slant)
+        bend = d * (d - 2) * both + d * (metric + both)  # δᵢⱼ/(nq) = Bᵢⱼ + ωᵢωⱼ
+        # ∂ᵢf/h = upᵢ g + ∂ᵢg and ∂ᵢⱼf/h = bendᵢⱼ g + upᵢ ∂ⱼg + upⱼ ∂ᵢg + ∂ᵢⱼg; g is independent of ∇g.
+        hessian_gradient = g.hessian_gradient + _outer("tij,tk->tijk", bend + g.hessian_value, up)
+        hessian_gradient += _outer("ti,tjk->tijk", up, g.gradient) + _outer("tj,tik->tijk", up, g.gradient)
+        mixed = _outer("tijk,tl->tijkl", g.hessian_gradient, up) + _outer("tijl,tk->tijkl", g.hessian_gradient, up)
+        steep = _outer("ti,tk,tjl->tijkl", up, up, g.gradient) + _outer("ti,tl,tjk->tijkl", up, up, g.gradient)
+        steep += np.swapaxes(steep, 1, 2)
+        cross = _outer("tij,tkl->tijkl", bend, g.hessian_value)
+        return Jets(
+            value=g.value,
+            value_gradient=up,
+            gradient=g.gradient + _outer("ti,tj->tij", up, up),
+            hessian_value=bend + g.hessian_value,
+            hessian_gradient=hessian_gradient,
+            hessian=(
+                g.hessian
+                + _outer("tij,tkl->tijkl", bend, bend)
+                + (cross + cross.transpose(0, 3, 4, 1, 2))
+                + (mixed + mixed.transpose(0, 3, 4, 1, 2))
+                + steep
+            ),
+        )
+
+    # -- internals ---------------------------------------------------------------------------------
+
+    def _points(self, points: ArrayLike) -> Array:
+        array = np.asarray(points, dtype=np.float64)
+        if array.shape[-1:] != (self.dimension,):
+            raise InputError(f"points of shape {array.shape}: expected {self.dimension} coordinates in the last axis")
+        return array
+
+    def _q(self, points: Array) -> Array:
+        return np.asarray(1 + (points**2).sum(axis=-1) / self.dimension)
+
+    def _metric(self, points: Array) -> tuple[Array, Array]:
+        """B (T, n, n) and ω = x/(nq) (T, n)."""
+        scale = 1 / (self.dimension * self._q(points))
+        slant = points * scale[:, None]
+        return np.eye(self.dimension) * scale[:, None, None] - slant[:, :, None] * slant[:, None, :], slant
+
+
+def _outer(pattern: str, *factors: NDArray[np.float64]) -> Array:
+    return np.asarray(np.einsum(pattern, *factors))

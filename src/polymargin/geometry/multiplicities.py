@@ -1,0 +1,150 @@
+"""Critical points of the distance from a rational point, exactly, with their multiplicities.
+
+At a general point all critical points are simple. On the ED discriminant some merge: the ideal of the critical points then has a
+primary component that is smaller than its prime, and the ratio of the two degrees is the multiplicity. In two active variables
+resultants and number fields give the components (see `algebra.plane_points`), in more Singular does.
+
+Singular points of the boundary are no solutions of the Lagrange equations and are not listed; if the point u itself is one,
+`at_singular_point` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from polymargin.algebra.components import PrimaryComponent
+from polymargin.algebra.critical_ideals import lagrange_system, minors_system
+from polymargin.algebra.engines import DEFAULT_TIMEOUT
+from polymargin.algebra.hypersurface import Hypersurface, exact_hypersurface
+from polymargin.algebra.linear_spaces import kernel
+from polymargin.algebra.plane import univariate
+from polymargin.algebra.plane_points import regular_intersections
+from polymargin.algebra.rings import Ring, gradient, integer_form
+from polymargin.algebra.singular import primary_decomposition
+from polymargin.boundary import Boundary
+from polymargin.errors import InputError
+from polymargin.polynomials import exact
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalMultiplicities:
+    """All critical points with finite multiplier of the distance from `point`, in groups.
+
+    components   of the ideal of the critical points, in x1, x2, …
+    method       "resultants" or "Singular"
+    """
+
+    point: tuple[Fraction, ...]
+    components: tuple[PrimaryComponent, ...]
+    at_singular_point: bool
+    method: str
+
+    @property
+    def merged(self) -> tuple[PrimaryComponent, ...]:
+        """Where critical points have merged: multiple points and families."""
+        return tuple(component for component in self.components if component.multiplicity != 1)
+
+    @property
+    def total(self) -> int | None:
+        """Number of critical points counted with multiplicity; None if there are families."""
+        if any(component.dimension for component in self.components):
+            return None
+        return sum((component.multiplicity or 0) * (component.size or 0) for component in self.components)
+
+    @property
+    def real_points(self) -> tuple[tuple[float, ...], ...]:
+        """The different real critical points outside families."""
+        return tuple(point for component in self.components for point in component.real_points)
+
+
+def critical_points_with_multiplicity(
+    boundary: Boundary, point: Sequence[Any], *, timeout: float = DEFAULT_TIMEOUT
+) -> CriticalMultiplicities:
+    """Which critical points there are at a rational point, and which of them have merged.
+
+    Floats are taken as the dyadic rationals they are; Fractions and integers are exact anyway.
+
+    >>> parabola = Boundary.from_expression("y - x**2", "x y")
+    >>> critical_points_with_multiplicity(parabola, [0, Fraction(1, 2)]).components
+    (PrimaryComponent(⟨x1^2 - x2, x1^3⟩, points: 1, real: 1, multiplicity: 3),)
+    """
+    if len(point) != boundary.dimension:
+        raise InputError(f"a point with {len(point)} coordinates: expected {boundary.dimension}")
+    surface = exact_hypersurface(boundary)
+    data = [surface.ring.scalar(exact(coordinate)) for coordinate in point]
+    seen = surface.coordinates(data)
+    conditions = (surface.polynomial, *gradient(surface.polynomial, surface.dimension))
+    singular = all(condition(*seen) == 0 for condition in conditions)
+    if surface.dimension == 1:
+        components = _on_a_line(surface)
+    elif surface.dimension == 2:
+        components = _in_the_plane(surface, seen)
+    else:
+        components = primary_decomposition(
+            lagrange_system(surface, seen), drop=1, saturate=conditions[1:] if singular else (), timeout=timeout
+        )
+    return CriticalMultiplicities(
+        point=tuple(exact(coordinate) for coordinate in point),
+        components=tuple(_in_inputs(surface, data, seen, component) for component in components),
+        at_singular_point=singular,
+        method="resultants" if surface.dimension <= 2 else "Singular",
+    )
+
+
+def _on_a_line(surface: Hypersurface) -> list[PrimaryComponent]:
+    """Every zero is critical, and simple."""
+    components = []
+    for factor, _ in surface.polynomial.factor()[1]:
+        ideal = (integer_form(factor),)
+        minimal = univariate(surface.ring, factor)
+        components.append(PrimaryComponent(ideal, ideal, 0, 1, minimal, (flint.fmpq_poly([0, 1]) % minimal,)))
+    return components
+
+
+def _in_the_plane(surface: Hypersurface, point: Sequence[Any]) -> list[PrimaryComponent]:
+    """Components of the curve on which every point is critical are families; the rest meets the minor in points."""
+    ring = surface.ring
+    curve, minor = minors_system(surface, point).polynomials
+    common = curve.gcd(minor)
+    components = []
+    for factor, _ in common.factor()[1]:
+        ideal = (integer_form(factor),)
+        components.append(PrimaryComponent(ideal, ideal, 1))
+    rest = divmod(curve, common)[0]
+    if not rest.is_constant():
+        groups = regular_intersections(ring, rest, minor, gradient(curve, 2))
+        components += [group.component(ring) for group in groups]
+    return components
+
+
+def _in_inputs(
+    surface: Hypersurface, data: Sequence[Any], seen: Sequence[Any], component: PrimaryComponent
+) -> PrimaryComponent:
+    """A component in y = W x as one in x: there x − u = Wᵀ G⁻¹ (y − W u), and x − u has no part orthogonal to the rows."""
+    ring = Ring(tuple(f"x{index}" for index in range(1, len(data) + 1)))
+    forms = [ring.linear(row, ring.variables) for row in surface.rows.table()]
+    offsets = [x - u for x, u in zip(ring.variables, data, strict=True)]
+    flat = tuple(integer_form(ring.linear(vector, offsets)) for vector in kernel(surface.rows))
+
+    def pulled_back(generators: tuple[Any, ...]) -> tuple[Any, ...]:
+        rational = (surface.ring.context.from_dict(dict(p.to_dict().items())) for p in generators)
+        return (*flat, *(integer_form(p.compose(*forms, ctx=ring.context)) for p in rational))
+
+    coordinates = []
+    if component.coordinates:
+        moved = [y - v for y, v in zip(component.coordinates, seen, strict=True)]
+        for row, u in zip((surface.rows.transpose() * surface.metric.inv()).table(), data, strict=True):
+            coordinates.append(sum((c * m for c, m in zip(row, moved, strict=True)), flint.fmpq_poly([u])))
+    return PrimaryComponent(
+        pulled_back(component.primary),
+        pulled_back(component.prime),
+        component.dimension,
+        component.multiplicity,
+        component.minimal,
+        tuple(coordinates),
+    )

@@ -1,0 +1,44 @@
+"""Stage 2 for points where every critical point should be regular: doubles first, double-doubles where they are blind.
+
+A solution far out is ill-conditioned to doubles and looks singular. Double-doubles tell the two apart; what is singular to them goes
+to the endgame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.continuation import FAR_OUT, Paths, TrackerSettings, duplicates, follow, track
+from polymargin.margins.base_solutions import BaseSolutions
+
+# Ratio of pivots beyond which Newton's method may have settled on a point of a family, or on a multiple one.
+LARGEST_CONDITION = 1e11
+# In double-doubles members of a family were seen from 1e17 on: their equations hold to about twenty digits.
+LARGEST_DOUBLE_DOUBLE_CONDITION = 1e16
+
+
+def regular_ends(
+    base: BaseSolutions, target: NDArray[np.complex128], settings: TrackerSettings, threads: int | None
+) -> tuple[Paths, NDArray[np.bool_]]:
+    """The paths to one target (m + 1,), and which of them ended at regular points of their own."""
+    paths = follow(base.program, base.solutions, base.parameters, target, settings=settings, threads=threads)
+    regular = paths.converged & (paths.condition < LARGEST_CONDITION)
+    if not regular.all():
+        again = track(
+            base.program,
+            base.solutions,
+            base.parameters,
+            target,
+            settings=replace(settings.tightened(), infinity=FAR_OUT),
+            threads=threads,
+            double_double=True,
+            selected=~regular,
+        )
+        better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
+        paths, regular = paths.replaced(again, better), regular | better
+    regular = regular[0]
+    regular[regular] = ~duplicates(paths.points[0][regular])
+    return paths, regular

@@ -1,0 +1,21 @@
+"""Piecewise networks: ReLU and splines, their regions, and the margin by a search over them."""
+
+from polymargin.piecewise.compute import piecewise_margin, piecewise_verify
+from polymargin.piecewise.regions import LinearRegion, linear_regions
+from polymargin.piecewise.relu_files import has_relu, relu_from_onnx, relu_from_torch
+from polymargin.piecewise.relu_network import ReLUNetwork
+from polymargin.piecewise.result import PiecewiseMargin
+from polymargin.piecewise.spline_network import SplineNetwork
+
+__all__ = [
+    "LinearRegion",
+    "PiecewiseMargin",
+    "ReLUNetwork",
+    "SplineNetwork",
+    "has_relu",
+    "linear_regions",
+    "piecewise_margin",
+    "piecewise_verify",
+    "relu_from_onnx",
+    "relu_from_torch",
+]

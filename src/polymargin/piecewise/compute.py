@@ -1,0 +1,253 @@
+"""`piecewise_margin` and `piecewise_verify`: margins and verdicts for ReLU and spline networks.
+
+The same answers as for polynomial networks. The lower bound comes from quadratic programs in floating point, so a finished
+search is NUMERICAL; what a timeout leaves is BRACKETED. Counterexamples are compared in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.certificates import Answer, Verdict
+from polymargin.errors import InputError, PolymarginError
+from polymargin.margins import Standing
+from polymargin.margins.result import PairMargin
+from polymargin.piecewise.best_first import Outcome, Problem, best_first
+from polymargin.piecewise.incumbents import Incumbent
+from polymargin.piecewise.relu_cells import ReLUCells
+from polymargin.piecewise.relu_network import ReLUNetwork
+from polymargin.piecewise.relu_view import ReLUView
+from polymargin.piecewise.result import PiecewiseMargin
+from polymargin.piecewise.spline_cells import SplineCells
+from polymargin.piecewise.spline_network import SplineNetwork
+from polymargin.piecewise.spline_view import SplineView
+
+Array = NDArray[np.float64]
+
+# Bounds that differ by less than this, relatively, are one number.
+CLOSED = 1e-8
+# Rounding above this share of the difference of the two largest logits hides it from doubles.
+LARGEST_NOISE = 1e-6
+# A verdict looks this much beyond its radius, so that rounding cannot hide a tie at the radius itself.
+BEYOND = 1e-9
+
+
+def piecewise_margin(
+    network: ReLUNetwork | SplineNetwork,
+    points: ArrayLike,
+    *,
+    timeout: float | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Any:
+    """The exact L2 margin at one point (n,), or a list of them for a batch (m, n); a bad row reports its own error.
+
+    Parameters
+    ----------
+    network   a ReLUNetwork of any depth, or a SplineNetwork
+    timeout   seconds per point; what is known then is a bracket
+    seed      of the local search that finds the first counterexample; the answer does not depend on it
+    progress  called with 1 after every finished row of a batch
+
+    >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])    # |x| against 1
+    >>> piecewise_margin(net, [0.25])
+    Margin(0.75, class 1 against 0, NUMERICAL by regions)
+    """
+    _check_timeout(timeout)
+    array = _numbers(points)
+    if array.ndim not in (1, 2) or 0 in array.shape:
+        raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
+    if array.ndim == 1:
+        return _margin_at(network, array, timeout, seed)
+    results = []
+    for row in array:
+        started = perf_counter()
+        try:
+            results.append(_margin_at(network, row, timeout, seed))
+        except (PolymarginError, ArithmeticError, np.linalg.LinAlgError) as error:
+            results.append(_failed(str(error), perf_counter() - started))
+        if progress is not None:
+            progress(1)
+    return results
+
+
+def piecewise_verify(
+    network: ReLUNetwork | SplineNetwork,
+    point: ArrayLike,
+    radius: float,
+    *,
+    timeout: float | None = 60.0,
+    seed: int = 0,
+) -> Verdict:
+    """Decide whether another class ties or wins at a distance of at most `radius`.
+
+    VULNERABLE comes with a counterexample that was compared in exact arithmetic. ROBUST is NUMERICAL: no certificate is written.
+
+    >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])
+    >>> piecewise_verify(net, [0.25], 0.7).answer.name, piecewise_verify(net, [0.25], 0.8).answer.name
+    ('ROBUST', 'VULNERABLE')
+    """
+    if not isinstance(radius, (int, float, np.number)) or not np.isfinite(radius) or radius <= 0:
+        raise InputError(f"radius {radius!r}: expected a positive number")
+    _check_timeout(timeout)
+    started = perf_counter()
+    start = _Start(network, _numbers(point))
+    if start.tied is not None:
+        incumbent = Incumbent(network, start.u, start.label)
+        incumbent.offer(start.u, start.tied)
+        return _verdict(incumbent, Outcome({start.tied: 0.0}), float(radius), started, "")
+    outcome, incumbent, _ = start.search(timeout, seed, reach=float(radius) * (1 + BEYOND))
+    return _verdict(incumbent, outcome, float(radius), started, start.doubt)
+
+
+class _Start:
+    """A network at a point: its class in exact arithmetic, and whether doubles can tell it from the others."""
+
+    def __init__(self, network: ReLUNetwork | SplineNetwork, u: Array) -> None:
+        if not isinstance(network, (ReLUNetwork, SplineNetwork)):
+            raise InputError(f"network {network!r}: expected a ReLUNetwork or a SplineNetwork")
+        if u.shape != (network.dimension,):
+            raise InputError(f"a point of shape {u.shape}: the model takes {network.dimension} numbers")
+        if not np.isfinite(u).all():
+            raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+        self.network, self.u = network, u
+        logits: list[Fraction] = network.exact_logits(u)
+        largest = max(logits)
+        self.label, *others = [index for index, value in enumerate(logits) if value == largest]
+        self.tied = others[0] if others else None
+        rounded = network(u)
+        self.doubt = ""
+        for rival, value in enumerate(logits):
+            lead = float(logits[self.label] - value)
+            if lead and abs(rounded[self.label] - rounded[rival] - lead) > LARGEST_NOISE * lead:
+                self.doubt = (
+                    f"rounding hides the difference of classes {self.label} and {rival} at the point from doubles"
+                )
+
+    def search(
+        self, timeout: float | None, seed: int, reach: float = math.inf
+    ) -> tuple[Outcome, Incumbent, Problem[Any]]:
+        problem: Problem[Any] = (
+            ReLUCells(ReLUView(self.network, self.u, self.label))
+            if isinstance(self.network, ReLUNetwork)
+            else SplineCells(SplineView(self.network, self.u, self.label), seed)
+        )
+        incumbent = Incumbent(self.network, self.u, self.label)
+        deadline = math.inf if timeout is None else perf_counter() + timeout
+        outcome = best_first(problem, incumbent, reach=reach, deadline=deadline, seed=seed)
+        return outcome, incumbent, problem
+
+
+def _margin_at(network: ReLUNetwork | SplineNetwork, u: Array, timeout: float | None, seed: int) -> PiecewiseMargin:
+    started = perf_counter()
+    start = _Start(network, u)
+    label = start.label
+    if start.tied is not None:
+        note = f"classes {label} and {start.tied} tie exactly at the point"
+        seconds = perf_counter() - started
+        return PiecewiseMargin(
+            0.0, 0.0, 0.0, u.copy(), label, start.tied, Standing.NUMERICAL, "tie", seconds, notes=(note,)
+        )
+    outcome, incumbent, problem = start.search(timeout, seed)
+    upper = incumbent.distance
+    lower = 0.0 if start.doubt else min(outcome.least, upper)
+    nothing = math.isinf(upper) and not outcome.timed_out and not outcome.unresolved
+    closed = not start.doubt and (nothing or lower >= upper * (1 - CLOSED))
+    return PiecewiseMargin(
+        radius=upper,
+        lower=lower,
+        upper=upper,
+        point=incumbent.point,
+        label=label,
+        rival=incumbent.rival,
+        status=Standing.NUMERICAL if closed else Standing.BRACKETED,
+        method="regions",
+        seconds=perf_counter() - started,
+        pairs=tuple(_pair(rival, outcome, incumbent) for rival in sorted(outcome.lower)),
+        notes=_notes(start.doubt, outcome, nothing, problem.far),
+        cells=outcome.cells,
+        regions=outcome.regions,
+        programs=problem.programs,
+        open_cells=outcome.open_cells,
+    )
+
+
+def _pair(rival: int, outcome: Outcome, incumbent: Incumbent) -> PairMargin:
+    upper, point = incumbent.by_rival.get(rival, (math.inf, None))
+    lower = min(outcome.lower[rival], upper)
+    return PairMargin(
+        rival=rival,
+        radius=upper,
+        lower=lower,
+        upper=upper,
+        point=point,
+        method="regions",
+        complete=lower >= upper * (1 - CLOSED),
+        complex_count=None,
+        real_count=None,
+        bound=1,  # critical points per region
+    )
+
+
+def _notes(doubt: str, outcome: Outcome, nothing: bool, far: float) -> tuple[str, ...]:
+    notes = [doubt] if doubt else []
+    if outcome.timed_out:
+        notes.append(f"the time was up with {outcome.open_cells} cells open")
+    if outcome.unresolved:
+        nearest = min(outcome.unresolved)
+        notes.append(
+            f"a region with ties no nearer than {nearest:.6g} is not settled: exact arithmetic confirms none "
+            "(classes touch without crossing), or its critical points are degenerate"
+        )
+    if nothing:
+        notes.append(f"no tie within {far:.3g}: no other class is ever reached, as far as doubles can see")
+    return tuple(notes)
+
+
+def _verdict(incumbent: Incumbent, outcome: Outcome, radius: float, started: float, doubt: str) -> Verdict:
+    beaten = incumbent.distance <= radius
+    robust = not beaten and not doubt and outcome.least > radius
+    answer = Answer.VULNERABLE if beaten else Answer.ROBUST if robust else Answer.UNKNOWN
+    if beaten:
+        reason = f"class {incumbent.rival} ties or wins at distance {incumbent.distance:.6g}"
+    elif robust:
+        reason = f"no tie in {outcome.cells} cells"
+    else:
+        reason = "; ".join(_notes(doubt, outcome, False, math.inf)) or "undecided within rounding"
+    return Verdict(
+        answer=answer,
+        radius=radius,
+        label=incumbent.label,
+        rival=incumbent.rival,
+        counterexample=incumbent.point if beaten else None,
+        certificate=None,
+        status=Standing.BRACKETED if answer is Answer.UNKNOWN else Standing.NUMERICAL,
+        lower=0.0 if doubt else min(outcome.least, radius, incumbent.distance),
+        upper=incumbent.distance,
+        reason=reason,
+        seconds=perf_counter() - started,
+    )
+
+
+def _numbers(points: ArrayLike) -> Array:
+    try:
+        return np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the points are not an array of real numbers") from None
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is not None and not timeout > 0:
+        raise InputError(f"timeout {timeout!r}: expected a positive number of seconds")
+
+
+def _failed(error: str, seconds: float) -> PiecewiseMargin:
+    nan = math.nan
+    return PiecewiseMargin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)

@@ -1,0 +1,105 @@
+"""Fully connected networks with ReLU activations: affine on each region of a polyhedral subdivision.
+
+    f = A_L ∘ ρ ∘ A_{L−1} ∘ … ∘ ρ ∘ A_1,     A(x) = W x + b,     ρ(z) = max(z, 0) per coordinate.
+
+Weights are stored as float64; float32 weights fit exactly. The network a margin speaks of is the real function with exactly
+those coefficients, and `exact_logits` evaluates it without rounding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.networks import PolynomialNetwork
+from polymargin.networks.polynomial_network import Layer
+
+Array = NDArray[np.float64]
+
+
+class ReLUNetwork:
+    """A classifier with piecewise linear logits.
+
+    Parameters
+    ----------
+    layers
+        Pairs (W, b) or bare matrices W (no bias), from the input to the logits; W has shape (out, in).
+
+    >>> net = ReLUNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, -1.0]), [[1.0, 0.0], [0.0, 2.0]]])
+    >>> net([1.0, 4.0]).tolist(), net([-1.0, 0.0]).tolist()
+    ([1.0, 6.0], [0.0, 0.0])
+    """
+
+    def __init__(self, layers: Sequence[Any]) -> None:
+        # The same shapes and the same checks as a polynomial network whose activation is the identity.
+        self.layers: tuple[Layer, ...] = PolynomialNetwork(layers, degree=1).layers
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs."""
+        return int(self.layers[0].weights.shape[1])
+
+    @property
+    def class_count(self) -> int:
+        return int(self.layers[-1].weights.shape[0])
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Inputs, hidden widths, classes."""
+        return (self.dimension, *(int(layer.weights.shape[0]) for layer in self.layers))
+
+    @property
+    def neuron_count(self) -> int:
+        return sum(self.widths[1:-1])
+
+    def __repr__(self) -> str:
+        return f"ReLUNetwork({'-'.join(map(str, self.widths))}, {self.neuron_count} neurons)"
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """The logits at one point (n,) or a batch (m, n)."""
+        values = np.asarray(points, dtype=np.float64)
+        for layer in self.layers[:-1]:
+            values = np.maximum(layer(values), 0.0)
+        return np.asarray(self.layers[-1](values))
+
+    def predict(self, points: ArrayLike) -> NDArray[np.int64]:
+        """The class of the largest logit."""
+        return np.asarray(np.argmax(self(points), axis=-1))
+
+    def exact_logits(self, point: ArrayLike) -> list[Fraction]:
+        """The logits at one point in exact arithmetic."""
+        values = [flint.fmpq(*value.as_integer_ratio()) for value in np.asarray(point, dtype=np.float64).tolist()]
+        zero = flint.fmpq(0)
+        for position, (weights, bias) in enumerate(self._exact_layers):
+            column = weights * flint.fmpq_mat(len(values), 1, values) + bias
+            values = column.entries()
+            if position < len(self.layers) - 1:
+                values = [max(value, zero) for value in values]
+        return [Fraction(int(value.p), int(value.q)) for value in values]
+
+    @cached_property
+    def _exact_layers(self) -> tuple[tuple[Any, Any], ...]:
+        return tuple((rational_matrix(layer.weights), rational_matrix(layer.bias[:, None])) for layer in self.layers)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the exact weights."""
+        digest = hashlib.sha256(b"polymargin relu network 1")
+        for layer in self.layers:
+            digest.update(repr(layer.weights.shape).encode())
+            digest.update(np.ascontiguousarray(layer.weights, dtype="<f8").tobytes())
+            digest.update(np.ascontiguousarray(layer.bias, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+
+def rational_matrix(matrix: Array) -> Any:
+    """A matrix of doubles as exact rationals."""
+    entries = [flint.fmpq(*value.as_integer_ratio()) for value in matrix.ravel().tolist()]
+    return flint.fmpq_mat(matrix.shape[0], matrix.shape[1], entries)

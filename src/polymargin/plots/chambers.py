@@ -1,0 +1,85 @@
+"""Chambers of a plane: regions coloured by the number of real critical points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polymargin.boundary import Boundary
+from polymargin.errors import MissingExtraError
+from polymargin.geometry import Chambers, Plane
+
+# By number of real critical points, in order of appearance in the legend.
+COLOURS = ("#b8c7e0", "#f3b3a6", "#58b5c9", "#3f8f5b", "#e8c547", "#9a6fb0", "#7d7d7d", "#d9793d")
+UNKNOWN_COLOUR = "#ffffff"
+
+
+def draw_chambers(
+    slices: Sequence[Chambers],
+    path: str | Path,
+    *,
+    title: str = "",
+    captions: Sequence[str] = (),
+    boundary: Boundary | None = None,
+) -> Path:
+    """One panel per slice with a common legend; the boundary itself is drawn where it has two inputs."""
+    figure_class, patch_class = _matplotlib()
+    numbers = sorted({number for found in slices for number in found.shares()})
+    colour = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(numbers)}
+    figure = figure_class(figsize=(4.1 * len(slices) + 0.4, 4.9), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(slices)))
+    for panel, found in zip(axes, slices, strict=True):
+        _draw_slice(panel, found, colour)
+        if boundary is not None and boundary.dimension == 2:
+            _draw_boundary(panel, boundary, found.plane)
+    for panel, caption in zip(axes, captions, strict=False):
+        panel.set_title(caption, fontsize=10)
+    handles = [patch_class(facecolor=colour[number], edgecolor="#444444", label=str(number)) for number in numbers]
+    figure.legend(
+        handles=handles, title="real critical points", loc="outside lower center", ncols=len(numbers), frameon=False
+    )
+    if title:
+        figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=160)
+    return Path(path)
+
+
+def _draw_slice(axes: Any, found: Chambers, colour: dict[int, str]) -> None:
+    from matplotlib.colors import ListedColormap
+
+    numbers = sorted(colour)
+    index = np.full(found.raster.shape, -1)
+    for position, number in enumerate(numbers):
+        index[found.raster == number] = position
+    palette = ListedColormap([UNKNOWN_COLOUR, *(colour[number] for number in numbers)])
+    axes.imshow(
+        index,
+        origin="lower",
+        extent=found.plane.window,
+        cmap=palette,
+        vmin=-1.5,
+        vmax=len(numbers) - 0.5,
+        interpolation="nearest",
+        aspect="equal",
+    )
+    two_inputs = len(found.plane.origin) == 2
+    axes.set(xlabel="u₁" if two_inputs else "s", ylabel="u₂" if two_inputs else "c")
+
+
+def _draw_boundary(axes: Any, boundary: Boundary, plane: Plane) -> None:
+    low_s, high_s, low_c, high_c = plane.window
+    s, c = np.meshgrid(np.linspace(low_s, high_s, 400), np.linspace(low_c, high_c, 400))
+    values = boundary(plane.points(np.stack([s.ravel(), c.ravel()], axis=1)))
+    axes.contour(s, c, np.reshape(values, s.shape), levels=[0.0], colors="black", linewidths=1.8)
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Patch
+    except ImportError:
+        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
+    return Figure, Patch

@@ -1,0 +1,152 @@
+"""Expected and simulated numbers of real critical points, where they lie, and how their number grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polymargin.errors import InputError, MissingExtraError
+from polymargin.expected import (
+    Growth,
+    ShallowKernel,
+    SimulatedCounts,
+    expected_real_critical_points,
+    joint_density,
+    leading_constant,
+    location_density,
+)
+
+BLUE, RED, GREEN, GREY = "#4c78a8", "#e45756", "#54a24b", "#8c8c8c"
+
+
+@dataclass(frozen=True, eq=False)
+class Bar:
+    """One architecture in `architecture_counts`: mean and interval of its real critical points, and the complex number."""
+
+    name: str
+    kind: str
+    mean: float
+    interval: tuple[float, float]
+    complex_count: int
+
+
+def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCounts], path: str | Path) -> Path:
+    """Real critical points in one variable against the degree: single samples, their mean, and d/√(2d−1)."""
+    if not degrees or len(degrees) != len(simulations):
+        raise InputError(f"{len(degrees)} degrees and {len(simulations)} simulations: expected as many, at least one")
+    figure = _figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    generator = np.random.default_rng(0)  # places points of equal count beside each other
+    for degree, found in zip(degrees, simulations, strict=True):
+        x = degree + generator.uniform(-0.35, 0.35, found.samples)
+        y = found.counts + generator.uniform(-0.15, 0.15, found.samples)
+        axes.plot(x, y, ".", color=BLUE, alpha=0.1, markersize=2.5, markeredgewidth=0, rasterized=True)
+    axes.plot([], [], ".", color=BLUE, alpha=0.6, markersize=5, label="one network each")
+    axes.plot(degrees, [found.mean for found in simulations], color=BLUE, linewidth=2.2, label="mean")
+    fine = np.linspace(min(degrees), max(degrees), 300)
+    axes.plot(fine, fine / np.sqrt(2 * fine - 1), "--", color="black", linewidth=1.4, label=r"$d/\sqrt{2d-1}$")
+    axes.set(xlabel="degree d of the activation", ylabel="real critical points", ylim=(-0.4, None))
+    axes.set_title(f"One input, {simulations[0].samples} random networks per degree", fontsize=11)
+    axes.legend(frameon=False, loc="upper left")
+    figure.savefig(path, dpi=160)
+    return Path(path)
+
+
+def critical_point_densities(degree: int, point: ArrayLike, path: str | Path) -> Path:
+    """Left: density over (x, λ) in one variable. Right: density over the plane in two, with λ integrated out.
+
+    `point` has two coordinates; the left picture uses the first one. Both are of the normalised field.
+    """
+    u = np.asarray(point, dtype=np.float64)
+    if u.shape != (2,):
+        raise InputError(f"point {point!r}: expected two coordinates")
+    figure = _figure(figsize=(9.6, 4.2), layout="constrained")
+    from matplotlib.colors import PowerNorm
+
+    line, plane = figure.subplots(1, 2)
+    # Even numbers of nodes keep the grids off x = u and λ = 0, where nothing is defined.
+    x, multiplier = np.meshgrid(u[0] + np.linspace(-4, 4, 240), np.linspace(-4, 4, 240))
+    joint = joint_density(ShallowKernel(1, degree), x.reshape(-1, 1), multiplier.ravel(), u[:1]).reshape(x.shape)
+    shades = PowerNorm(0.5, vmin=0.0, vmax=float(np.quantile(joint, 0.995)))  # the square root, to see the flanks
+    shown = line.pcolormesh(x, multiplier, joint, norm=shades, rasterized=True)
+    line.set(xlabel="x", ylabel="λ", title=f"one input, degree {degree}: density of (x, λ)")
+    figure.colorbar(shown, ax=line, fraction=0.046, pad=0.03)
+    x, y = np.meshgrid(u[0] + np.linspace(-4, 4, 200), u[1] + np.linspace(-4, 4, 200))
+    density = location_density(ShallowKernel(2, degree), np.column_stack([x.ravel(), y.ravel()]), u).reshape(x.shape)
+    shades = PowerNorm(0.5, vmin=0.0, vmax=float(np.quantile(density, 0.999)))
+    shown = plane.pcolormesh(x, y, density, norm=shades, rasterized=True)
+    plane.plot(*u, "x", color="white", markersize=7)
+    total = expected_real_critical_points(2, degree, u)
+    plane.set(xlabel="x₁", ylabel="x₂", aspect="equal", title=f"two inputs: density of x, total {total.value:.3f}")
+    figure.colorbar(shown, ax=plane, fraction=0.046, pad=0.03)
+    figure.savefig(path, dpi=140)
+    return Path(path)
+
+
+def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
+    """Left: expected and complex numbers against the degree. Right: E/√(complex number) and its limit."""
+    if not growths:
+        raise InputError("no growth to draw")
+    figure = _figure(figsize=(9.6, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for found, colour in zip(growths, (BLUE, RED, GREEN), strict=False):
+        n = found.dimension
+        left.loglog(found.degrees, found.values, "o-", color=colour, markersize=3.5, label=f"n = {n}: real, expected")
+        left.loglog(found.degrees, found.complex_counts, ":", color=colour, label=f"n = {n}: complex")
+        right.semilogx(found.degrees, found.ratios, "o-", color=colour, markersize=3.5, label=f"n = {n}")
+        right.axhline(leading_constant(n), color=colour, linestyle="--", linewidth=1)
+    for axes in (left, right):
+        shown = found.degrees[:: max(1, len(found.degrees) // 8)]
+        axes.set_xticks(shown, [f"{degree:g}" for degree in shown])
+        axes.minorticks_off()
+    left.set(xlabel="degree d", ylabel="critical points")
+    left.legend(frameon=False, fontsize=8)
+    right.set(xlabel="degree d", ylabel="E(real) / √complex", ylim=(0, None), title="dashed: limits for d → ∞")
+    right.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=140)
+    return Path(path)
+
+
+def architecture_counts(bars: Sequence[Bar], path: str | Path) -> Path:
+    """Mean real counts with 95 % intervals, one row per architecture, beside their complex counts."""
+    if not bars:
+        raise InputError("no architectures to draw")
+    kinds = list(dict.fromkeys(bar.kind for bar in bars))
+    colours = dict(zip(kinds, (BLUE, RED, GREEN, GREY), strict=False))
+    figure = _figure(figsize=(8.6, 0.8 + 0.3 * len(bars)), layout="constrained")
+    axes = figure.add_subplot()
+    for row, bar in enumerate(bars):
+        low, high = bar.interval
+        colour = colours[bar.kind]
+        axes.errorbar(bar.mean, row, xerr=[[bar.mean - low], [high - bar.mean]], fmt="o", color=colour, capsize=3)
+        axes.plot(bar.complex_count, row, "|", color=colour, markersize=11, markeredgewidth=2)
+        axes.plot(np.sqrt(bar.complex_count), row, "x", color=GREY, markersize=5)
+    for kind in kinds:
+        axes.plot([], [], "o", color=colours[kind], label=kind)
+    axes.plot([], [], "|", color="black", markersize=11, markeredgewidth=2, label="complex")
+    axes.plot([], [], "x", color=GREY, label="√complex")
+    axes.set_xscale("log")
+    ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500) if tick <= 2 * max(b.complex_count for b in bars)]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlim(1, None)
+    axes.set_yticks(range(len(bars)), [bar.name for bar in bars], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel("critical points: mean real number with 95 % interval, and complex number")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes.grid(axis="x", alpha=0.3)
+    figure.savefig(path, dpi=140)
+    return Path(path)
+
+
+def _figure(**options: Any) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
+    return Figure(**options)

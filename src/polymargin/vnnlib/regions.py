@@ -1,0 +1,157 @@
+"""The inputs that a case allows: balls and boxes, recognised exactly from polynomials.
+
+q Σ_i (x_i − c_i)² ≤ q r² in any spelling is a ball: the same positive coefficient on every square, no mixed products. Bounds of
+single inputs make a box. Both are enclosed in balls with exact rational data; a proof of unsatisfiability needs one ball that
+contains the whole region, a witness must satisfy every comparison as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.vnnlib.expressions import Case, Comparison, Variable
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ball:
+    """‖x − center‖² ≤ squared_radius."""
+
+    center: tuple[Fraction, ...]
+    squared_radius: Fraction
+
+    @property
+    def float_center(self) -> Array:
+        return np.array([float(value) for value in self.center])
+
+    @property
+    def outer_radius(self) -> float:
+        """A radius with which the ball around the rounded center contains this one, and no point of it on its sphere."""
+        return math.nextafter(root_above(self.squared_radius) + root_above(self._offset), math.inf)
+
+    @property
+    def inner_radius(self) -> float:
+        """A radius with which the ball around the rounded center lies inside this one; may be negative."""
+        low = math.nextafter(root_above(self.squared_radius), 0.0)
+        while Fraction(low) ** 2 > self.squared_radius:
+            low = math.nextafter(low, -1.0)
+        return math.nextafter(low - root_above(self._offset), -math.inf)
+
+    @property
+    def _offset(self) -> Fraction:
+        return sum(((Fraction(float(value)) - value) ** 2 for value in self.center), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Box:
+    """lower ≤ x ≤ upper, entry by entry."""
+
+    lower: tuple[Fraction, ...]
+    upper: tuple[Fraction, ...]
+
+    @property
+    def center(self) -> tuple[Fraction, ...]:
+        return tuple((low + high) / 2 for low, high in zip(self.lower, self.upper, strict=True))
+
+    @property
+    def enclosing(self) -> Ball:
+        """The smallest ball around the box."""
+        halves = [(high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)]
+        return Ball(self.center, sum((half**2 for half in halves), Fraction(0)))
+
+    @property
+    def enclosed(self) -> Ball:
+        """The largest ball inside the box, around its center."""
+        return Ball(self.center, min((high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)) ** 2)
+
+    def clip(self, points: Array) -> Array:
+        """The nearest points whose coordinates, as they stand in float64, lie in the box."""
+        low = np.array([float_above(value) for value in self.lower])
+        high = np.array([-float_above(-value) for value in self.upper])
+        return np.clip(points, low, np.maximum(low, high))
+
+
+@dataclass(frozen=True)
+class Region:
+    """What a case says about the inputs.
+
+    balls       balls that contain the region, the smallest first
+    box         the box, if every input is bounded and no ball was given
+    empty       whether the bounds contradict each other
+    """
+
+    balls: tuple[Ball, ...]
+    box: Box | None
+    empty: bool
+
+
+def region_of(case: Case, dimension: int) -> Region:
+    """The region of a case; only comparisons that speak of inputs alone count."""
+    lower: list[Fraction | None] = [None] * dimension
+    upper: list[Fraction | None] = [None] * dimension
+    balls: list[Ball] = []
+    empty = False
+    for comparison in case:
+        polynomial = comparison.polynomial
+        if polynomial.kinds == set():
+            empty |= not comparison.holds([], [])
+        elif polynomial.kinds == {"X"} and polynomial.degree == 1 and len(polynomial.terms.keys() - {()}) == 1:
+            empty |= _tighten(comparison, lower, upper)
+        elif polynomial.kinds == {"X"} and polynomial.degree == 2 and (ball := _ball(comparison, dimension)):
+            empty |= ball.squared_radius < 0
+            balls.append(ball)
+    bounds = [(low, high) for low, high in zip(lower, upper, strict=True) if low is not None and high is not None]
+    box = None
+    if len(bounds) == dimension and not empty:
+        box = Box(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
+        balls.append(box.enclosing)
+    balls = [] if empty else sorted(balls, key=lambda ball: ball.squared_radius)
+    return Region(tuple(balls), box, empty)
+
+
+def _tighten(comparison: Comparison, lower: list[Fraction | None], upper: list[Fraction | None]) -> bool:
+    """Take a bound a x_i + b ≥ 0 into account; whether nothing is left."""
+    polynomial = comparison.polynomial
+    ((monomial, slope),) = ((m, c) for m, c in polynomial.terms.items() if m)
+    place, bound = monomial[0].index, -polynomial.coefficient() / slope
+    if slope > 0:
+        lower[place] = bound if lower[place] is None else max(bound, lower[place])  # type: ignore[type-var]
+    else:
+        upper[place] = bound if upper[place] is None else min(bound, upper[place])  # type: ignore[type-var]
+    low, high = lower[place], upper[place]
+    return low is not None and high is not None and (low > high or (low == high and comparison.strict))
+
+
+def _ball(comparison: Comparison, dimension: int) -> Ball | None:
+    """The ball of a quadratic comparison −q Σ x_i² + 2q Σ c_i x_i + b ≥ 0."""
+    polynomial = comparison.polynomial
+    variables = [Variable("X", index) for index in range(dimension)]
+    size = -polynomial.coefficient(variables[0], variables[0])
+    squares = sum(len(monomial) == 2 for monomial in polynomial.terms)
+    if size <= 0 or squares != dimension or any(polynomial.coefficient(v, v) != -size for v in variables):
+        return None
+    center = tuple(polynomial.coefficient(variable) / (2 * size) for variable in variables)
+    return Ball(center, polynomial.coefficient() / size + sum((value**2 for value in center), Fraction(0)))
+
+
+def root_above(value: Fraction) -> float:
+    """A float that is at least the square root of a rational, and close to it."""
+    if value <= 0:
+        return 0.0
+    # isqrt on a scaled numerator: the quotient has about 120 bits, and one more in the last place makes it an upper bound.
+    shift = max(0, 120 - (value.numerator.bit_length() - value.denominator.bit_length()))
+    shift += shift % 2
+    scaled = math.isqrt((value.numerator << shift) // value.denominator) + 1
+    return float_above(Fraction(scaled, 1 << (shift // 2)))
+
+
+def float_above(value: Fraction) -> float:
+    """The smallest float that is at least a rational."""
+    result = float(value)
+    return result if Fraction(result) >= value else math.nextafter(result, math.inf)

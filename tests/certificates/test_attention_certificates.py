@@ -1,0 +1,91 @@
+"""Certificates of lightning attention: both sides of the margin are proved, and nothing beyond it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import polymargin as pm
+from polymargin import Answer, Standing
+from polymargin.networks.attention import LightningAttention
+from polymargin_checker.checker import check
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+
+
+def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[LightningAttention, np.ndarray]:
+    network = LightningAttention.random(*shape, classes=classes, seed=seed)
+    return network, np.random.default_rng([seed, 1]).normal(size=network.dimension)
+
+
+def accepted(network: LightningAttention, certificate: pm.Certificate, folder: Path) -> str:
+    jsonschema.Draft202012Validator(SCHEMA).validate(certificate.data)
+    network.save(folder / "model.npz")
+    certificate.save(folder / "certificate.json")
+    verdict = check(folder / "model.npz", folder / "certificate.json")
+    assert verdict.accepted, verdict.reason
+    return verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("shape", "classes", "seed"),
+    [((2, 2, 1, 1), 2, 0), ((2, 2, 1, 1), 3, 2), ((2, 2, 2, 2), 2, 1), ((2, 3, 1, 1), 2, 1), ((2, 2, 2, 2), 2, 3)],
+)
+def test_the_enclosure_holds_the_margin(shape: tuple[int, ...], classes: int, seed: int, tmp_path: Path) -> None:
+    network, u = problem(shape, seed, classes)
+    margin = pm.margin(network, u)
+    assert margin.status is Standing.NUMERICAL
+    certified = pm.certify(network, u)
+    accepted(network, certified.certificate, tmp_path)
+    assert certified.margin.status is Standing.CERTIFIED, certified
+    assert certified.margin.lower <= margin.radius * (1 + 1e-12)
+    assert certified.margin.upper >= margin.radius * (1 - 1e-12)
+    assert certified.margin.upper - certified.margin.lower <= 1e-6 * certified.margin.upper
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.95, 0.999, 1.001, 3.0])
+def test_verdicts_on_either_side_are_proved(fraction: float, tmp_path: Path) -> None:
+    network, u = problem((2, 2, 2, 2), 3, classes=3)
+    radius = fraction * pm.margin(network, u).radius
+    verdict = pm.verify(network, u, radius)
+    assert verdict.answer is (Answer.ROBUST if fraction < 1 else Answer.VULNERABLE), verdict
+    reason = accepted(network, verdict.certificate, tmp_path)
+    assert ("robust" in reason) == (fraction < 1)
+    if fraction > 1:
+        logits = network.exact_logits(verdict.counterexample)
+        assert logits[verdict.rival] >= logits[verdict.label]
+        assert np.linalg.norm(verdict.counterexample - u) <= radius
+
+
+def test_one_number_per_token_is_certified_by_completeness(tmp_path: Path) -> None:
+    """t = d = 1 is the only module with as many critical points as a cubic can have."""
+    network, u = problem((1, 1, 1, 1), 4)
+    certified = pm.certify(network, u, method="completeness")
+    assert "completeness" in certified.margin.method
+    accepted(network, certified.certificate, tmp_path)
+    assert certified.margin.upper - certified.margin.lower <= 1e-14 * certified.margin.upper
+    network, u = problem((2, 2, 1, 1), 0)
+    with pytest.raises(pm.InputError, match="17 critical points, 45 needed"):
+        pm.certify(network, u, method="completeness")
+
+
+def test_modules_beyond_enumeration(tmp_path: Path) -> None:
+    """t·d = 12: one relaxation of the ball, and an attack."""
+    network, u = problem((4, 3, 2, 2), 1)
+    found, bound = pm.attack(network, u), pm.lower_bound(network, u, tolerance=1e-3)
+    assert 0.3 * found.distance < bound.radius <= found.distance
+    verdict = pm.verify(network, u, 0.99 * bound.radius, limit=100)
+    assert verdict.answer is Answer.ROBUST
+    accepted(network, verdict.certificate, tmp_path)
+
+
+def test_constant_differences_are_robust_at_any_radius(tmp_path: Path) -> None:
+    network, u = problem((2, 2, 1, 1), 5)
+    flat = LightningAttention(network.V, network.K, network.Q, np.tile(network.readout[:1], (2, 1)), [1.0, 0.0])
+    verdict = pm.verify(flat, u, 1e3)
+    assert verdict.answer is Answer.ROBUST
+    accepted(flat, verdict.certificate, tmp_path)

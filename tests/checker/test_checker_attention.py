@@ -1,0 +1,234 @@
+"""The checker on attention modules: its own reading, its own cubes, and everything that it has to refuse."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checker.certificate_makers import hexes, write
+from flint import fmpq
+
+import polymargin as pm
+from polymargin.bounds import exclude
+from polymargin.networks.attention import LightningAttention
+from polymargin_checker import check
+from polymargin_checker.attention import Attention
+from polymargin_checker.model import Model, read_model
+from polymargin_checker.refusal import Refused
+
+SHAPES = [(1, 1, 1, 1), (2, 2, 1, 1), (3, 2, 2, 2), (2, 3, 3, 5), (3, 1, 2, 2), (2, 4, 3, 2)]
+
+
+def saved(folder: Path, network: LightningAttention) -> Attention:
+    network.save(folder / "model.npz")
+    model = read_model(folder / "model.npz")
+    assert isinstance(model, Attention)
+    return model
+
+
+def rationals(values: Any) -> list[fmpq]:
+    return [fmpq(*float(value).as_integer_ratio()) for value in values]
+
+
+def nested(array: np.ndarray) -> Any:
+    return hexes(array) if array.ndim == 1 else [nested(row) for row in array]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_checker_reads_the_same_polynomials(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    network = LightningAttention.random(*shape, classes=3, seed=2)
+    model = saved(tmp_path, network)
+    assert model.fingerprint() == network.fingerprint
+    assert (model.dimension, model.class_count) == (network.dimension, network.class_count)
+    point = np.random.default_rng(0).normal(size=network.dimension)
+    ours = [Fraction(int(value.p), int(value.q)) for value in model.exact_logits(rationals(point))]
+    assert ours == network.exact_logits(point)
+
+
+def cubes(model: Model, point: list[fmpq]) -> fmpq:
+    """f_0 − f_1 of one hidden layer of cubes, exactly."""
+    first, top = model.weights
+    assert model.activations == ((0.0, 0.0, 0.0, 1.0),)
+    hidden = [
+        sum((w * x for w, x in zip(first.row(j), point, strict=True)), model.biases[0][j]) ** 3
+        for j in range(first.rows)
+    ]
+    sides = [sum((w * h for w, h in zip(top.row(c), hidden, strict=True)), model.biases[1][c]) for c in (0, 1)]
+    return sides[0] - sides[1]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_any_lowering_gives_the_same_polynomial(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    network = LightningAttention.random(*shape, classes=3, seed=3)
+    model = saved(tmp_path, network)
+    generator = np.random.default_rng(1)
+    r, s = min(network.d_prime, network.t, network.d), min(network.a, network.d)
+    for lowering in (
+        None,
+        {name: nested(array) for name, array in network.layered(2, 0).lowering.items()},
+        {
+            "values": nested(generator.normal(size=(r, r))),
+            "keys": nested(generator.normal(size=(s, s))),
+            "scales": nested(generator.normal(size=(r, s, 3))),
+        },
+    ):
+        layers = model.layers(2, 0, lowering)
+        for seed in range(3):
+            point = rationals(np.random.default_rng(seed).normal(size=network.dimension))
+            logits = model.exact_logits(point)
+            assert cubes(layers, point) == logits[2] - logits[0]
+
+
+@pytest.fixture(scope="module")
+def proved() -> tuple[LightningAttention, Any]:
+    """A proof that needs branching, and the certificate around it."""
+    network = LightningAttention.random(2, 2, 2, 2, seed=2)
+    u = np.random.default_rng([3, 1]).normal(size=4)
+    label = int(network.predict(u))
+    radius = 0.97 * pm.margin(network, u, cache=False).radius
+    found = exclude(network, u, label, 1 - label, radius)
+    assert found.proved
+    assert found.leaves > 1
+    document = {
+        "format": "polymargin-certificate-1",
+        "model": {"kind": "lightning-attention", "sha256": network.fingerprint},
+        "point": hexes(u),
+        "label": label,
+        "claim": {"kind": "robust", "radius": float(radius).hex()},
+        "rivals": [{"rival": 1 - label, "lower": float(radius).hex(), "proof": found.to_proof()}],
+        "upper": None,
+    }
+    return network, document
+
+
+def test_the_original_is_accepted(proved: tuple[LightningAttention, Any], tmp_path: Path) -> None:
+    verdict = check(*write(tmp_path, *proved))
+    assert verdict.accepted, verdict.reason
+
+
+def singular(document: Any) -> None:
+    matrix = lowering(document)["values"]
+    matrix[1] = list(matrix[0])
+
+
+def lowering(document: Any) -> Any:
+    return document["rivals"][0]["proof"]["lowering"]
+
+
+def first_leaf(document: Any) -> Any:
+    tree = document["rivals"][0]["proof"]["tree"]
+    while "split" in tree:
+        tree = tree["low"]
+    return tree
+
+
+MUTATIONS: list[tuple[str, Callable[[Any], object], str]] = [
+    ("no lowering", lambda d: d["rivals"][0]["proof"].pop("lowering"), "'lowering' is missing"),
+    ("a singular basis", singular, "not invertible"),
+    ("a short basis", lambda d: lowering(d)["keys"].pop(), "expected 2 entries"),
+    ("no scales", lambda d: lowering(d).pop("scales"), "'scales' is missing"),
+    ("an unknown key", lambda d: lowering(d).__setitem__("hint", 1), "unknown key"),
+    ("a product left out", lambda d: lowering(d)["scales"][0].__setitem__(0, ["0x0p+0"] * 3), "the product is not"),
+    ("another basis", lambda d: lowering(d)["values"][0].__setitem__(0, "0x1.8p+0"), "leaf"),
+    ("another scale", lambda d: lowering(d)["scales"][0][0].__setitem__(2, "0x1p+3"), "leaf"),
+    ("numbers as JSON numbers", lambda d: lowering(d)["values"][0].__setitem__(0, 1.0), "in quotes"),
+    ("a negative multiplier", lambda d: first_leaf(d)["bound"].__setitem__("multiplier", "-0x1p+0"), "negative"),
+    ("a minorant raised", lambda d: first_leaf(d)["bound"]["quadratics"][0].__setitem__(2, "0x1p+4"), "quadratic"),
+    ("a larger radius", lambda d: d["rivals"][0]["proof"].__setitem__("radius", "0x1p+2"), "leaf"),
+    ("another kind of model", lambda d: d["model"].__setitem__("kind", "polynomial-network"), "unknown kind"),
+    ("a flat proof", lambda d: d["rivals"][0].__setitem__("proof", {"kind": "hyperplane"}), "degree above one"),
+    ("another label", lambda d: d.__setitem__("label", 1 - d["label"]), "largest logit"),
+    ("another point", lambda d: d["point"].__setitem__(0, "0x1p+1"), "leaf|largest logit"),
+]
+
+
+@pytest.mark.parametrize(("name", "mutate", "reason"), MUTATIONS, ids=[m[0] for m in MUTATIONS])
+def test_damaged_proofs_are_refused(
+    name: str, mutate: Callable[[Any], object], reason: str, proved: tuple[LightningAttention, Any], tmp_path: Path
+) -> None:
+    network, document = proved[0], copy.deepcopy(proved[1])
+    mutate(document)
+    verdict = check(*write(tmp_path, network, document))
+    assert not verdict.accepted, name
+    assert any(part in verdict.reason for part in reason.split("|")), verdict.reason
+
+
+def test_one_ulp_in_one_weight_is_another_model(proved: tuple[LightningAttention, Any], tmp_path: Path) -> None:
+    network, document = proved
+    Q = network.Q.copy()
+    Q[0, 0] = np.nextafter(Q[0, 0], np.inf)
+    other = LightningAttention(network.V, network.K, Q, network.readout, network.bias)
+    verdict = check(*write(tmp_path, other, document))
+    assert not verdict.accepted
+    assert "another model" in verdict.reason
+
+
+def test_a_network_of_layers_has_no_lowering(proved: tuple[LightningAttention, Any], tmp_path: Path) -> None:
+    network = pm.PolynomialNetwork([np.eye(2), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])], degree=2)
+    document = pm.verify(network, [0.1, 0.2], 1.0).certificate.data
+    document["rivals"][0]["proof"]["lowering"] = lowering(proved[1])
+    verdict = check(*write(tmp_path, network, document))
+    assert not verdict.accepted
+    assert "unknown key 'lowering'" in verdict.reason
+
+
+def test_scales_zero_are_right_where_a_product_vanishes(tmp_path: Path) -> None:
+    network = LightningAttention.random(2, 3, 2, 2, seed=5)
+    dead = network.V.copy()
+    dead[1] = 0.0
+    network = LightningAttention(dead, network.K, network.Q, network.readout, network.bias)
+    u = 0.1 * np.random.default_rng(0).normal(size=6)
+    verdict = pm.verify(network, u, 0.2)
+    assert verdict.answer is pm.Answer.ROBUST
+    scales = verdict.certificate.data["rivals"][0]["proof"]["lowering"]["scales"]
+    assert any(float.fromhex(number) == 0 for row in scales for entry in row for number in entry)
+    assert check(*write(tmp_path, network, verdict.certificate.data)).accepted
+
+
+GOOD = {
+    "format": np.array("polymargin-attention-1"),
+    "value": np.ones((2, 3)),
+    "key": np.ones((3, 1)),
+    "query": np.ones((3, 1)),
+    "readout": np.ones((2, 4)),
+    "bias": np.ones(2),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"key": None}, "'key' is missing"),
+        ({"extra": np.ones(2)}, "'extra' is not part"),
+        ({"value": np.full((2, 3), np.nan)}, "not finite"),
+        ({"value": np.ones((2, 2))}, "do not fit together"),
+        ({"query": np.ones((3, 2))}, "do not fit together"),
+        ({"readout": np.ones((2, 5))}, "multiple of 2"),
+        ({"readout": np.ones((1, 4)), "bias": np.ones(1)}, "one class"),
+        ({"bias": np.ones(3)}, "bias: shape (3,)"),
+        ({"value": np.ones((2, 0))}, "needs rows and columns"),
+        ({"key": np.ones(3)}, "expected 2 axes"),
+        ({"format": np.array("polymargin-attention-2")}, "format 'polymargin-attention-2'"),
+    ],
+)
+def test_strange_models_are_one_sentence(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+    arrays = {key: value for key, value in {**GOOD, **change}.items() if value is not None}
+    np.savez(tmp_path / "model.npz", **arrays)
+    verdict = check(tmp_path / "model.npz", tmp_path / "none.json")
+    assert not verdict.accepted
+    assert not verdict.usable
+    assert reason in verdict.reason
+
+
+def test_modules_too_large_are_refused_quickly(tmp_path: Path) -> None:
+    wide = LightningAttention(np.ones((3000, 1)), np.ones((1, 3000)), np.ones((1, 3000)), np.ones((2, 3000)))
+    with pytest.raises(Refused, match="too large for exact arithmetic"):
+        saved(tmp_path, wide).exact_logits([fmpq(1)])
+    large = LightningAttention.random(24, 24, 24, 24)
+    with pytest.raises(Refused, match="too large for an exclusion"):
+        saved(tmp_path, large).layers(0, 1)

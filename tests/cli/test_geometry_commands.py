@@ -1,0 +1,81 @@
+"""`ed-degree`, `chambers` and `reproduce` on the command line, in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polymargin as pm
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from polymargin.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_all_ways_of_counting_agree() -> None:
+    result = run("ed-degree", "--architecture", "3,3,2,2", "--degree", 2, "--method", "all", "--json")
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert data["ed_degree"] == 36
+    assert "does not apply" in data["methods"]["formula"]["refused"]
+    assert data["methods"]["numeric"]["trace"]["passed"]
+    assert {data["methods"][way]["ed_degree"] for way in ("numeric", "blend")} == {36}
+
+
+def test_attention_as_a_table() -> None:
+    result = run("ed-degree", "--attention", "2,2,1,1")
+    assert result.returncode == 0, result.stderr
+    assert "17" in result.stdout
+    assert "passed" in result.stdout
+    assert "NUMERICAL" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "expected one of MODEL, --architecture or --attention"),
+        (("--architecture", "3,3,2,2"), "needs --degree"),
+        (("--architecture", "3,x,2", "--degree", "2"), "expected inputs, hidden widths, classes"),
+        (("--attention", "2,2,1"), "four numbers"),
+        (("--attention", "2,2,1,1", "--architecture", "2,2,2"), "--architecture and --attention given"),
+        (("--attention", "2,2,1,1", "--method", "guess"), "expected one of auto, formula"),
+        (("--attention", "2,2,1,1", "--method", "formula"), "no formula is known"),
+    ],
+)
+def test_bad_questions_are_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run("ed-degree", *arguments)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_chambers_of_an_ellipse(tmp_path: Path) -> None:
+    pm.PolynomialNetwork([np.eye(2), ([[1, 4], [0, 0]], [0, 4])], degree=2).save(tmp_path / "ellipse.npz")
+    files = [tmp_path / "chambers.png", tmp_path / "chambers.svg"]
+    plots = [part for file in files for part in ("--plot", file)]
+    result = run("chambers", tmp_path / "ellipse.npz", "--samples", 500, "--window=-3,3,-4,4", *plots, "--json")
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert data["total"] == 4
+    assert set(data["shares"]) == {"2", "4"}
+    assert files[0].read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in files[1].read_text()
+    bad = run("chambers", tmp_path / "ellipse.npz", "--window", "1,2,3")
+    assert bad.returncode == 2
+    assert "four numbers" in bad.stderr
+
+
+def test_reproduce_a_table_and_continue_it(tmp_path: Path) -> None:
+    first = run("reproduce", "table2", "--max-degree", 17, "--directory", tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "14 of 14 rows agree" in first.stdout
+    again = run("reproduce", "table2", "--max-degree", 17, "--directory", tmp_path, "--json")
+    rows = json.loads(again.stdout)["rows"]
+    assert {row["ours"] for row in rows} == {7, 12, 17}
+    assert (tmp_path / "table2-seed0.csv").read_text().count("\n") == 15

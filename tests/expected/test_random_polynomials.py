@@ -1,0 +1,101 @@
+"""Coefficients are drawn from the law that the kernel implies; real zeros are counted right."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polymargin as pm
+from polymargin.expected import ShallowEnsemble, ShallowKernel
+from polymargin.expected.random_polynomials import monomials, multinomial
+from polymargin.expected.real_zeros import count_real_zeros
+
+
+def double_factorial(odd: int) -> int:
+    return math.prod(range(odd, 0, -2))
+
+
+def moment_covariance(dimension: int, degree: int) -> np.ndarray:
+    """Covariance of the coefficients of a(w·x + b)^d from the moments of normal variables, in exact arithmetic."""
+    exponents = monomials(dimension, degree)
+    total = double_factorial(2 * degree - 1)
+    rows = []
+    for e in exponents:
+        row = []
+        for f in exponents:
+            powers = [a + b for a, b in zip(e, f, strict=True)] + [2 * degree - sum(e) - sum(f)]
+            value = Fraction(0)
+            if all(power % 2 == 0 for power in powers):
+                pairs = math.prod(double_factorial(power - 1) for power in powers)
+                value = Fraction(multinomial(degree, e) * multinomial(degree, f) * pairs, total)
+                value /= Fraction(dimension) ** (sum(powers[:-1]) // 2)
+            row.append(float(value))
+        rows.append(row)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(("dimension", "degree"), [(1, 1), (1, 9), (2, 4), (3, 3), (4, 2)])
+def test_covariance_of_the_coefficients(dimension: int, degree: int) -> None:
+    root = ShallowEnsemble(dimension, degree).limit.root
+    assert root @ root.T == pytest.approx(moment_covariance(dimension, degree), rel=1e-12, abs=1e-15)
+
+
+def test_jets_of_the_polynomial_are_those_of_the_kernel() -> None:
+    points = np.random.default_rng(1).normal(size=(5, 2))
+    kernel, polynomial = ShallowKernel(2, 4), ShallowEnsemble(2, 4).limit
+    # The polynomial is divided by √(2d−1)!! and the jets of the kernel by K(x, x) = (2d−1)!! q^d.
+    scale = np.exp(kernel.log_variance(points)) / double_factorial(7)
+    ours, theirs = polynomial.jets(points), kernel.unnormalised_jets(points)
+    for name in ("value", "value_gradient", "gradient", "hessian_value", "hessian_gradient", "hessian"):
+        truth = getattr(theirs, name)
+        assert getattr(ours, name) == pytest.approx(truth * scale.reshape(-1, *[1] * (truth.ndim - 1)), rel=1e-10)
+
+
+def test_finite_networks_are_expanded() -> None:
+    ensemble = ShallowEnsemble(2, 3, width=5)
+    coefficients = ensemble.sample(4, np.random.default_rng(2))
+    units = np.random.default_rng(2).standard_normal((4, 5, 4))
+    x = np.array([0.7, -1.2])
+    hidden = (units[..., 2:] / math.sqrt(2)) @ x + units[..., 1]
+    truth = (units[..., 0] * hidden**3).sum(axis=1) / math.sqrt(5 * 15)
+    powers = np.prod(x ** np.array(ensemble.exponents), axis=1)
+    assert coefficients @ powers == pytest.approx(truth, rel=1e-12)
+
+
+def test_narrow_networks_are_refused() -> None:
+    with pytest.raises(pm.InputError, match=r"width 3.*at least 4"):
+        ShallowEnsemble(3, 2, width=3)
+
+
+def test_wide_networks_come_near_the_limit() -> None:
+    sample = ShallowEnsemble(1, 2, width=400).sample(4000, np.random.default_rng(0))
+    limit = ShallowEnsemble(1, 2).limit.root
+    assert np.cov(sample.T) == pytest.approx(limit @ limit.T, abs=0.08)
+
+
+# -- zeros ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=9).filter(lambda c: any(c[1:])))
+def test_zeros_of_integer_polynomials(coefficients: list[int]) -> None:
+    x = sympy.Symbol("x")
+    polynomial = sympy.Poly(coefficients[::-1], x)
+    # sympy isolates with Sturm sequences; multiple zeros count once on both sides.
+    assert count_real_zeros([float(c) for c in coefficients]) == len(set(polynomial.real_roots()))
+
+
+def test_close_and_multiple_zeros() -> None:
+    assert count_real_zeros([1.0, -2.0, 1.0]) == 1
+    assert count_real_zeros([1.0, -2.0, np.nextafter(1.0, 0.0)]) == 2  # two zeros 1e-8 apart
+    assert count_real_zeros([1.0, -2.0, np.nextafter(1.0, 2.0)]) == 0
+    assert count_real_zeros([1.0, -2.0, 1.0, 0.0, 0.0]) == 1  # trailing zeros are no leading coefficients
+    assert count_real_zeros([5.0]) == 0
+    wilkinson = np.polynomial.polynomial.polyfromroots(np.arange(1.0, 11.0))
+    assert count_real_zeros(wilkinson.tolist()) == 10

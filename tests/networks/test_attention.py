@@ -1,0 +1,215 @@
+"""Lightning attention: the map, exactness, the sum of cubes, the active subspace, files."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polymargin as pm
+from polymargin.networks.attention import LightningAttention
+from polymargin.networks.cubes import choose_lowering, exact_cubes
+from polymargin.networks.npz import load_npz
+from polymargin.polynomials import Graph, evaluate, flatten
+
+SHAPES = [
+    (1, 1, 1, 1),
+    (2, 2, 1, 1),
+    (2, 2, 2, 2),
+    (2, 3, 1, 1),
+    (3, 2, 2, 2),
+    (2, 3, 3, 5),
+    (3, 1, 2, 2),
+    (4, 3, 5, 2),
+]
+
+
+def point_of(network: LightningAttention, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, 1]).normal(size=network.dimension)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_logits_are_the_formula_of_the_paper(shape: tuple[int, int, int, int]) -> None:
+    network = LightningAttention.random(*shape, classes=3, seed=1)
+    assert (network.t, network.d, network.d_prime, network.a) == shape
+    assert (network.dimension, network.class_count, network.degree) == (shape[0] * shape[1], 3, 3)
+    points = np.random.default_rng(0).normal(size=(5, 2, network.dimension))
+    X = np.swapaxes(points.reshape(5, 2, network.t, network.d), -1, -2)
+    A = network.K @ network.Q.T
+    phi = np.einsum("id,...ds,...es,ef,...ft->...ti", network.V, X, X, A, X)
+    expected = np.einsum("...ti,cti->...c", phi, network.readout.reshape(3, network.t, network.d_prime)) + network.bias
+    assert np.allclose(network(points), expected, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(network.predict(points), expected.argmax(axis=-1))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_symbolic_and_exact_passes_agree(shape: tuple[int, int, int, int]) -> None:
+    network = LightningAttention.random(*shape, seed=2)
+    graph = Graph()
+    program = flatten(graph, list(network.logits(np.array(graph.inputs(network.dimension), dtype=object))))
+    point = point_of(network)
+    symbolic = evaluate(program, [Fraction(v) for v in point.tolist()], lift=Fraction)
+    assert symbolic == network.exact_logits(point)
+    assert np.allclose([float(v) for v in symbolic], network(point), rtol=1e-12, atol=1e-12)
+
+
+def test_random_weights_give_logits_of_order_one() -> None:
+    for shape in [(2, 2, 1, 1), (8, 3, 2, 2), (3, 16, 8, 8)]:
+        network = LightningAttention.random(*shape, seed=5)
+        logits = network(np.random.default_rng(0).normal(size=(2000, network.dimension))) - network.bias
+        assert 0.1 < logits.std() < 10
+        assert network.fingerprint == LightningAttention.random(*shape, seed=5).fingerprint
+
+
+# -- sums of cubes ------------------------------------------------------------------------------------
+
+
+def cube_sum(network: LightningAttention, label: int, rival: int, point: list[Fraction]) -> Fraction:
+    """f_label − f_rival from the exact cubes, by nothing but Fractions."""
+    weights, factors = exact_cubes(network, label, rival, choose_lowering(network, label, rival))
+    total = Fraction(float(network.bias[label])) - Fraction(float(network.bias[rival]))
+    for row, factor in zip(weights, factors, strict=True):
+        form = sum((Fraction(int(w.p), int(w.q)) * x for w, x in zip(row, point, strict=True)), Fraction(0))
+        total += Fraction(int(factor.p), int(factor.q)) * form**3
+    return total
+
+
+def degenerate() -> list[LightningAttention]:
+    full = LightningAttention.random(3, 3, 2, 2, classes=3, seed=4)
+    dead, twice, flat = full.V.copy(), full.K.copy(), full.readout.copy()
+    dead[1], twice[:, 1], flat[2] = 0.0, twice[:, 0], flat[0]
+    tiny = LightningAttention(1e-90 * full.V, 1e60 * full.K, full.Q, full.readout, full.bias)
+    return [
+        LightningAttention(dead, full.K, full.Q, full.readout, full.bias),
+        LightningAttention(full.V, twice, full.Q, full.readout, full.bias),
+        LightningAttention(full.V, full.K, full.Q, flat, full.bias),
+        tiny,
+    ]
+
+
+@pytest.mark.parametrize(
+    "network", [*(LightningAttention.random(*s, classes=3, seed=3) for s in SHAPES), *degenerate()]
+)
+def test_the_sum_of_cubes_is_the_same_polynomial(network: LightningAttention) -> None:
+    for label, rival in ((0, 2), (1, 0)):
+        for seed in range(3):
+            point = point_of(network, seed)
+            logits = network.exact_logits(point)
+            exact = [Fraction(v) for v in point.tolist()]
+            assert cube_sum(network, label, rival, exact) == logits[label] - logits[rival]
+        layers = network.layered(label, rival).network
+        r, s = min(network.d_prime, network.t, network.d), min(network.a, network.d)
+        assert layers.widths[1] <= 4 * r * s * network.t
+        values, scale = (
+            layers(point),
+            np.abs(layers.layers[1].weights).sum() * np.abs(layers.layers[0](point)).max() ** 3,
+        )
+        assert abs(values[label] - values[rival] - float(logits[label] - logits[rival])) <= 1e-13 * (1 + scale)
+
+
+# -- the active subspace ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((2, 2, 1, 1), 4),
+        ((1, 5, 1, 1), 3),  # one value, one key, one query
+        ((1, 5, 2, 2), 5),  # one row of M, two keys, two queries
+        ((2, 3, 1, 1), 5),  # value and key of both tokens, and one common query
+        ((2, 5, 1, 1), 5),
+        ((3, 6, 1, 2), 11),  # three times (value, two keys), two common queries
+        ((2, 7, 2, 2), 12),  # two times (two values, two keys), and four queries
+        ((3, 2, 2, 2), 6),
+    ],
+)
+def test_the_active_subspace(shape: tuple[int, int, int, int], expected: int) -> None:
+    network = LightningAttention.random(*shape, seed=6)
+    basis, inner = network.active_subspace(0, 1)
+    assert basis.shape == (network.dimension, expected)
+    assert np.allclose(basis.T @ basis, np.eye(expected), atol=1e-14)
+    points = np.random.default_rng(1).normal(size=(20, network.dimension))
+    here, there = network(points), inner.logits(points @ basis)
+    assert np.allclose(here[:, 0] - here[:, 1], there[:, 0] - there[:, 1], rtol=1e-11, atol=1e-11)
+    boundary = pm.Boundary.from_network(network, 0, 1)
+    gradients = np.array([boundary.gradient(point) for point in points])
+    assert np.linalg.matrix_rank(gradients, tol=1e-9) == expected
+    assert np.allclose(gradients @ basis @ basis.T, gradients, atol=1e-11)
+
+
+def test_the_polynomial_on_the_subspace_keeps_its_tokens_apart() -> None:
+    """Values and keys of a token must not see the other tokens, not even through rounding errors."""
+    _, inner = LightningAttention.random(2, 5, 1, 1, seed=6).active_subspace(0, 1)
+    assert inner.value.weights[:, 2:].tolist() == [[0.0]]
+    assert inner.key.weights[:, 2:].tolist() == [[0.0]]
+    tokens = inner.tokens.weights.reshape(2, 3, 5)
+    assert np.array_equal(tokens[:, :2], [np.eye(5)[:2], np.eye(5)[2:4]])
+
+
+# -- files and input ----------------------------------------------------------------------------------
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    network = LightningAttention.random(3, 2, 2, 1, classes=4, seed=7)
+    network.save(tmp_path / "attention.npz")
+    for again in (pm.load(tmp_path / "attention.npz"), load_npz(tmp_path / "attention.npz")):
+        assert isinstance(again, LightningAttention)
+        assert again.fingerprint == network.fingerprint
+        assert np.array_equal(again(point_of(network)), network(point_of(network)))
+    with pytest.raises(pm.InputError, match="expected 'polymargin-network-1'"):
+        pm.PolynomialNetwork.load(tmp_path / "attention.npz")
+    pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2).save(tmp_path / "layers.npz")
+    assert isinstance(load_npz(tmp_path / "layers.npz"), pm.PolynomialNetwork)
+    with pytest.raises(pm.InputError, match="expected 'polymargin-attention-1'"):
+        LightningAttention.load(tmp_path / "layers.npz")
+    np.savez(tmp_path / "short.npz", format=np.array("polymargin-attention-1"), value=np.eye(2))
+    with pytest.raises(pm.InputError, match="no 'key' in the file"):
+        load_npz(tmp_path / "short.npz")
+
+
+def test_the_fingerprint_sees_one_ulp_and_the_order() -> None:
+    network = LightningAttention.random(2, 2, 2, 2, seed=8)
+    seen = {network.fingerprint}
+    for name in ("V", "K", "Q", "readout", "bias"):
+        arrays = {part: getattr(network, part).copy() for part in ("V", "K", "Q", "readout", "bias")}
+        arrays[name].flat[1] = np.nextafter(arrays[name].flat[1], np.inf)
+        seen.add(LightningAttention(**arrays).fingerprint)
+    seen.add(LightningAttention(network.V, network.Q, network.K, network.readout, network.bias).fingerprint)
+    assert len(seen) == 7
+
+
+GOOD = {
+    "V": np.ones((2, 3)),
+    "K": np.ones((3, 1)),
+    "Q": np.ones((3, 1)),
+    "readout": np.ones((2, 4)),
+    "bias": [0.0, 1.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"V": [[1.0, np.nan, 0.0]]}, "contain nan"),
+        ({"K": np.ones(3)}, "expected 2 axes"),
+        ({"K": np.ones((2, 1))}, r"expected \(d', d\), \(d, a\), \(d, a\)"),
+        ({"Q": np.ones((3, 2))}, r"expected \(d', d\), \(d, a\), \(d, a\)"),
+        ({"readout": np.ones((2, 5))}, "multiple of d' = 2"),
+        ({"readout": np.ones((1, 4)), "bias": [0.0]}, "one class"),
+        ({"bias": [0.0, 1.0, 2.0]}, "bias of length 3"),
+        ({"V": np.ones((0, 3))}, "is empty"),
+        ({"readout": "many"}, "not an array of real numbers"),
+    ],
+)
+def test_bad_weights_are_one_sentence(change: dict[str, object], message: str) -> None:
+    with pytest.raises(pm.InputError, match=message):
+        LightningAttention(**{**GOOD, **change})
+
+
+def test_bad_sizes_and_frozen_weights() -> None:
+    with pytest.raises(pm.InputError, match="expected >= 1"):
+        LightningAttention.random(2, 0, 1, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        LightningAttention.random(1, 1, 1, 1).V[0, 0] = 2.0

@@ -1,0 +1,151 @@
+"""Small real files of every kind that polymargin reads, for fuzz_files.py."""
+
+from __future__ import annotations
+
+import collections
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import polymargin as pm
+
+
+def make_corpus(folder: Path) -> dict[str, list[Path]]:
+    """Small real files of every kind; kinds whose packages are missing are left out."""
+    net = pm.PolynomialNetwork(
+        [
+            ([[0.5, -1.0], [1.5, 0.25], [0.75, 2.0]], [0.1, 0.0, -0.3]),
+            ([[1.0, 0.5, -1.0], [0.25, 1.0, 0.5]], [0.0, 0.2]),
+        ],
+        degree=2,
+    )
+    layers = [(layer.weights, layer.bias) for layer in net.layers]
+    cubic = pm.PolynomialNetwork(layers, activations=[[0.1, 1.0, 0.0, 0.5]])
+    corpus: dict[str, list[Path]] = collections.defaultdict(list)
+    for name, network in (("square", net), ("cubic", cubic)):
+        network.save(folder / f"{name}.npz")
+        corpus["npz"].append(folder / f"{name}.npz")
+        corpus["checked-model"].append(folder / f"{name}.npz")
+    verdict = pm.verify(net, [0.2, 0.1], radius=0.05, cache=False)
+    assert verdict.certificate is not None
+    verdict.certificate.save(folder / "robust.json")
+    margin = pm.certify(cubic, [0.2, 0.1], cache=False)
+    margin.certificate.save(folder / "margin.json")
+    corpus["certificate"] += [folder / "robust.json", folder / "margin.json"]
+    rows = np.array([[0.1, 0.2], [0.3, -0.5]])
+    np.savetxt(folder / "points.csv", rows, delimiter=",", header="a,b", comments="")
+    np.save(folder / "points.npy", rows)
+    (folder / "instances.csv").write_text("square.onnx,ball.vnnlib,10\nsquare.onnx,box.vnnlib,10\n")
+    corpus["points-csv"].append(folder / "points.csv")
+    corpus["points-npy"].append(folder / "points.npy")
+    corpus["instances"].append(folder / "instances.csv")
+    _add_queries(folder, corpus)
+    _add_attention(folder, corpus)
+    _add_onnx(folder, corpus, net, cubic)
+    _add_torch(folder, corpus, net)
+    _add_skops(folder, corpus)
+    _add_experiment(folder, corpus)
+    return dict(corpus)
+
+
+def _add_queries(folder: Path, corpus: dict[str, list[Path]]) -> None:
+    from polymargin.vnnlib import write_robustness_query
+
+    options = {"label": 0, "classes": 2}
+    corpus["vnnlib-2.0"].append(write_robustness_query(folder / "ball.vnnlib", [0.2, 0.1], 0.5, **options))
+    corpus["vnnlib-2.0"].append(write_robustness_query(folder / "cube.vnnlib", [0.2, 0.1], 0.5, norm=np.inf, **options))
+    corpus["vnnlib-1.0"].append(
+        write_robustness_query(folder / "box.vnnlib", [0.2, 0.1], 0.5, norm=np.inf, version="1.0", **options)
+    )
+
+
+def _add_attention(folder: Path, corpus: dict[str, list[Path]]) -> None:
+    from polymargin.networks.attention import LightningAttention
+
+    LightningAttention.random(2, 2, 1, 1).save(folder / "attention.npz")
+    corpus["attention"].append(folder / "attention.npz")
+
+
+def _add_onnx(folder: Path, corpus: dict[str, list[Path]], net: Any, cubic: Any) -> None:
+    try:
+        import onnx
+    except ImportError:
+        return
+    from polymargin.networks.attention import LightningAttention
+    from polymargin.networks.onnx_export import to_onnx
+
+    corpus["onnx"].append(to_onnx(LightningAttention.random(2, 2, 1, 1), folder / "attention.onnx"))
+    corpus["onnx"] += [to_onnx(net, folder / "square.onnx"), to_onnx(cubic, folder / "cubic.onnx", powers="Mul")]
+    make, array = onnx.helper.make_node, onnx.numpy_helper.from_array
+    generator = np.random.default_rng(0)
+    nodes = [
+        make("Conv", ["x", "kernel"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2]),
+        make("BatchNormalization", ["c", "one", "one", "zero", "one"], ["n"]),
+        make("Mul", ["n", "n"], ["s"]),
+        make("AveragePool", ["s"], ["p"], kernel_shape=[2, 1], ceil_mode=1),
+        make("Split", ["p", "halves"], ["p1", "p2"], axis=1),
+        make("Concat", ["p2", "p1"], ["q"], axis=1),
+        make("Flatten", ["q"], ["f"]),
+        make("Slice", ["f", "from", "to", "along"], ["g"]),
+        make("Unsqueeze", ["g", "along"], ["h"]),
+        make("Squeeze", ["h", "along"], ["i"]),
+        make("Gather", ["i", "order"], ["j"], axis=1),
+        make("MatMul", ["j", "matrix"], ["k"]),
+        make("Add", ["k", "two"], ["y"]),
+    ]
+    numbers = {
+        "kernel": generator.normal(size=(2, 1, 3, 3)), "one": np.ones(2), "zero": np.zeros(2), "two": np.array([0.5, 1.0]),
+        "matrix": generator.normal(size=(4, 2)), "halves": np.array([1, 1]), "from": np.array([0]), "to": np.array([4]),
+        "along": np.array([1]), "order": np.array([3, 1, 0, 2]),
+    }  # fmt: skip
+    constants = [
+        array(value.astype(np.float32 if value.dtype.kind == "f" else np.int64), name)
+        for name, value in numbers.items()
+    ]
+    ends = [onnx.helper.make_tensor_value_info(n, 1, s) for n, s in (("x", ["batch", 1, 4, 4]), ("y", ["batch", 2]))]
+    graph = onnx.helper.make_graph(nodes, "convolution", ends[:1], ends[1:], constants)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "convolution.onnx").write_bytes(model.SerializeToString())
+    pm.load(folder / "convolution.onnx")
+    corpus["onnx"].append(folder / "convolution.onnx")
+
+
+def _add_torch(folder: Path, corpus: dict[str, list[Path]], net: Any) -> None:
+    try:
+        import torch
+    except ImportError:
+        return
+    from polymargin.networks.torch_export import to_torch
+
+    torch.save(to_torch(net).state_dict(), folder / "state.pt")
+    corpus["torch"].append(folder / "state.pt")
+
+
+def _add_skops(folder: Path, corpus: dict[str, list[Path]]) -> None:
+    try:
+        import skops.io
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        return
+    points = np.random.default_rng(0).normal(size=(30, 2))
+    skops.io.dump(LogisticRegression().fit(points, points[:, 0] > 0), folder / "logistic.skops")
+    corpus["skops"].append(folder / "logistic.skops")
+
+
+def _add_experiment(folder: Path, corpus: dict[str, list[Path]]) -> None:
+    try:
+        import h5py
+    except ImportError:
+        return
+    (folder / "experiment").mkdir()
+    config = {"model_class": "PolynomialNeuralNetwork", "input_dim": 2, "hidden_dims": [3], "output_dim": 2, "act_degree": 2,
+              "homogeneous": False, "bias": True}  # fmt: skip
+    (folder / "experiment" / "model_config.json").write_text(json.dumps(config))
+    shapes = {"layers.0.weight": (3, 2), "layers.0.bias": (3,), "activations.0.coeffs": (3,), "layers.1.weight": (2, 3),
+              "layers.1.bias": (2,)}  # fmt: skip
+    with h5py.File(folder / "experiment" / "model_weights.h5", "w") as file:
+        for name, shape in shapes.items():
+            file.create_dataset(name, data=np.ones(shape, dtype=np.float32))
+    corpus["experiment"] += [folder / "experiment" / "model_config.json", folder / "experiment" / "model_weights.h5"]
