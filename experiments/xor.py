@@ -10,21 +10,10 @@ neurons: the table lists every start, and the picture shows the first of the mos
 
 from __future__ import annotations
 
-import numpy as np
 from common import arguments, compare_conics
-from numpy.typing import NDArray
 
 from polymargin.learning import Factor
-
-WINDOW = (-2.2, 2.2, -2.2, 2.2)
-
-
-def xor_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Clusters at the corners of a square, opposite corners in one class."""
-    generator = np.random.default_rng(seed)
-    corner = generator.integers(0, 4, count)
-    centres = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    return centres[corner] + 0.3 * generator.standard_normal((count, 2)), (corner >= 2).astype(np.int64)
+from polymargin.reproduce.figure_xor import WINDOW, xor_data
 
 
 def main() -> None:

@@ -48,6 +48,7 @@ def test_public_names_are_pinned() -> None:
         "expected_for_field",
         "expected_real_critical_points",
         "from_sklearn",
+        "from_torch",
         "kkt_margin",
         "kkt_solutions",
         "linear_regions",
@@ -61,6 +62,8 @@ def test_public_names_are_pinned() -> None:
         "relu_from_torch",
         "solve",
         "symbolic_parameter_discriminant",
+        "to_onnx",
+        "to_torch",
         "verify",
     ]
     for name in pm.__all__:

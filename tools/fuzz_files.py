@@ -86,8 +86,9 @@ def _outcome(reader: Any) -> str:
 # -- workers ---------------------------------------------------------------------------------------
 
 
-def work(first: int, end: int, options: Any, corpus: dict[str, list[Path]], pipe: Any) -> None:
+def work(first: int, end: int, options: Any, corpus: dict[str, list[Path]], pipe: Any, other_end: Any) -> None:
     """Mutations first, first + 1, … below end; every outcome goes through the pipe."""
+    other_end.close()  # so that this process ends when the one that listens does
     home = next(iter(corpus.values()))[0].parent
 
     def late(*_: Any) -> None:
@@ -133,7 +134,7 @@ def run(options: Any) -> int:
         position, end = options.first, options.first + options.count
         while position < end:
             receiving, sending = context.Pipe(duplex=False)
-            worker = context.Process(target=work, args=(position, end, options, corpus, sending))
+            worker = context.Process(target=work, args=(position, end, options, corpus, sending, receiving))
             worker.start()
             sending.close()
             last: tuple[int, str] = (position, "")

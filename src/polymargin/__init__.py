@@ -37,7 +37,15 @@ if TYPE_CHECKING:
         symbolic_parameter_discriminant,
     )
     from polymargin.margins import CriticalPoints, Margin, Standing, critical_points, margin
-    from polymargin.networks import LightningAttention, PolynomialNetwork, from_sklearn, load
+    from polymargin.networks import (
+        LightningAttention,
+        PolynomialNetwork,
+        from_sklearn,
+        from_torch,
+        load,
+        to_onnx,
+        to_torch,
+    )
     from polymargin.piecewise import (
         PiecewiseMargin,
         ReLUNetwork,
@@ -112,7 +120,10 @@ _ROOMS = {
         "LightningAttention",
         "PolynomialNetwork",
         "from_sklearn",
+        "from_torch",
         "load",
+        "to_onnx",
+        "to_torch",
     ),
     "piecewise": (
         "PiecewiseMargin",
@@ -166,6 +177,7 @@ __all__ = [
     "expected_for_field",
     "expected_real_critical_points",
     "from_sklearn",
+    "from_torch",
     "kkt_margin",
     "kkt_solutions",
     "linear_regions",
@@ -179,6 +191,8 @@ __all__ = [
     "relu_from_torch",
     "solve",
     "symbolic_parameter_discriminant",
+    "to_onnx",
+    "to_torch",
     "verify",
 ]
 

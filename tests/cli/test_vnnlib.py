@@ -16,7 +16,7 @@ from polymargin.cli.vnnlib import commands
 from polymargin.networks.onnx_export import to_onnx
 from polymargin.vnnlib import write_robustness_query
 
-pytest.importorskip("vnnlib")
+pytest.importorskip("vnnlib._core")
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 

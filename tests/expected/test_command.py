@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from pathlib import Path
 
 import pytest
 
 import polymargin as pm
-from polymargin.cli.expected import reproduce_kac_rice, run_expected
+from polymargin.cli.expected import run_expected
 
 
 def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,15 +29,3 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_bad_point() -> None:
     with pytest.raises(pm.InputError, match="separated by commas"):
         run_expected(2, 3, point="1;2", simulate=None, seed=0, threads=None, as_json=True)
-
-
-def test_the_figure(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    picture, table = reproduce_kac_rice(tmp_path / "figures", samples=40, most=4)
-    assert picture.stat().st_size > 10_000
-    lines = table.read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("# polymargin ")
-    rows = list(csv.DictReader(lines[1:]))
-    assert [row["degree"] for row in rows] == ["1", "2", "3", "4"]
-    assert float(rows[3]["expected"]) == pytest.approx(4 / 7**0.5)
-    assert rows[0]["deviation_in_standard_errors"] == "–"

@@ -15,7 +15,7 @@ from polymargin.networks.attention import LightningAttention
 from polymargin.vnnlib import QueryAnswer, Result, answer_query, read_query, write_robustness_query
 from polymargin_checker.checker import check
 
-pytest.importorskip("vnnlib")
+pytest.importorskip("vnnlib._core")
 
 NET = random_network([3, 5, 3], 3, seed=4)
 POINT = np.array([0.1, -0.25, 0.3])

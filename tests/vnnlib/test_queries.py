@@ -14,7 +14,7 @@ import polymargin as pm
 from polymargin.vnnlib import Query, read_query, write_robustness_query
 from polymargin.vnnlib.regions import Ball, region_of, root_above
 
-pytest.importorskip("vnnlib")
+pytest.importorskip("vnnlib._core")
 
 HEAD = "(vnnlib-version <2.0>)\n(declare-network f (declare-input X real [1,2]) (declare-output Y real [1,3]))\n"
 SECOND = "(declare-network g (declare-input U real [1,2]) (declare-output V real [1,3]))\n"

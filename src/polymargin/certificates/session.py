@@ -36,12 +36,20 @@ class Options:
         return self.threads or available_threads()
 
 
+# Kinds of networks that the separate checker reads.
+PROVABLE = ("polynomial-network", "lightning-attention")
+
+
 class Session:
     """One network at one point: its class, its rivals, and the clock."""
 
     def __init__(self, network: Network, point: ArrayLike, options: Options, timeout: float | None) -> None:
         if timeout is not None and not timeout > 0:
             raise InputError(f"timeout {timeout!r}: expected a positive number of seconds")
+        if network.kind not in PROVABLE:
+            raise InputError(
+                f"a network of kind {network.kind!r} has margins but no proofs: the checker does not know it"
+            )
         self.network = network
         self.u = _point(network, point)
         self.options = options

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 import polymargin
+from polymargin.cli.vnnlib import commands as vnnlib_commands
 
 app = typer.Typer(
     help="Exact robustness margins for polynomial neural networks.",
@@ -24,9 +25,11 @@ app = typer.Typer(
 
 reproduce = typer.Typer(help="Tables and figures of the paper, computed anew.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce")
+app.add_typer(vnnlib_commands, name="vnnlib")
 
 RESULTS = Path("results")
-Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops).")]
+Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops) or folder.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run code: only from people you trust.")]
 Points = Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")]
 Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
 MaxDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
@@ -36,7 +39,6 @@ Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more cri
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")]
 Label = Annotated[int, typer.Option(min=0, help="One class of the boundary.")]
 Rival = Annotated[int, typer.Option(min=0, help="The other class.")]
-Exact = Annotated[bool, typer.Option("--exact", help="Take the weights as exact rationals.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -71,6 +73,7 @@ def margin(
         float | None, typer.Option(help="Seconds per point, for ReLU networks.", show_default="none")
     ] = None,
     no_cache: NoCache = False,
+    trust: Trust = False,
 ) -> None:
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
@@ -90,6 +93,7 @@ def margin(
             limit=limit,
             checkpoint=checkpoint,
             cache=not no_cache,
+            trust=trust,
         )
     )
 
@@ -106,6 +110,7 @@ def verify(
     seed: Seed = 0,
     limit: Limit = 200_000,
     no_cache: NoCache = False,
+    trust: Trust = False,
 ) -> None:
     """Does the class stay the same within a radius? With a proof, or honestly unknown."""
     from polymargin.cli.piecewise import relu_network_in, run_relu_verify
@@ -129,6 +134,7 @@ def verify(
             timeout=timeout,
             certificates=certificates,
             cache=not no_cache,
+            trust=trust,
         )
     )
 
@@ -144,23 +150,43 @@ def check(
     raise typer.Exit(checker([str(model), *map(str, certificates)]))
 
 
-@app.command(epilog="Example: polymargin discriminant --parameters model.npz")
+@app.command(epilog="Example: polymargin discriminant model.npz --plot discriminant.png")
 def discriminant(
     model: Model,
     parameters: Annotated[
-        bool, typer.Option("--parameters", help="The parameter discriminant; the only one in this version.")
+        bool,
+        typer.Option("--parameters", help="In the space of weights instead: where the ED degree of a quadric drops."),
     ] = False,
     label: Label = 0,
     rival: Rival = 1,
-    exact: Exact = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="With --parameters: take the weights as exact rationals.")
+    ] = False,
+    window: Annotated[str, typer.Option(help="Window u0,u1,v0,v1 of the picture.")] = "-3,3,-3,3",
+    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
+    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Where the ED degree of a quadratic boundary drops: det A, det M, repeated eigenvalues."""
-    from polymargin.cli.quadrics import run_discriminant
+    """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
+    if parameters:
+        from polymargin.cli.quadrics import run_discriminant
 
-    if not parameters:
-        raise typer.BadParameter("say which discriminant: --parameters")
-    raise typer.Exit(run_discriminant(model, label=label, rival=rival, exact=exact, as_json=as_json))
+        raise typer.Exit(run_discriminant(model, label=label, rival=rival, exact=exact, as_json=as_json))
+    from polymargin.cli.discriminants import run_ed_discriminant
+
+    raise typer.Exit(
+        run_ed_discriminant(
+            model,
+            label=label,
+            rival=rival,
+            window=window,
+            plot=plot or [],
+            timeout=timeout,
+            threads=threads,
+            as_json=as_json,
+        )
+    )
 
 
 @app.command(epilog="Example: polymargin ed-degree --architecture 3,3,2,2 --degree 2 --method all")
@@ -273,6 +299,50 @@ def table2(
 ) -> None:
     """ED degrees of lightning self-attention, printed and ours."""
     _ed_degree_table("table2", directory, max_degree, seed, threads, as_json)
+
+
+@reproduce.command("beyond", epilog="Example: polymargin reproduce beyond")
+def beyond(
+    directory: Directory = RESULTS / "tables",
+    seed: Seed = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds for one row.")] = 600.0,
+    as_json: AsJson = False,
+) -> None:
+    """ED degrees of architectures that the paper leaves out, by Gröbner bases; a picture of the trends."""
+    from polymargin.cli.reproduce import run_beyond
+
+    raise typer.Exit(run_beyond(directory=directory, seed=seed, timeout=timeout, as_json=as_json))
+
+
+def _add_reproduction(name: str, summary: str) -> None:
+    @reproduce.command(name, help=summary, epilog=f"Example: polymargin reproduce {name} --quick")
+    def reproduction(
+        quick: Annotated[
+            bool, typer.Option("--quick", help="Fewer rows, samples and epochs: minutes instead of hours.")
+        ] = False,
+        directory: Annotated[
+            Path | None, typer.Option(help="Folder for the files.", show_default="results, or results/quick")
+        ] = None,
+        seed: Seed = 0,
+        as_json: AsJson = False,
+    ) -> None:
+        from polymargin.cli.reproduce_all import run_reproduce
+
+        raise typer.Exit(run_reproduce(name, directory=directory, quick=quick, seed=seed, as_json=as_json))
+
+
+for _name, _summary in (
+    ("all", "Every table and figure, and report.html that sets printed values beside ours."),
+    ("table3", "The soundness benchmark with planted counterexamples."),
+    ("figure-sphere", "A margin sphere touching a decision surface in three inputs."),
+    ("figure-tracking", "A predictor–corrector step and tracked paths."),
+    ("figure-discriminant", "A conic, its evolute and the regions with two and four real critical points."),
+    ("figure-conics", "The strata of conics."),
+    ("figure-xor", "XOR with and without the regulariser."),
+    ("figure-chambers", "Three slices of the chambers of lightning self-attention."),
+    ("figure-kac-rice", "Simulated real critical points and the Kac–Rice expectation."),
+):
+    _add_reproduction(_name, _summary)
 
 
 def _ed_degree_table(

@@ -28,7 +28,7 @@ def run_chambers(
 ) -> int:
     """Two inputs are the plane themselves; otherwise a random plane through the inputs, chosen by the seed."""
     boundary = Boundary.from_network(load(model), label, rival)
-    corners = _window(window)
+    corners = parse_window(window)
     two = boundary.dimension == 2
     plane = Plane.of_two_inputs(corners) if two else Plane.random(boundary.dimension, corners, seed)
     with progress_bar() as bar:
@@ -66,7 +66,8 @@ def run_chambers(
     return 0
 
 
-def _window(text: str) -> tuple[float, float, float, float]:
+def parse_window(text: str) -> tuple[float, float, float, float]:
+    """Four numbers separated by commas."""
     try:
         s0, s1, c0, c1 = (float(part) for part in text.split(","))
     except ValueError:

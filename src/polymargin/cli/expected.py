@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Mapping, Sequence
-from datetime import date
-from pathlib import Path
 
 from rich.table import Table
 
@@ -16,11 +12,8 @@ from polymargin.cli.margins import progress_bar, wide_console
 from polymargin.errors import InputError
 from polymargin.expected import (
     ExpectedCount,
-    ShallowEnsemble,
-    ShallowFamily,
     SimulatedCounts,
     expected_real_critical_points,
-    simulate_real_counts,
 )
 
 
@@ -51,52 +44,6 @@ def run_expected(
     else:
         wide_console().print(_table(found))
     return 0
-
-
-def reproduce_kac_rice(
-    directory: Path, *, samples: int = 1000, most: int = 30, seed: int = 0, width: int | None = None
-) -> list[Path]:
-    """The simulation figure: real zeros in one variable for degrees 1 to `most`, and the theory. Files are returned.
-
-    Networks are drawn in the limit of infinite width, exactly, unless a width is given.
-    """
-    from polymargin.plots.kac_rice import real_zero_counts
-
-    directory.mkdir(parents=True, exist_ok=True)
-    degrees = list(range(1, most + 1))
-    simulations = []
-    with progress_bar() as progress:
-        task = progress.add_task("networks", total=samples * len(degrees))
-        for degree in degrees:
-            family = ShallowFamily(ShallowEnsemble(1, degree, width))
-            simulations.append(
-                simulate_real_counts(family, samples, seed=seed, progress=lambda count: progress.advance(task, count))
-            )
-    rows: list[dict[str, object]] = []
-    for degree, found in zip(degrees, simulations, strict=True):
-        expected = expected_real_critical_points(1, degree).value
-        rows.append(
-            {
-                "degree": degree,
-                "expected": f"{expected:.10f}",
-                "simulated_mean": f"{found.mean:.6f}",
-                "standard_error": f"{found.standard_error:.6f}",
-                "deviation_in_standard_errors": deviation(found, expected),
-            }
-        )
-    remark = f"{samples} networks per degree, width {width or 'infinite'}, seed {seed}"
-    table = write_table(directory / "kac_rice.csv", rows, remark)
-    return [real_zero_counts(degrees, simulations, directory / "kac_rice.png"), table]
-
-
-def write_table(path: Path, rows: Sequence[Mapping[str, object]], remark: str) -> Path:
-    """A CSV file with one column per key, that says first where it comes from."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"# polymargin {__version__}, {date.today().isoformat()}; {remark}\n")
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def deviation(simulation: SimulatedCounts, expected: float) -> str:

@@ -25,9 +25,10 @@ def run_margin(
     limit: int,
     checkpoint: Path | None,
     cache: bool,
+    trust: bool,
 ) -> int:
     """Margins of every row; the exit status."""
-    network = load(model)
+    network = load(model, trust=trust)
     array = read_points(points)
     with progress_bar() as progress:
         task = progress.add_task("margins", total=len(array))

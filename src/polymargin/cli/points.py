@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import tokenize
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,19 @@ from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.networks.npz import read_arrays
+
+# What csv and NumPy's reader of headers raise for damaged files.
+_DAMAGE = (
+    TypeError,
+    ValueError,
+    EOFError,
+    OSError,
+    MemoryError,
+    SyntaxError,
+    RecursionError,
+    csv.Error,
+    tokenize.TokenError,
+)
 
 
 def read_points(path: Path) -> NDArray[np.float64]:
@@ -25,10 +39,10 @@ def read_points(path: Path) -> NDArray[np.float64]:
         raise InputError(f"{path}: the file is empty; expected one point per row")
     try:
         array = np.atleast_2d(np.asarray(readers[path.suffix](path), dtype=np.float64))
-    except (TypeError, ValueError, EOFError, OSError) as error:
+    except _DAMAGE as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: cannot read points ({error})") from None
+        raise InputError(f"{path}: cannot read points ({' '.join(str(error).split())[:200]})") from None
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers")
     return array

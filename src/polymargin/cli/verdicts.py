@@ -27,9 +27,10 @@ def run_verify(
     timeout: float,
     certificates: Path | None,
     cache: bool,
+    trust: bool,
 ) -> int:
     """Verdicts for every row; 0 if all are robust, 1 if one is not, 2 if one could not be decided."""
-    network = load(model)
+    network = load(model, trust=trust)
     array = read_points(points)
     if certificates is not None:
         certificates.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ ComplexArray = NDArray[np.complex128]
 
 # Two arrivals closer than this, relative to their size, are the same solution.
 SAME = 1e-8
-# A path that needs more steps than this is given up: the next loop takes another way.
+# Long steps, and few: a path that jumps still arrives at a solution, and instead of one that is given up another loop will do.
 LONGEST_PATH = 500
 
 
@@ -46,13 +46,14 @@ def explore(
     quiet_loops: int,
     most_loops: int,
     settings: TrackerSettings,
+    enough: int | None = None,
     threads: int | None = None,
 ) -> Orbit:
-    """Carry the solutions around triangles base → p → q → base until `quiet_loops` of them in a row bring nothing new."""
-    hasty = replace(settings, most_steps=min(settings.most_steps, LONGEST_PATH))
+    """Carry the solutions around triangles of parameters, until `quiet_loops` in a row bring no news or there are `enough`."""
+    hasty = replace(settings, trust=0.8, contraction=0.25, correction=0.2, accuracy=1e-5, most_steps=LONGEST_PATH)
     known = distinct(solutions)
     loops = paths = quiet = 0
-    while quiet < quiet_loops and loops < most_loops:
+    while quiet < quiet_loops and loops < most_loops and len(known) != enough:
         arrived, here = known, base
         for corner in (sample(), sample(), base):
             ends = track(program, arrived, here, corner, settings=hasty, threads=threads)

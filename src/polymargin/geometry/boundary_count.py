@@ -4,8 +4,8 @@ All critical points at a generic level are known and confirmed (stage 1 of margi
 critical point of {B = 0} as the end of a path. Regular ends are counted. The others end at infinity, or at singular points
 of {B = 0} with an infinite multiplier: where components meet, or all over a component counted twice.
 
-A polynomial given as an expression is factored over the rationals first, and each factor is a boundary of its own: repeated factors
-count once, and the number of each component is told.
+A polynomial given as an expression is factored over the rationals first, and each factor is a boundary of its own: repeated
+factors count once, and the number of each component is told.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polymargin.polynomials import Graph, evaluate, flatten
 
 @dataclass(frozen=True)
 class BoundaryCount:
-    """`value` regular critical points in all; `components` their numbers per rational factor, largest first, where B was factored.
+    """`value` regular critical points in all; `components` their numbers per rational factor, largest first, if B was factored.
 
     `complete` says whether the critical points at a generic level were confirmed to be all.
     """

@@ -36,7 +36,7 @@ def discriminant_crossings(
     threads: int | None = None,
     cache: bool | str | Path = True,
 ) -> list[Crossing]:
-    """Crossings between neighbouring samples whose counts differ, by bisection; two crossings within one step cancel and are missed.
+    """Crossings between neighbouring samples whose counts differ, by bisection; two within one step cancel and are missed.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
     >>> [round(c.position, 6) for c in discriminant_crossings(ellipse, [0.0, 0.001], [3.0, 0.001], cache=False)]

@@ -20,8 +20,8 @@ from polymargin.boundary import (
 from polymargin.errors import InputError
 from polymargin.geometry.boundary_count import boundary_count
 from polymargin.geometry.ed_degree_formulas import degree_bounds, formula
-from polymargin.geometry.monodromy_count import monodromy_count
 from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
+from polymargin.geometry.monodromy_count import monodromy_count
 from polymargin.margins import Standing, TraceTest
 from polymargin.networks import LightningAttention, PolynomialNetwork
 from polymargin.quadric import quadric_ed_degree
@@ -134,7 +134,7 @@ def _of_architecture(
         return _of_boundary(_random_member(architecture, seed), "blend", seed, threads, timeout, False, started)
     found = monodromy_count(architecture_family(architecture), seed=seed, threads=threads)
     note = f"{found.loops} loops in point, level and weights, {found.paths} paths"
-    if found.trace.passed:
+    if found.complete:
         return _numerical(found.value, method, started, trace=found.trace, notes=(note,))
     return EDDegree(
         found.value,

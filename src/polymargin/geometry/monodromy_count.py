@@ -23,10 +23,12 @@ ComplexArray = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False)
 class MonodromyCount:
-    """Number of critical points found at generic parameters, and whether the trace test says these are all."""
+    """Number of critical points found at generic parameters. They are all if `complete`: the trace test passed, or no boundary
+    of the degree has more (`trace` is None then)."""
 
     value: int
-    trace: TraceTest
+    complete: bool
+    trace: TraceTest | None
     loops: int
     paths: int
     seconds: float
@@ -49,7 +51,7 @@ def monodromy_count(
 
     >>> from polymargin.boundary import AttentionArchitecture, architecture_family
     >>> found = monodromy_count(architecture_family(AttentionArchitecture(2, 2, 1, 1)))
-    >>> found.value, found.trace.passed
+    >>> found.value, found.complete
     (17, True)
     """
     started = perf_counter()
@@ -66,8 +68,25 @@ def monodromy_count(
     known = first.points[0][first.converged[0]]
     if not len(known):
         raise PolymarginError(f"{family.name}: the path of the first solution broke off; try another seed")
-    found = complete(program, known, base, sample, generator, settings=chosen, threads=threads, progress=progress)
+    found = complete(
+        program,
+        known,
+        base,
+        sample,
+        generator,
+        settings=chosen,
+        bound=family.bound,
+        threads=threads,
+        progress=progress,
+    )
     seconds = perf_counter() - started
     return MonodromyCount(
-        len(found.solutions), found.trace, found.loops, found.paths, seconds, found.parameters, found.solutions
+        len(found.solutions),
+        found.complete,
+        found.trace,
+        found.loops,
+        found.paths,
+        seconds,
+        found.parameters,
+        found.solutions,
     )

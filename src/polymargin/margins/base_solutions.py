@@ -73,7 +73,7 @@ def base_solutions(
     key = f"{boundary.source.fingerprint}:{seed}"
     system = critical_system(boundary)
     stored = cache.read(key)
-    if stored is not None:
+    if stored is not None and stored.keys() >= {"parameters", "solutions", "unjudged"}:
         parameters, solutions, unjudged = stored["parameters"], stored["solutions"], int(stored["unjudged"])
         remembered = BaseSolutions(boundary, system.target, parameters, solutions, unjudged)
         if remembered.are_solutions():
@@ -114,8 +114,8 @@ def _solve_generic(
         chosen = replace(settings.tightened(), infinity=FAR_OUT) if double_double else settings
         return track(system.blend, starts, begin, end, settings=chosen, threads=threads, double_double=double_double)
 
-    # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions far
-    # out, where doubles fail, must not be taken for paths to infinity.
+    # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions
+    # far out, where doubles fail, must not be taken for paths to infinity.
     paths = to_end(start_points, False)
     regular = _regular(paths)
     found = paths.points[0][regular]
@@ -131,10 +131,11 @@ def _solve_generic(
                 lambda: _normal(size + 1, generator),
                 generator,
                 settings=settings,
+                bound=len(start_points),
                 threads=threads,
                 most_places=MOST_PLACES,
             )
-            if completion.trace.passed:
+            if completion.complete:
                 return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, 0)
         if not last:
             again = to_end(start_points[~regular], True)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Part of every key: a change of what is stored must not meet old files.
-FORMAT = "base solutions 1"
+FORMAT = "base solutions 2"
 
 
 def default_directory() -> Path:

@@ -8,12 +8,12 @@ the test cannot see it is not so at another, and one known there by two inaccura
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import TrackerSettings, carry, explore
+from polymargin.continuation import TrackerSettings, carry, distinct, explore
 from polymargin.margins.trace import TraceTest, trace_test
 from polymargin.polynomials import Program
 
@@ -23,18 +23,23 @@ ComplexArray = NDArray[np.complex128]
 PLACES = 3
 MOST_PLACES = 16
 # Loops in a row without news before the test is asked again, and loops at one place.
-QUIET_LOOPS, MOST_LOOPS = 3, 50
+QUIET_LOOPS, MOST_LOOPS = 1, 50
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """Solutions at generic parameters; all of them if the trace test passed (the worst of the tests that count)."""
+    """Solutions at generic parameters; all of them if `complete`. `trace` is the worst of the tests that count, or None if the
+    number of solutions needs no test."""
 
     parameters: ComplexArray
     solutions: ComplexArray
-    trace: TraceTest
+    trace: TraceTest | None
     loops: int
     paths: int
+
+    @property
+    def complete(self) -> bool:
+        return self.trace is None or self.trace.passed
 
 
 def complete(
@@ -45,16 +50,22 @@ def complete(
     generator: np.random.Generator,
     *,
     settings: TrackerSettings,
+    bound: int,
     threads: int | None = None,
     most_places: int = MOST_PLACES,
     progress: Callable[[int], None] | None = None,
 ) -> Completion:
-    """Test and search, here and at random parameters, until `PLACES` tests have passed with the same number of solutions."""
+    """Test and search, here and at random parameters, until `PLACES` tests have passed with the same number of solutions.
+
+    `bound` solutions are all: no boundary of the degree has more. Then no test is needed, and `trace` is None.
+    """
     loops = paths = 0
-    passed: list[Completion] = []
-    best: Completion | None = None
+    passed: list[TraceTest] = []
     known, place = solutions, parameters
+    confirmed = best = Completion(place, known, TraceTest(False, float("inf"), 0.0), 0, 0)
     for _ in range(most_places):
+        if len(known) == bound:
+            return Completion(place, known, None, loops, paths)
         trace = trace_test(program, place, known, generator, settings=settings, threads=threads)
         if not trace.passed:
             orbit = explore(
@@ -65,27 +76,31 @@ def complete(
                 quiet_loops=QUIET_LOOPS,
                 most_loops=MOST_LOOPS,
                 settings=settings,
+                enough=bound,
                 threads=threads,
             )
             loops, paths, known = loops + orbit.loops, paths + orbit.paths, orbit.solutions
+            if len(known) == bound:
+                return Completion(place, known, None, loops, paths)
             trace = trace_test(program, place, known, generator, settings=settings, threads=threads)
         if progress is not None:
             progress(len(known))
-        here = Completion(place, known, trace, loops, paths)
+        here = Completion(place, known, replace(trace, passed=False), loops, paths)
         if trace.passed:
             # Two passes with different numbers cannot both be right; the later one has to be confirmed anew.
-            passed = [p for p in passed if len(p.solutions) == len(known)] + [here]
+            if len(here.solutions) != len(confirmed.solutions):
+                passed = []
+            confirmed = confirmed if passed else here
+            passed.append(trace)
             if len(passed) == PLACES:
-                worst = max((p.trace for p in passed), key=lambda test: test.defect)
-                return Completion(passed[0].parameters, passed[0].solutions, worst, loops, paths)
-        elif best is None or len(known) > len(best.solutions):
+                worst = max(passed, key=lambda test: test.defect)
+                return Completion(confirmed.parameters, confirmed.solutions, worst, loops, paths)
+        if len(known) >= len(best.solutions):
             best = here
         target = sample()
         moved = carry(program, known, place, target, settings=settings, threads=threads)
         paths += len(known)
-        known, place = moved.points[0][moved.converged[0]], target
+        known, place = distinct(moved.points[0][moved.converged[0]]), target
         if not len(known):
             known, place = here.solutions, here.parameters
-    unconfirmed = best or passed[-1]
-    failed = TraceTest(False, unconfirmed.trace.defect, unconfirmed.trace.visible)
-    return Completion(unconfirmed.parameters, unconfirmed.solutions, failed, loops, paths)
+    return replace(best, loops=loops, paths=paths)

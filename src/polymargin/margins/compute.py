@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +37,7 @@ from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers, QuadricSolver, quadric_critical_points
+from polymargin.work import completed
 
 # Rounding noise above this share of the difference of the two largest logits makes a margin in doubles doubtful.
 LARGEST_NOISE = 1e-3
@@ -43,6 +45,8 @@ LARGEST_NOISE = 1e-3
 SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
 # Quadrics in at most this many inputs have all their critical points counted, for information.
 LARGEST_LISTED = 20
+# Rows that a worker gets at a time: it has to find or read stage 1 first.
+ROWS_PER_TASK = 16
 
 
 def margin(
@@ -56,6 +60,7 @@ def margin(
     settings: TrackerSettings | None = None,
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
+    executor: Executor | None = None,
 ) -> Any:
     """The exact L2 margin at one point (n,), or a list of them for a batch (m, n).
 
@@ -70,6 +75,7 @@ def margin(
     settings     of the path tracker
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with 1 after every finished row of a batch
+    executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
 
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
@@ -83,16 +89,20 @@ def margin(
     if array.ndim == 1:
         return session.margin_at(array)
     store = None if checkpoint is None else Checkpoint.open(checkpoint, model_fingerprint(model), array, seed)
-    results = []
-    for index, row in enumerate(array):
-        result = None if store is None else store.get(index)
-        if result is None:
-            result = session.margin_or_failure(row)
+    results = [None if store is None else store.get(index) for index in range(len(array))]
+    left = [index for index, result in enumerate(results) if result is None]
+    if progress is not None and len(left) < len(array):
+        progress(len(array) - len(left))
+    size = 1 if executor is None else ROWS_PER_TASK
+    blocks = [left[start : start + size] for start in range(0, len(left), size)]
+    session = session if executor is None else replace(session, threads=1)
+    for position, found in completed(_margins, [_Task(session, array[block]) for block in blocks], executor):
+        for index, result in zip(blocks[position], found, strict=True):
+            results[index] = result
             if store is not None and result.status is not Standing.FAILED:
                 store.add(index, result)
-        results.append(result)
-        if progress is not None:
-            progress(1)
+            if progress is not None:
+                progress(1)
     return results
 
 
@@ -225,6 +235,18 @@ class _Session:
             return PairMargin(rival, math.inf, math.inf, math.inf, None, "constant", True, 0, 0, 0, (note,))
         note = "the boundary polynomial is zero: every point ties"
         return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "constant", True, 0, 0, 0, (note,))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """Rows of a batch; a session travels to a worker with its model and comes back with nothing."""
+
+    session: _Session
+    rows: NDArray[np.float64]
+
+
+def _margins(task: _Task) -> list[Margin]:
+    return [task.session.margin_or_failure(row) for row in task.rows]
 
 
 def _on_quadric(rival: int | None, solver: QuadricSolver, u: NDArray[np.float64]) -> PairMargin:

@@ -22,7 +22,7 @@ NEAR_DISCRIMINANT = 1e-3
 def discriminant_distance(
     program: Program, target: NDArray[np.float64], solutions: NDArray[np.complex128], real: NDArray[np.bool_]
 ) -> float:
-    """An estimate of the distance of the point `target` from the ED discriminant, infinite unless two critical points are close."""
+    """An estimate of the distance of `target` from the ED discriminant, infinite unless two critical points are close."""
     pairs = [
         pair for pair in (_closest_conjugates(solutions[~real]), _closest_real(solutions[real])) if pair is not None
     ]

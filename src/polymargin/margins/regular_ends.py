@@ -1,7 +1,7 @@
 """Stage 2 for points where every critical point should be regular: doubles first, double-doubles where they are blind.
 
-A solution far out is ill-conditioned to doubles and looks singular. Double-doubles tell the two apart; what is singular to them goes
-to the endgame.
+A solution far out is ill-conditioned to doubles and looks singular. Double-doubles tell the two apart; what is singular to
+them goes to the endgame.
 """
 
 from __future__ import annotations

@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import FAR_OUT, TrackerSettings, track
+from polymargin.continuation import FAR_OUT, TrackerSettings, carry, track
 from polymargin.polynomials import Program, evaluate
 
 ComplexArray = NDArray[np.complex128]
 
 # Sizes of the changes of the level, relative to the level: branches that barely move at one scale do at another.
-SCALES = (1.0, 1e2, 1e4)
+SCALES = (30.0, 1e4)
 # T is known to a few 1e-17 of Σ|1/λ|, seldom 1e-15: paths are followed in double-doubles and rounded to doubles at their ends.
 NOISE = 5e-15
 # A branch is visible to the test if its own 1/λ changes by more than this, relative to the sum of all.
@@ -63,17 +63,38 @@ def trace_test(
     levels = level + np.array([0.0, *shifts])
     targets = np.tile(parameters, (len(levels), 1))
     targets[:, place] = levels
-    far_sighted = replace(settings or TrackerSettings(), infinity=FAR_OUT)
-    paths = track(program, solutions, parameters, targets, settings=far_sighted, threads=threads, double_double=True)
-    if not paths.converged.all():
+    ends = _sharp_ends(program, parameters, solutions, targets, settings or TrackerSettings(), threads)
+    if ends is None:
         return TraceTest(False, float("inf"), 0.0)
-    reciprocals = 1 / paths.points[:, :, place]
+    reciprocals = 1 / ends[:, :, place]
     traces = reciprocals.sum(axis=1) - _poles(program, parameters, levels)
     size = np.abs(reciprocals).sum(axis=1)
     defect = float((np.abs(traces - traces[0]) / (size + size[0])).max())
     moved = np.abs(reciprocals - reciprocals[0]) / (size + size[0])[:, None]
     visible = float((moved.max(axis=0) > VISIBLE).mean())
     return TraceTest(defect <= NOISE and visible >= ENOUGH, defect, visible)
+
+
+def _sharp_ends(
+    program: Program,
+    parameters: ComplexArray,
+    solutions: ComplexArray,
+    targets: ComplexArray,
+    settings: TrackerSettings,
+    threads: int | None,
+) -> ComplexArray | None:
+    """The solutions at every target: doubles bring them there, double-doubles make them sharp. None if one of them is lost."""
+    moved = carry(program, solutions, parameters, targets, settings=settings, threads=threads)
+    if not moved.converged.all():
+        return None
+    far_sighted = replace(settings, infinity=FAR_OUT)
+    ends = []
+    for points, target in zip(moved.points, targets, strict=True):
+        sharp = track(program, points, target, target, settings=far_sighted, threads=threads, double_double=True)
+        if not sharp.converged.all():
+            return None
+        ends.append(sharp.points[0])
+    return np.array(ends)
 
 
 def _poles(program: Program, parameters: ComplexArray, levels: ComplexArray) -> ComplexArray:

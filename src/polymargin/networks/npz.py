@@ -8,7 +8,10 @@ Files may come from strangers: no pickles, a bound on the size, and every defect
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,11 @@ FORMAT = "polymargin-network-1"
 ATTENTION_FORMAT = "polymargin-attention-1"
 ATTENTION_ARRAYS = ("value", "key", "query", "readout", "bias")
 LARGEST_FILE = 1 << 30
+# What zipfile, zlib and NumPy's reader of headers raise for damaged files.
+_DAMAGE = (
+    *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError, RecursionError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+)
 
 
 def load_npz(path: Any) -> Network:
@@ -93,8 +101,8 @@ def read_arrays(path: Any) -> dict[str, Any]:
             return {name: data[name] for name in data.files}
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError, MemoryError) as error:
-        raise InputError(f"{path}: not a valid .npz file ({error})") from None
+    except _DAMAGE as error:
+        raise InputError(f"{path}: not a valid .npz file ({' '.join(str(error).split())[:200]})") from None
 
 
 def _write(path: Any, arrays: dict[str, Any]) -> None:

@@ -232,6 +232,8 @@ def _layer(layer: Any, position: int) -> Layer:
 def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
     """The values as float64, or a sentence about what is wrong with them."""
     try:
+        if np.iscomplexobj(values):
+            raise TypeError
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name} are not an array of real numbers") from None
@@ -250,7 +252,7 @@ def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: 
         if hidden and (not isinstance(degree, (int, np.integer)) or degree < 1):
             raise InputError(f"activation degree {degree!r}: expected an integer >= 1")
         activations = [] if degree is None else [[0.0] * degree + [1.0]] * hidden
-    elif hidden and np.ndim(activations[0]) == 0:
+    elif hidden and len(activations) and np.ndim(activations[0]) == 0:
         activations = [activations] * hidden
     if len(activations) != hidden:
         raise InputError(f"{len(activations)} activations for {hidden} hidden layers; expected one for each")

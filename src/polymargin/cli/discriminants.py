@@ -1,0 +1,72 @@
+"""The `discriminant` command: the ED discriminant of one boundary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from polymargin.algebra import EngineError
+from polymargin.boundary import Boundary
+from polymargin.cli.chambers import parse_window
+from polymargin.errors import InputError, PolymarginError
+from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
+from polymargin.networks import load
+
+# Samples of the picture's regions.
+SAMPLES = 8_000
+# Polynomials with more terms than this are described, not printed.
+MOST_TERMS = 60
+
+
+def run_ed_discriminant(
+    model: Path,
+    *,
+    label: int,
+    rival: int,
+    window: str,
+    plot: list[Path],
+    timeout: float,
+    threads: int | None,
+    as_json: bool,
+) -> int:
+    """The polynomial where it can be had, the picture in any case; 2 if neither was possible."""
+    boundary = Boundary.from_network(load(model), label, rival)
+    if plot and boundary.dimension != 2:
+        raise InputError(
+            f"the network has {boundary.dimension} inputs; draw slices with: polymargin chambers {model} --plot …"
+        )
+    found: EDDiscriminant | None = None
+    reason = None
+    try:
+        found = ed_discriminant(boundary, timeout=timeout)
+    except (EngineError, PolymarginError) as error:
+        if not plot:
+            raise
+        reason = str(error)
+    if plot:
+        from polymargin.plots.chambers import draw_chambers
+
+        plane = Plane.of_two_inputs(parse_window(window))
+        regions = chambers(boundary, plane, SAMPLES, threads=threads)
+        for file in plot:
+            draw_chambers([regions], file, title=f"{model.name}: class {label} against {rival}", boundary=boundary)
+    polynomials = [] if found is None else [str(generator) for generator in found.generators]
+    if as_json:
+        data = {
+            "model": str(model),
+            "degree": None if found is None else found.degree,
+            "method": None if found is None else found.method,
+            "generators": polynomials,
+            "reason": reason,
+            "plots": [str(file) for file in plot],
+        }
+        print(json.dumps(data, indent=1))
+        return 0
+    if found is None:
+        print(f"no polynomial: {reason}")
+        return 0
+    print(f"ED discriminant of degree {found.degree} by {found.method}, {len(polynomials)} generator(s) in u1, u2, …")
+    for text in polynomials:
+        terms = text.count(" + ") + text.count(" - ") + 1
+        print(f"  {text}" if terms <= MOST_TERMS else f"  a polynomial with {terms} terms; --json prints it")
+    return 0

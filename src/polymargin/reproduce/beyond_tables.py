@@ -1,0 +1,90 @@
+"""Rows the paper leaves out: every attention module with t·d ≤ 10, and deep networks of intermediate width with few inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture
+from polymargin.geometry import degree_bounds
+from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
+from polymargin.plots.ed_degree_trends import draw_trends
+from polymargin.reproduce.ed_degree_tables import table1_rows, table2_rows, write_csv
+from polymargin.reproduce.rows import Row, resumable_rows
+
+
+def attention_modules(most_inputs: int = 10) -> list[AttentionArchitecture]:
+    """All (t, d, d', a) up to the number of inputs that are their own reduced form: no superfluous value dimension or rank."""
+    sizes = range(1, most_inputs + 1)
+    modules = [
+        AttentionArchitecture(t, d, values, rank)
+        for t, d in product(sizes, sizes)
+        if t * d <= most_inputs
+        for values in range(1, min(t, d) + 1)
+        for rank in range(1, d + 1)
+    ]
+    return sorted(modules, key=lambda m: (m.inputs, m.d, m.d_prime, m.a))
+
+
+def deep_networks(most_inputs: int = 5) -> list[NetworkArchitecture]:
+    """(n, [n, h]) with x² and, for n ≤ 3, x³; (n, [n, h, g]) with x² for n ≤ 3: widths between 1 and n."""
+    two = [
+        NetworkArchitecture((n, n, h, 2), d)
+        for n in range(2, most_inputs + 1)
+        for h in range(1, n + 1)
+        for d in ((2, 3) if n <= 3 else (2,))
+    ]
+    three = [
+        NetworkArchitecture((n, n, h, g, 2), 2) for n in range(2, 4) for h, g in product(range(1, n + 1), repeat=2)
+    ]
+    return two + three
+
+
+def beyond_table(
+    kind: str,
+    directory: Path,
+    *,
+    seed: int = 0,
+    timeout: float = 600.0,
+    executor: Executor | None = None,
+    progress: Callable[[Row], None] | None = None,
+) -> list[Row]:
+    """ED degrees by Gröbner bases modulo a prime, `kind` "attention" or "deep"; a run can be resumed in its `directory`."""
+    rows: list[Architecture] = list(attention_modules()) if kind == "attention" else list(deep_networks())
+    found = resumable_rows(
+        partial(symbolic_row, seed=seed, timeout=timeout),
+        rows,
+        [str(row) for row in rows],
+        directory / f"beyond-{kind}-seed{seed}.jsonl",
+        header={"table": f"beyond-{kind}", "seed": seed},
+        executor=executor,
+        progress=progress,
+    )
+    write_csv(directory / f"beyond-{kind}-seed{seed}.csv", found)
+    return found
+
+
+def trends(rows: list[Row], file: Path) -> Path:
+    """The picture of the attention rows."""
+    degrees = {(m.t, m.d, m.d_prime, m.a): row["ed_degree"] for m, row in zip(attention_modules(), rows, strict=True)}
+    return draw_trends(degrees, file)
+
+
+def symbolic_row(architecture: Architecture, *, seed: int, timeout: float) -> Row:
+    """One row: the degree, the bounds that theorems give, and the printed value where the paper has the row."""
+    found = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
+    rows: list[tuple[Architecture, int]] = [*table1_rows(), *table2_rows()]
+    printed = {row.reduced(): value for row, value in rows}
+    lower, upper = degree_bounds(architecture)
+    return {
+        "ed_degree": found.value,
+        "lower": lower,
+        "upper": upper,
+        "printed": printed.get(architecture.reduced()),
+        "engine": found.engine,
+        "variables": found.variables,
+        "seconds": round(found.seconds, 2),
+    }

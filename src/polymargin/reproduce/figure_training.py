@@ -1,0 +1,20 @@
+"""Training for a picture: small networks, where more threads only cost time and change the last bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from polymargin.learning.extra import torch_package
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch with a single thread, and as it was afterwards."""
+    torch = torch_package()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

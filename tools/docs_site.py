@@ -1,0 +1,53 @@
+"""What MkDocs does not find in docs/: the API reference, the tables of options, results, changelog and contributing.
+
+A hook file of mkdocs.yml. Everything is made in memory while the site is built, so nothing generated is kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from api_reference import reference_pages
+from command_reference import with_options
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parent.parent
+# Files outside docs/ that pages link to as ../name; on the site they lie beside the pages.
+BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md")
+
+
+def on_config(config: Any) -> Any:
+    """Navigation to the pages that are made, and to the results."""
+    api = [f"api/{room}.md" for room in reference_pages()]
+    config.nav.append({"API reference": ["api.md", *api]})
+    readmes = sorted((ROOT / "results").glob("*/README.md"))
+    config.nav.append({"Results": [_uri(file) for file in readmes]})
+    config.nav.append({"Project": list(BESIDE)})
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made, and everything from results/ that pages may show or link to."""
+    for room, page in reference_pages().items():
+        files.append(File.generated(config, f"api/{room}.md", content=page))
+    for name in BESIDE:
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    for pattern in ("*/README.md", "*/*.png", "*/*.csv"):
+        for file in sorted((ROOT / "results").glob(pattern)):
+            files.append(File.generated(config, _uri(file), abs_src_path=str(file)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links that leave docs/ in the repository stay on the site."""
+    uri = page.file.src_uri
+    if uri in BESIDE:
+        return markdown.replace("](docs/", "](")
+    if "/" not in uri:
+        markdown = markdown.replace("](../", "](")
+    return with_options(markdown) if uri == "command-line.md" else markdown
+
+
+def _uri(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
