@@ -40,6 +40,21 @@ def test_best_constants(sigma: list[float]) -> None:
         assert positive_on(exact, rational(ranges[i, 0]), rational(ranges[i, 1]))
 
 
+def test_factors_that_cancel_are_safe_for_what_they_were_summed_from() -> None:
+    """γ = Σ w_i v_i with terms of order one and a sum of 1e-7: the float γ is off by far more than 1e-12 of itself."""
+    generator = np.random.default_rng(4)
+    for _ in range(50):
+        w, v = generator.normal(size=(2, 3))
+        v[2] = -(w[0] * v[0] + w[1] * v[1] - 1e-7) / w[2]
+        gamma, terms = np.array([w @ v]), np.array([np.abs(w) @ np.abs(v)])
+        ranges = np.array([[1.0, 2.0]])
+        zero = np.zeros(1)
+        (c,) = best_constants(np.array([0.0, 0.0, 1.0]), gamma, 0.0, gamma, zero, ranges, terms)
+        exact = sum((rational(a) * rational(b) for a, b in zip(w, v, strict=True)), rational(0.0))
+        residual = flint.fmpq_poly([-rational(c), 0, exact - rational(gamma[0])])
+        assert positive_on(residual, rational(1.0), rational(2.0))
+
+
 def test_an_exact_root_is_noticed() -> None:
     """The verifier of these tests can say no."""
     assert not positive_on(flint.fmpq_poly([1, -2, 1]), flint.fmpq(0), flint.fmpq(2))

@@ -67,20 +67,22 @@ def rigorous(
     slopes: list[Array] = []
     depth = len(ranges)
     size = np.abs(constant)
+    # γ is a row of the next layer, or the difference of two of its rows.
+    terms = 2 * np.abs(view.weights(depth + 1)).max(axis=0)
     for index, group in enumerate(program.groups[:-1]):
         layer = depth - index
         lean = group.coefficients(x)[:, :, 1] / group.half
         sigma = view.activation(layer)
-        low = best_constants(sigma, gamma, 0.0, np.zeros_like(lean), lean, ranges[layer - 1])
+        low = best_constants(sigma, gamma, 0.0, np.zeros_like(lean), lean, ranges[layer - 1], terms)
         slopes.append(np.stack([lean, low], axis=-1))
         constant = constant + low.sum(axis=1) + lean @ view.bias(layer)
         size = size + np.abs(low).sum(axis=1) + np.abs(lean) @ np.abs(view.bias(layer))
-        gamma = lean @ view.weights(layer)
+        gamma, terms = lean @ view.weights(layer), np.abs(lean) @ np.abs(view.weights(layer))
     first = program.groups[-1]
     coefficients = first.coefficients(x)
     p = coefficients[:, :, 2] / first.half**2
     t = coefficients[:, :, 1] / first.half - 2 * p * first.middle
-    c = best_constants(view.activation(1), gamma, view.shift, p, t, ranges[0])
+    c = best_constants(view.activation(1), gamma, view.shift, p, t, ranges[0], terms)
     quadratics = np.stack([p, t, c], axis=-1)
     scaled = radius[:, None, None] * view.factor
     A = np.swapaxes(scaled, 1, 2) @ (p[..., None] * scaled)

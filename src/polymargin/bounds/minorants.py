@@ -41,10 +41,13 @@ def horner(coefficients: Array, values: Array) -> Array:
     return total
 
 
-def best_constants(sigma: Array, gamma: Array, shift: Array | float, p: Array, t: Array, ranges: Array) -> Array:
+def best_constants(
+    sigma: Array, gamma: Array, shift: Array | float, p: Array, t: Array, ranges: Array, terms: Array | None = None
+) -> Array:
     """The largest safe c for every neuron.
 
-    Arrays broadcast over any leading axes; `ranges` has shape (..., 2), `sigma` holds the coefficients of σ.
+    Arrays broadcast over any leading axes; `ranges` has shape (..., 2), `sigma` holds the coefficients of σ. `terms` bounds what
+    γ was summed from: where it cancels, its rounding error is large beside γ itself.
     """
     low, high = ranges[..., 0], ranges[..., 1]
     middle, half = (low + high) / 2, (high - low) / 2
@@ -57,7 +60,8 @@ def best_constants(sigma: Array, gamma: Array, shift: Array | float, p: Array, t
         [np.clip(critical_places(g), -1.0, 1.0), np.ones((*g.shape[:-1], 2)) * [-1.0, 1.0]], axis=-1
     )
     reach = np.maximum(np.abs(low), np.abs(high))
-    size = np.abs(gamma) * horner(np.abs(sigma), np.asarray(np.abs(shift) + reach)[..., None])[..., 0]
+    factor = np.abs(gamma) if terms is None else np.maximum(np.abs(gamma), terms)
+    size = factor * horner(np.abs(sigma), np.asarray(np.abs(shift) + reach)[..., None])[..., 0]
     size = size + (np.abs(p) * reach + np.abs(t)) * reach
     return np.asarray(horner(g, places).min(axis=-1) - SLACK * size)
 

@@ -36,15 +36,13 @@ from polymargin.margins.result import Margin, PairMargin, failed
 from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
-from polymargin.quadric import NetworkSolvers, QuadricSolver, quadric_critical_points
+from polymargin.quadric import NetworkSolvers, QuadricSolver
 from polymargin.work import completed
 
 # Rounding noise above this share of the difference of the two largest logits makes a margin in doubles doubtful.
 LARGEST_NOISE = 1e-3
 # Terms of the logits must stay within these sizes; their powers and quotients must not leave the range of doubles.
 SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
-# Quadrics in at most this many inputs have all their critical points counted, for information.
-LARGEST_LISTED = 20
 # Rows that a worker gets at a time: it has to find or read stage 1 first.
 ROWS_PER_TASK = 16
 
@@ -251,10 +249,6 @@ def _margins(task: _Task) -> list[Margin]:
 
 def _on_quadric(rival: int | None, solver: QuadricSolver, u: NDArray[np.float64]) -> PairMargin:
     nearest = solver.nearest(u)
-    complex_count = real_count = None
-    if solver.dimension <= LARGEST_LISTED:
-        every = quadric_critical_points(solver, u)
-        complex_count, real_count = len(every), int(every.real.sum())
     return PairMargin(
         rival=rival,
         radius=nearest.distance,
@@ -263,8 +257,8 @@ def _on_quadric(rival: int | None, solver: QuadricSolver, u: NDArray[np.float64]
         point=nearest.point,
         method="quadric",
         complete=True,
-        complex_count=complex_count,
-        real_count=real_count,
+        complex_count=None,
+        real_count=None,
         bound=2 * solver.dimension,
         notes=nearest.notes,
     )

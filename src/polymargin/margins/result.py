@@ -23,7 +23,7 @@ class PairMargin:
     point: NDArray[np.float64] | None
     method: str
     complete: bool
-    complex_count: int | None  # None where nobody counted: large quadrics
+    complex_count: int | None  # None for quadrics: their nearest point is found without the others
     real_count: int | None
     bound: int
     notes: tuple[str, ...] = ()
