@@ -36,11 +36,27 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
     (level,) = graph.parameters(1)
     value = reduction.source.polynomial(y) * (1.0 / reduction.factor) - level
     target = critical_equations(value, y, multiplier, u)
-    slope = gradient(value, y)
-    curvature = hessian(value, y)
+    blend = blended_equations(value, y, multiplier, u, degree)
+    return CriticalSystem(target, blend)
 
+
+def critical_equations(
+    value: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression]
+) -> Program:
+    """The critical equations of {value = 0} with their Jacobian."""
+    slope = gradient(value, y)
+    equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
+    rows = [[multiplier * entry for entry in row] for row in hessian(value, y)]
+    return flatten(value.graph, [*equations, value], _bordered(_identity_plus(rows), slope))
+
+
+def blended_equations(
+    value: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression], degree: int
+) -> Program:
+    """The critical equations of s₀B₀ + s₁·value with B₀ = Σ a_j y_j^D − c; (s₀, s₁, a, c) become the last parameters."""
+    graph, slope, curvature = value.graph, gradient(value, y), hessian(value, y)
     start_weight, target_weight = graph.parameters(2)
-    slopes = graph.parameters(reduction.dimension)
+    slopes = graph.parameters(len(y))
     (start_level,) = graph.parameters(1)
     # With the weights multiplied into λ once, every entry needs one product per polynomial.
     start_multiplier, target_multiplier = multiplier * start_weight, multiplier * target_weight
@@ -56,18 +72,7 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
     rows = [[target_multiplier * entry for entry in row] for row in curvature]
     for i, s in enumerate(scaled):
         rows[i][i] = rows[i][i] + (degree * (degree - 1)) * (start_multiplier * s)
-    blend = flatten(graph, [*equations, blended_value], _bordered(_identity_plus(rows), blended_slope))
-    return CriticalSystem(target, blend)
-
-
-def critical_equations(
-    value: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression]
-) -> Program:
-    """The critical equations of {value = 0} with their Jacobian."""
-    slope = gradient(value, y)
-    equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
-    rows = [[multiplier * entry for entry in row] for row in hessian(value, y)]
-    return flatten(value.graph, [*equations, value], _bordered(_identity_plus(rows), slope))
+    return flatten(graph, [*equations, blended_value], _bordered(_identity_plus(rows), blended_slope))
 
 
 def _identity_plus(rows: Sequence[Sequence[Expression]]) -> list[list[Expression]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from polymargin.boundary.architectures import Architecture
 from polymargin.boundary.boundary import Boundary
-from polymargin.boundary.critical_system import critical_equations, critical_system
+from polymargin.boundary.critical_system import blended_equations, critical_equations, critical_system
 from polymargin.boundary.degree import generic_critical_count
 from polymargin.polynomials import Expression, Graph, Program, evaluate
 
@@ -23,10 +23,14 @@ ComplexArray = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Critical equations in unknowns (x, λ) and parameters (u, ε, weights), and natural sizes of the parameters."""
+    """Critical equations in unknowns (x, λ) and parameters (u, ε, weights), and natural sizes of the parameters.
+
+    `blend` has parameters (u, ε, weights, s₀, s₁, a, c) and leads from the start polynomial to the family (`CriticalSystem`).
+    """
 
     name: str
     program: Program
+    blend: Program
     degree: int
     sizes: NDArray[np.float64]
 
@@ -54,8 +58,10 @@ class Family:
 
 def boundary_family(boundary: Boundary) -> Family:
     """One boundary in reduced coordinates: the weights are fixed, point and level vary."""
-    sizes = np.ones(boundary.reduction.dimension + 1)
-    return Family(boundary.name, critical_system(boundary).target, boundary.degree, sizes)
+    system = critical_system(boundary)
+    return Family(
+        boundary.name, system.target, system.blend, boundary.degree, np.ones(boundary.reduction.dimension + 1)
+    )
 
 
 def architecture_family(architecture: Architecture) -> Family:
@@ -77,9 +83,11 @@ def architecture_family(architecture: Architecture) -> Family:
         sizes.append(size)
         return graph.parameters(1)[0]
 
-    value = reduced.polynomial(x, weight)
-    program = critical_equations(value - level, x, multiplier, u)
-    return Family(str(architecture), program, architecture.total_degree, np.array(sizes))
+    value = reduced.polynomial(x, weight) - level
+    program = critical_equations(value, x, multiplier, u)
+    degree = architecture.total_degree
+    blend = blended_equations(value, x, multiplier, u, degree) if degree > 1 else program
+    return Family(str(architecture), program, blend, architecture.total_degree, np.array(sizes))
 
 
 def _normal(count: int, generator: np.random.Generator) -> ComplexArray:

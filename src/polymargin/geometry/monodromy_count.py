@@ -1,24 +1,30 @@
 """The ED degree of a family of boundaries, counted by monodromy and confirmed by the trace test.
 
-One solution is had for nothing (`Family.seed`). Loops in the parameters (point, level and, for architectures, weights) find
-the others, and the trace test says when to stop (`margins.completion`).
+Where the bound on their number is small, the paths from the closed-form start system bring most solutions at once; otherwise
+one is had for nothing (`Family.seed`). Loops in the parameters (point, level and, for architectures, weights) find the others,
+and the trace test says when to stop (`margins.completion`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Family
-from polymargin.continuation import TrackerSettings, follow
+from polymargin.continuation import TrackerSettings, critical_start, distinct, follow, random_phase, track
 from polymargin.errors import PolymarginError
 from polymargin.margins import TraceTest, complete
 
 ComplexArray = NDArray[np.complex128]
+
+# Up to this bound following all paths of the start system costs less than finding solutions by loops.
+FEW = 800
+# Paths of the start system that need more steps are on their way to infinity.
+MOST_STEPS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +68,12 @@ def monodromy_count(
     def sample() -> ComplexArray:
         return family.generic(generator)
 
-    solution, parameters = family.seed(generator)
     base = sample()
-    first = follow(program, solution[None, :], parameters, base, settings=chosen, threads=threads)
-    known = first.points[0][first.converged[0]]
+    known = (
+        _from_start_system(family, base, generator, chosen, threads)
+        if family.degree > 1 and family.bound <= FEW
+        else _from_one_solution(family, base, generator, chosen, threads)
+    )
     if not len(known):
         raise PolymarginError(f"{family.name}: the path of the first solution broke off; try another seed")
     found = complete(
@@ -90,3 +98,27 @@ def monodromy_count(
         found.parameters,
         found.solutions,
     )
+
+
+def _from_one_solution(
+    family: Family, base: ComplexArray, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+) -> ComplexArray:
+    solution, parameters = family.seed(generator)
+    paths = follow(family.program, solution[None, :], parameters, base, settings=settings, threads=threads)
+    return np.asarray(paths.points[0][paths.converged[0]])
+
+
+def _from_start_system(
+    family: Family, base: ComplexArray, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+) -> ComplexArray:
+    """All paths from the closed-form start system: those that arrive are a good beginning, whether all do or not."""
+    start = critical_start(family.dimension, family.degree, generator)
+    phase = random_phase(generator)
+    points = start.points.copy()
+    points[:, -1] /= phase  # γB₀ instead of B₀ divides λ by γ
+    fixed = [*start.slopes, start.level]
+    begin = np.array([*np.zeros(family.dimension), *base[family.dimension :], phase, 0, *fixed])
+    end = np.array([*base, 0, 1, *fixed])
+    hasty = replace(settings, most_steps=MOST_STEPS)
+    paths = track(family.blend, points, begin, end, settings=hasty, threads=threads)
+    return distinct(paths.points[0][paths.converged[0]])
