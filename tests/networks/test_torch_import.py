@@ -313,3 +313,39 @@ def test_state_dicts_with_coefficients_are_files_of_data(tmp_path: Path) -> None
     net = random_network([3, 5, 2], 3, seed=4)
     torch.save(to_torch(net).state_dict(), tmp_path / "model.pt")
     assert pm.load(tmp_path / "model.pt").fingerprint == net.fingerprint
+
+
+class InPlace(nn.Module):
+    """Squares its hidden values in place, which a trace shows as if nothing happened to them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(3, 3), nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.first(x)
+        hidden.pow_(2)
+        return self.last(hidden)
+
+
+class Alias(InPlace):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.first(x)
+        other = hidden
+        other += 1.0
+        return self.last(hidden * hidden)
+
+
+@pytest.mark.parametrize("module", [InPlace, Alias])
+def test_operations_in_place_are_noticed(module: type[nn.Module]) -> None:
+    with pytest.raises(pm.InputError, match="in place"):
+        pm.from_torch(module(), (3,))
+
+
+def test_pools_with_padding_beyond_the_edge() -> None:
+    """ceil_mode, padding and count_include_pad together, in two dimensions: the corner counts as beyond, not as padding."""
+    pool = nn.Sequential(nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=True), nn.Flatten(), nn.Linear(32, 3))
+    network = pm.from_torch(pool.double().eval(), (2, 6, 7))
+    inputs = torch.randn((5, 2, 6, 7), dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    expected = pool(inputs).detach().numpy()
+    assert np.allclose(network(inputs.reshape(5, -1).numpy()), expected, atol=1e-12)

@@ -3,7 +3,7 @@
 from polymargin.boundary.architectures import Architecture, AttentionArchitecture, NetworkArchitecture
 from polymargin.boundary.boundary import Boundary
 from polymargin.boundary.critical_system import CriticalSystem, critical_system
-from polymargin.boundary.degree import axis_coefficients, generic_critical_count
+from polymargin.boundary.degree import axis_coefficients, generic_critical_count, is_reduced
 from polymargin.boundary.families import Family, architecture_family, boundary_family
 from polymargin.boundary.reduction import Reduction
 from polymargin.boundary.sources import ExpressionSource
@@ -22,4 +22,5 @@ __all__ = [
     "boundary_family",
     "critical_system",
     "generic_critical_count",
+    "is_reduced",
 ]

@@ -21,6 +21,17 @@ PRIME = (1 << 61) - 1
 
 def exact_degree(source: Source) -> int:
     """Degree of the polynomial with exactly the given coefficients; −1 for the zero polynomial."""
+    return int(_on_a_line(source).degree())
+
+
+def is_reduced(source: Source) -> bool:
+    """Whether the polynomial has no repeated factor: its roots on a random line are all different."""
+    restricted = _on_a_line(source)
+    return bool(restricted.gcd(restricted.derivative()).degree() < 1)
+
+
+def _on_a_line(source: Source) -> Any:
+    """The restriction to a random line modulo the prime."""
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
     generator = random.Random(20260)
@@ -33,7 +44,7 @@ def exact_degree(source: Source) -> int:
         flint.nmod_poly([generator.randrange(PRIME), generator.randrange(PRIME)], PRIME)
         for _ in range(source.dimension)
     ]
-    return int(evaluate(program, line, lift=lift)[0].degree())
+    return evaluate(program, line, lift=lift)[0]
 
 
 def axis_coefficients(source: Source, degree: int) -> list[float]:

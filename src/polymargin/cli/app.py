@@ -204,7 +204,7 @@ def ed_degree(
     rival: Rival = 1,
     seed: Seed = 0,
     threads: Threads = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for the symbolic method.")] = 600.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
     as_json: AsJson = False,
 ) -> None:
     """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
@@ -259,7 +259,7 @@ def chambers(
 
 @app.command(epilog="Example: polymargin expected --dimension 2 --degree 3 --simulate 1000")
 def expected(
-    dimension: Annotated[int, typer.Option(min=1, help="Number of inputs.")],
+    dimension: Annotated[int, typer.Option(min=1, max=100, help="Number of inputs.")],
     degree: Annotated[int, typer.Option(min=1, help="Degree of the activation.")],
     point: Annotated[
         str | None, typer.Option(help="The point, numbers separated by commas.", show_default="origin")

@@ -29,6 +29,7 @@ def run_chambers(
     """Two inputs are the plane themselves; otherwise a random plane through the inputs, chosen by the seed."""
     boundary = Boundary.from_network(load(model), label, rival)
     corners = parse_window(window)
+    check_pictures(plot)
     two = boundary.dimension == 2
     plane = Plane.of_two_inputs(corners) if two else Plane.random(boundary.dimension, corners, seed)
     with progress_bar() as bar:
@@ -64,6 +65,13 @@ def run_chambers(
     wide_console().print(table)
     print(f"{len(found.counts)} samples, {found.paths} paths, {unknown} samples too near the discriminant to tell")
     return 0
+
+
+def check_pictures(files: list[Path]) -> None:
+    """Refuse what cannot be drawn before the work begins."""
+    for file in files:
+        if file.suffix not in (".png", ".svg"):
+            raise InputError(f"--plot {file}: expected a name that ends in .png or .svg")
 
 
 def parse_window(text: str) -> tuple[float, float, float, float]:

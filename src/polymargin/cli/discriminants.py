@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polymargin.algebra import EngineError
 from polymargin.boundary import Boundary
-from polymargin.cli.chambers import parse_window
+from polymargin.cli.chambers import check_pictures, parse_window
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
 from polymargin.networks import load
@@ -31,6 +31,8 @@ def run_ed_discriminant(
 ) -> int:
     """The polynomial where it can be had, the picture in any case; 2 if neither was possible."""
     boundary = Boundary.from_network(load(model), label, rival)
+    corners = parse_window(window)
+    check_pictures(plot)
     if plot and boundary.dimension != 2:
         raise InputError(
             f"the network has {boundary.dimension} inputs; draw slices with: polymargin chambers {model} --plot …"
@@ -46,7 +48,7 @@ def run_ed_discriminant(
     if plot:
         from polymargin.plots.chambers import draw_chambers
 
-        plane = Plane.of_two_inputs(parse_window(window))
+        plane = Plane.of_two_inputs(corners)
         regions = chambers(boundary, plane, SAMPLES, threads=threads)
         for file in plot:
             draw_chambers([regions], file, title=f"{model.name}: class {label} against {rival}", boundary=boundary)

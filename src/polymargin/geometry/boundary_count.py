@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.algebra import Ring
-from polymargin.boundary import Boundary, ExpressionSource
+from polymargin.boundary import Boundary, ExpressionSource, is_reduced
 from polymargin.continuation import TrackerSettings
+from polymargin.errors import InputError
 from polymargin.margins import BaseSolutions, base_solutions, check_limit
 from polymargin.margins.cache import Cache
 from polymargin.margins.regular_ends import regular_ends
@@ -50,6 +51,11 @@ def boundary_count(
     >>> boundary_count(Boundary.from_expression("(x**2 + y**2 - 1) * (x - 3*y + 1)"), cache=False).components
     (2, 1)
     """
+    if not isinstance(boundary.source, ExpressionSource) and not is_reduced(boundary.source):
+        raise InputError(
+            f"the boundary ({boundary.name}) has a repeated factor, on which no critical point is regular; "
+            "count it with method='symbolic', which takes every factor once"
+        )
     factored = isinstance(boundary.source, ExpressionSource)
     parts = rational_factors(boundary.source) if isinstance(boundary.source, ExpressionSource) else [boundary]
     counts = [_irreducible_count(part, seed, threads, limit, cache) for part in parts]

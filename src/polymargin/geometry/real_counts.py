@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import Paths, TrackerSettings, follow
+from polymargin.errors import InputError
 from polymargin.geometry.boundary_count import regular_at_level_zero
 from polymargin.margins import base_solutions, check_limit
 from polymargin.margins.audit import REAL_TOLERANCE
@@ -53,6 +54,11 @@ class RealCounter:
         limit: int = 200_000,
         cache: bool | str | Path = True,
     ) -> RealCounter:
+        if boundary.degree < 2:
+            kind = "a hyperplane" if boundary.degree == 1 else "constant"
+            raise InputError(
+                f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
+            )
         check_limit(boundary, limit, threads)
         settings = TrackerSettings()
         base = base_solutions(boundary, seed=seed, settings=settings, threads=threads, cache=Cache.from_option(cache))

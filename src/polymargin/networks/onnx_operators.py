@@ -150,7 +150,9 @@ def _global_average_pool(inputs: list[Any], attributes: Attributes, opset: int) 
 
 
 def _batch_normalization(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    if attributes.get("training_mode", 0) or any(isinstance(value, Tensor) for value in inputs[1:5]):
+    # Before opset 14 the mode is told by the number of outputs.
+    training = attributes.get("training_mode", 0) or (opset < 14 and attributes.get("outputs", 1) > 1)
+    if training or any(isinstance(value, Tensor) for value in inputs[1:5]):
         raise InputError("batch normalisation in training mode; export the model in eval mode")
     value, weight, bias, mean, variance = inputs[:5]
     return normalised(value, mean, variance, weight, bias, attributes.get("epsilon", 1e-5))
@@ -235,7 +237,9 @@ def _cast(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
         return np.asarray(inputs[0], dtype=np.float32 if kind == 1 else np.float64)
     if kind in integer:
         return np.trunc(np.asarray(inputs[0], dtype=np.float64)).astype(np.int64)
-    return np.asarray(inputs[0])
+    if kind == 9:
+        return np.asarray(inputs[0]) != 0
+    raise InputError(f"a conversion of constants to the element type {kind}")
 
 
 def _dropout(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
@@ -252,7 +256,7 @@ def _expand(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
 
 def _reduce(mean: bool) -> Callable[..., Any]:
     def run(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-        axes, keep = _axes(inputs, attributes, 1), bool(attributes.get("keepdims", 1))
+        axes, keep = _axes(inputs, attributes, 1) or None, bool(attributes.get("keepdims", 1))
         if axes is None and attributes.get("noop_with_empty_axes", 0):
             return inputs[0]
         if isinstance(inputs[0], Tensor):

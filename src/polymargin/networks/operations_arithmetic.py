@@ -81,6 +81,9 @@ def power(base: Value, exponent: Value) -> Value:
     if len(exponents) != 1 or not exponents[0].is_integer() or not 0 <= exponents[0] <= LARGEST_DEGREE:
         shown = ", ".join(f"{value:g}" for value in exponents[:4])
         raise InputError(f"the power {shown} is not polynomial; expected one whole number from 0 to {LARGEST_DEGREE}")
+    shape = _common_shape(base.shape, np.shape(exponent))
+    if shape != base.shape:
+        base = base.take(np.broadcast_to(base.numbers, shape))
     result = constant(base.tape, np.ones(base.shape))
     base = base.as_forms()
     for _ in range(int(exponents[0])):

@@ -175,6 +175,8 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
     kernel = per_axis(kernel, space, "kernel size")
     stride, dilation = per_axis(stride, space, "stride"), per_axis(dilation, space, "dilation")
     first = numbers.ndim - space
+    padding, beyond = [(0, 0)] * numbers.ndim, [(0, 0)] * numbers.ndim
+    shape = [*numbers.shape]
     for axis in range(space):
         before, after = per_axis(pads[axis], 2, "padding", at_least=0)
         length = numbers.shape[first + axis]
@@ -187,14 +189,11 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
                 extra = 0
         if left_over < 0:
             raise InputError(f"a window of {extent} entries on {length} with padding {before} and {after}")
-        shape = [*numbers.shape]
         shape[first + axis] = length + before + after + extra
         checked_size(shape)
-        widths = [(0, 0)] * numbers.ndim
-        widths[first + axis] = (before, after)
-        numbers = np.pad(numbers, widths, constant_values=PADDING)
-        widths[first + axis] = (0, extra)
-        numbers = np.pad(numbers, widths, constant_values=BEYOND)
+        padding[first + axis], beyond[first + axis] = (before, after), (0, extra)
+    numbers = np.pad(numbers, padding, constant_values=PADDING)
+    numbers = np.pad(numbers, beyond, constant_values=BEYOND)  # after all padding: the corner of both is beyond
     extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     windows = sliding_window_view(numbers, extents, axis=tuple(range(first, first + space)))
     steps = [slice(None)] * first + [slice(None, None, s) for s in stride] + [slice(None, None, d) for d in dilation]

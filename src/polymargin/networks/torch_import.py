@@ -17,6 +17,10 @@ from polymargin.errors import InputError
 from polymargin.networks.foreign import package, why_not
 from polymargin.networks.network import Network
 
+# Random inputs on which a module is compared with what was read, and how well both must agree; modules mostly are float32.
+SAMPLES = 3
+AGREEMENT = 1e-3
+
 
 def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Network:
     """The network of a torch.nn.Module whose layers are affine or polynomial.
@@ -44,7 +48,36 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
         tuple(int(n) for n in input_shape) if input_shape is not None else _shape_of_first_linear(torch, module, graph)
     )
     with np.errstate(all="ignore"):
-        return fold(_run(torch, module, graph, shape))
+        network = fold(_run(torch, module, graph, shape))
+    _compare(torch, module, network, shape)
+    return network
+
+
+def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) -> None:
+    """Refuse a module whose own outputs differ from what was read: operations in place, for one, can escape a trace."""
+    kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
+    inputs = torch.randn((SAMPLES, *shape), generator=torch.Generator().manual_seed(0), dtype=kind)
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        with torch.no_grad():
+            try:
+                outputs = module(inputs.clone()).reshape(SAMPLES, -1)
+            except RuntimeError:  # a module made for single inputs
+                outputs = torch.stack([module(row.clone()).reshape(-1) for row in inputs])
+    finally:
+        for part, training in modes:
+            part.training = training
+    outputs = outputs.to(torch.float64).numpy()
+    with np.errstate(all="ignore"):
+        read = network(inputs.reshape(SAMPLES, -1).to(torch.float64).numpy())
+    if outputs.shape[1] == 1:
+        read = read[:, 1:] - read[:, :1]
+    if not np.allclose(read, outputs, rtol=AGREEMENT, atol=AGREEMENT * np.abs(outputs).max(initial=1.0)):
+        raise InputError(
+            f"{type(module).__name__} computes something else than its trace shows, perhaps by operations in place "
+            "(x.mul_, x += …); write them as y = x * …"
+        )
 
 
 def _trace(torch: Any, module: Any) -> Any:

@@ -35,6 +35,8 @@ Array = NDArray[np.float64]
 CLOSED = 1e-8
 # Rounding above this share of the difference of the two largest logits hides it from doubles.
 LARGEST_NOISE = 1e-6
+# Decades that products of weights may span; their squares must not underflow or overflow.
+LARGEST_SCALE = 140
 # A verdict looks this much beyond its radius, so that rounding cannot hide a tie at the radius itself.
 BEYOND = 1e-9
 
@@ -117,6 +119,7 @@ class _Start:
             raise InputError(f"a point of shape {u.shape}: the model takes {network.dimension} numbers")
         if not np.isfinite(u).all():
             raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+        _check_scale(network)
         self.network, self.u = network, u
         logits: list[Fraction] = network.exact_logits(u)
         largest = max(logits)
@@ -143,6 +146,21 @@ class _Start:
         deadline = math.inf if timeout is None else perf_counter() + timeout
         outcome = best_first(problem, incumbent, reach=reach, deadline=deadline, seed=seed)
         return outcome, incumbent, problem
+
+
+def _check_scale(network: ReLUNetwork | SplineNetwork) -> None:
+    """Products of weights through the layers, and their squares, must stay within the range of doubles."""
+    smallest = largest = 0.0
+    for layer in network.layers:
+        sizes = np.abs(layer.weights[layer.weights != 0])
+        if sizes.size:
+            smallest += math.log10(float(sizes.min()))
+            largest += math.log10(float(sizes.max()))
+    if smallest < -LARGEST_SCALE or largest > LARGEST_SCALE:
+        raise InputError(
+            f"weights multiply to sizes from 1e{smallest:.0f} to 1e{largest:.0f} through the layers; rescale them to less than "
+            f"1e±{LARGEST_SCALE}"
+        )
 
 
 def _margin_at(network: ReLUNetwork | SplineNetwork, u: Array, timeout: float | None, seed: int) -> PiecewiseMargin:

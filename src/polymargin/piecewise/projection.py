@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import MissingExtraError
+from polymargin.errors import InputError, MissingExtraError
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,11 @@ def project_origin(rows: Array, limits: Array, *, reach: float = math.inf, warm:
     ([3.0, 4.0], 5.0)
     """
     count, dimension = rows.shape
-    sizes = np.linalg.norm(rows, axis=1)
+    if not np.isfinite(rows).all() or np.isnan(limits).any():
+        raise InputError("the regions have numbers beyond the range of doubles; rescale the weights")
+    # Norms without squares that leave the range of doubles.
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    sizes = np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1) * largest
     flat = sizes == 0.0
     if (limits[flat] < 0).any():  # 0 ≤ negative: empty
         weights = np.where(flat & (limits < 0), 1.0, 0.0)
