@@ -1,8 +1,12 @@
-"""Every test session has a cache directory of its own."""
+"""Every test session has a cache directory of its own, and property tests try the same examples every time."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True, scope="session")
