@@ -29,7 +29,7 @@ def draw_chambers(
     figure_class, patch_class = _matplotlib()
     numbers = sorted({number for found in slices for number in found.shares()})
     colour = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(numbers)}
-    figure = figure_class(figsize=(4.1 * len(slices) + 0.4, 4.9), layout="constrained")
+    figure = figure_class(figsize=(4.1 * len(slices) + 0.4, 5.4), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(slices)))
     for panel, found in zip(axes, slices, strict=True):
         _draw_slice(panel, found, colour)
