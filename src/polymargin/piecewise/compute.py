@@ -177,7 +177,8 @@ def _margin_at(network: ReLUNetwork | SplineNetwork, u: Array, timeout: float | 
     upper = incumbent.distance
     lower = 0.0 if start.doubt else min(outcome.least, upper)
     nothing = math.isinf(upper) and not outcome.timed_out and not outcome.unresolved
-    closed = not start.doubt and (nothing or lower >= upper * (1 - CLOSED))
+    # Without a tie the search ends at a distance beyond everything; that is a bound, not a proof that there is none.
+    closed = not start.doubt and not nothing and lower >= upper * (1 - CLOSED)
     return PiecewiseMargin(
         radius=upper,
         lower=lower,
