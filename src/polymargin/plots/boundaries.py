@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
+from polymargin.plots.door import new_figure
 
 COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2")
 SAMPLES = 500
@@ -47,11 +48,10 @@ def boundary_panels(
     for panel in panels:
         if panel.network.dimension != 2:
             raise InputError(f"the network has {panel.network.dimension} inputs; a plane needs 2")
-    figure_class = _matplotlib()
     left, right, bottom, top = window or _window(array)
     height = 4.2 * (top - bottom) / (right - left)
     lines = max(panel.note.count("\n") + bool(panel.note) for panel in panels)
-    figure = figure_class(figsize=(4.4 * len(panels) + 0.4, height + 0.9 + 0.2 * lines), layout="constrained")
+    figure = new_figure(figsize=(4.4 * len(panels) + 0.4, height + 0.9 + 0.2 * lines), layout="constrained")
     for axes, panel in zip(np.atleast_1d(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
         _draw(axes, panel.network, (left, right, bottom, top))
         for label in np.unique(classes):
@@ -86,11 +86,3 @@ def _draw(axes: Any, network: PolynomialNetwork, window: tuple[float, float, flo
         if (difference[first_place] < 0).any() and (difference[first_place] > 0).any():
             difference = np.where(first_place, difference, np.nan)
             axes.contour(x, y, difference, levels=[0.0], colors="black", linewidths=1.6)
-
-
-def _matplotlib() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure

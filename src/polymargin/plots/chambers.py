@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polymargin.boundary import Boundary
-from polymargin.errors import MissingExtraError
 from polymargin.geometry import Chambers, Plane
+from polymargin.plots.door import from_matplotlib, new_figure
 
 # By number of real critical points, in order of appearance in the legend.
 COLOURS = ("#b8c7e0", "#f3b3a6", "#58b5c9", "#3f8f5b", "#e8c547", "#9a6fb0", "#7d7d7d", "#d9793d")
@@ -26,10 +26,10 @@ def draw_chambers(
     boundary: Boundary | None = None,
 ) -> Path:
     """One panel per slice with a common legend; the boundary itself is drawn where it has two inputs."""
-    figure_class, patch_class = _matplotlib()
+    patch_class = from_matplotlib("patches.Patch")
     numbers = sorted({number for found in slices for number in found.shares()})
     colour = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(numbers)}
-    figure = figure_class(figsize=(4.1 * len(slices) + 0.4, 5.4), layout="constrained")
+    figure = new_figure(figsize=(4.1 * len(slices) + 0.4, 5.4), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(slices)))
     for panel, found in zip(axes, slices, strict=True):
         _draw_slice(panel, found, colour)
@@ -74,12 +74,3 @@ def _draw_boundary(axes: Any, boundary: Boundary, plane: Plane) -> None:
     s, c = np.meshgrid(np.linspace(low_s, high_s, 400), np.linspace(low_c, high_c, 400))
     values = boundary(plane.points(np.stack([s.ravel(), c.ravel()], axis=1)))
     axes.contour(s, c, np.reshape(values, s.shape), levels=[0.0], colors="black", linewidths=1.8)
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.patches import Patch
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure, Patch

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
 from polymargin.margins import critical_points
+from polymargin.plots.door import from_matplotlib, new_figure
 
 INK, PARABOLAS, SINGULAR, CIRCLE = "#2b2b33", "#2f6db5", "#c8363c", "#2a9d57"
 CURVE, POINT, FOOT = "#8b3fa0", "#f28e1c", "#0f9aa8"
@@ -63,8 +64,9 @@ def conic_strata(
     """Draw the slice with b = `linear` and c = `constant`, and up to eight examples, into a .png or .svg file."""
     if not 1 <= len(examples) <= 8:
         raise InputError(f"{len(examples)} examples; the picture has room for 1 to 8")
-    figure_class, connection_class, colormap_class = _matplotlib()
-    figure = figure_class(figsize=(11.5, 8.2), layout="constrained")
+    connection_class = from_matplotlib("patches.ConnectionPatch")
+    colormap_class = from_matplotlib("colors.ListedColormap")
+    figure = new_figure(figsize=(11.5, 8.2), layout="constrained")
     grid = figure.add_gridspec(4, 4, width_ratios=[1.15, 1.5, 1.5, 1.15])
     plane = figure.add_subplot(grid[:, 1:3])
     _draw_slice(plane, np.array(linear), constant, colormap_class)
@@ -169,13 +171,3 @@ def example_boundary(
     first, second = (Fraction(entry) for entry in linear)
     text = f"x**2 + 2*({example.s})*x*y + ({example.t})*y**2 + ({first})*x + ({second})*y + ({Fraction(constant)})"
     return Boundary.from_expression(text, variables="x y")
-
-
-def _matplotlib() -> tuple[Any, Any, Any]:
-    try:
-        from matplotlib.colors import ListedColormap
-        from matplotlib.figure import Figure
-        from matplotlib.patches import ConnectionPatch
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure, ConnectionPatch, ListedColormap

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.errors import InputError
+from polymargin.plots.door import new_figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ def nearest_images(pairs: Sequence[Pair], shape: tuple[int, int], path: str | Pa
     for pair in pairs:
         if np.size(pair.image) != shape[0] * shape[1] or np.size(pair.nearest) != np.size(pair.image):
             raise InputError(f"images of {np.size(pair.image)} values do not have the shape {shape}")
-    figure = _figure(figsize=(6.3, 2.25 * len(pairs)), layout="constrained")
+    figure = new_figure(figsize=(6.3, 2.25 * len(pairs)), layout="constrained")
     grid = np.atleast_2d(figure.subplots(len(pairs), 3))
     for row, pair in zip(grid, pairs, strict=True):
         image, nearest = np.reshape(pair.image, shape), np.reshape(pair.nearest, shape)
@@ -55,7 +56,7 @@ def margin_distribution(margins: ArrayLike, correct: ArrayLike, path: str | Path
     radii, right = np.asarray(margins, dtype=np.float64), np.asarray(correct, dtype=bool)
     if radii.ndim != 1 or right.shape != radii.shape or not len(radii):
         raise InputError(f"margins of shape {radii.shape} and flags of shape {right.shape}: expected (m,) twice")
-    figure = _figure(figsize=(8.6, 3.4), layout="constrained")
+    figure = new_figure(figsize=(8.6, 3.4), layout="constrained")
     left, curve = figure.subplots(1, 2)
     finite = radii[np.isfinite(radii)]
     limit = float(finite.max()) if len(finite) else 1.0
@@ -80,11 +81,3 @@ def margin_distribution(margins: ArrayLike, correct: ArrayLike, path: str | Path
         figure.suptitle(title, fontsize=11)
     figure.savefig(path, dpi=110)
     return Path(path)
-
-
-def _figure(**options: Any) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure(**options)

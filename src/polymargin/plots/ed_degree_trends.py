@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from polymargin.errors import MissingExtraError
+from polymargin.plots.door import new_figure
 
 Sizes = tuple[int, int, int, int]
 COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2", "#9d755d")
@@ -14,7 +13,7 @@ COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2", "#9
 
 def draw_trends(degrees: Mapping[Sizes, int], path: str | Path) -> Path:
     """Two panels from ED degrees by (t, d, d', a): against t for fixed (d, d', a), and against a for two tokens."""
-    figure = _figure()(figsize=(9.4, 4.4), layout="constrained")
+    figure = new_figure(figsize=(9.4, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     fixed = [(2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)]
     for colour, (d, values, rank) in zip(COLOURS, fixed, strict=False):
@@ -37,11 +36,3 @@ def draw_trends(degrees: Mapping[Sizes, int], path: str | Path) -> Path:
         axes.grid(alpha=0.25)
     figure.savefig(path, dpi=160)
     return Path(path)
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure

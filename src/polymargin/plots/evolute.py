@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.errors import MissingExtraError
 from polymargin.geometry import Chambers
 from polymargin.geometry.ed_discriminant_result import EDDiscriminant
 from polymargin.plots.chambers import COLOURS, UNKNOWN_COLOUR
+from polymargin.plots.door import from_matplotlib, new_figure
 
 BOUNDARY, DISCRIMINANT, INK = "#4c78a8", "#f28e1c", "#2b2b33"
 PIXELS = 500
@@ -29,13 +29,13 @@ def draw_evolute(
     marked: tuple[float, float],
 ) -> Path:
     """Left both curves, right the regions coloured by their number of real critical points; `labels` name places there."""
-    figure_class, colormap_class = _matplotlib()
+    colormap_class = from_matplotlib("colors.ListedColormap")
     low_x, high_x, low_y, high_y = regions.plane.window
     x, y = np.meshgrid(np.linspace(low_x, high_x, PIXELS), np.linspace(low_y, high_y, PIXELS))
     grid = np.stack([x, y], axis=-1)
     curve = np.reshape(boundary(grid.reshape(-1, 2)), x.shape)
     evolute = signed_root(np.asarray(discriminant(grid)), discriminant.degree)
-    figure = figure_class(figsize=(9.6, 5.0), layout="constrained")
+    figure = new_figure(figsize=(9.6, 5.0), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     _draw_regions(right, regions, colormap_class)
     for axes in (left, right):
@@ -77,12 +77,3 @@ def _draw_regions(axes: Any, regions: Chambers, colormap_class: Any) -> None:
         alpha=0.55,
         interpolation="nearest",
     )
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        from matplotlib.colors import ListedColormap
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure, ListedColormap

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.errors import InputError
 from polymargin.expected import (
     Growth,
     ShallowKernel,
@@ -20,6 +19,7 @@ from polymargin.expected import (
     leading_constant,
     location_density,
 )
+from polymargin.plots.door import new_figure
 
 BLUE, RED, GREEN, GREY = "#4c78a8", "#e45756", "#54a24b", "#8c8c8c"
 
@@ -39,7 +39,7 @@ def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCoun
     """Real critical points in one variable against the degree: single samples, their mean, and d/√(2d−1)."""
     if not degrees or len(degrees) != len(simulations):
         raise InputError(f"{len(degrees)} degrees and {len(simulations)} simulations: expected as many, at least one")
-    figure = _figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = new_figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.add_subplot()
     generator = np.random.default_rng(0)  # places points of equal count beside each other
     for degree, found in zip(degrees, simulations, strict=True):
@@ -65,7 +65,7 @@ def critical_point_densities(degree: int, point: ArrayLike, path: str | Path) ->
     u = np.asarray(point, dtype=np.float64)
     if u.shape != (2,):
         raise InputError(f"point {point!r}: expected two coordinates")
-    figure = _figure(figsize=(9.6, 4.2), layout="constrained")
+    figure = new_figure(figsize=(9.6, 4.2), layout="constrained")
     from matplotlib.colors import PowerNorm
 
     line, plane = figure.subplots(1, 2)
@@ -92,7 +92,7 @@ def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
     """Left: expected and complex numbers against the degree. Right: E/√(complex number) and its limit."""
     if not growths:
         raise InputError("no growth to draw")
-    figure = _figure(figsize=(9.6, 4.0), layout="constrained")
+    figure = new_figure(figsize=(9.6, 4.0), layout="constrained")
     left, right = figure.subplots(1, 2)
     for found, colour in zip(growths, (BLUE, RED, GREEN), strict=False):
         n = found.dimension
@@ -118,7 +118,7 @@ def architecture_counts(bars: Sequence[Bar], path: str | Path) -> Path:
         raise InputError("no architectures to draw")
     kinds = list(dict.fromkeys(bar.kind for bar in bars))
     colours = dict(zip(kinds, (BLUE, RED, GREEN, GREY), strict=False))
-    figure = _figure(figsize=(8.6, 0.8 + 0.3 * len(bars)), layout="constrained")
+    figure = new_figure(figsize=(8.6, 0.8 + 0.3 * len(bars)), layout="constrained")
     axes = figure.add_subplot()
     for row, bar in enumerate(bars):
         low, high = bar.interval
@@ -142,11 +142,3 @@ def architecture_counts(bars: Sequence[Bar], path: str | Path) -> Path:
     axes.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=140)
     return Path(path)
-
-
-def _figure(**options: Any) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure(**options)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.boundary import Boundary
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.errors import InputError
 from polymargin.margins import critical_points, margin
 from polymargin.networks import PolynomialNetwork
+from polymargin.plots.door import from_matplotlib, new_figure
 
 COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2")
 
@@ -24,10 +25,10 @@ def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path
     """
     if network.dimension != 2:
         raise InputError(f"the network has {network.dimension} inputs; a plane needs 2")
-    figure_class, circle_class = _matplotlib()
+    circle_class = from_matplotlib("patches.Circle")
     array = np.atleast_2d(np.asarray(points, dtype=np.float64))
     margins = margin(network, array)
-    figure = figure_class(figsize=(7.2, 5.4), layout="constrained")
+    figure = new_figure(figsize=(7.2, 5.4), layout="constrained")
     axes = figure.add_subplot()
     reach = max((m.radius for m in margins if np.isfinite(m.radius)), default=1.0)
     low, high = array.min(axis=0) - 1.3 * reach - 0.3, array.max(axis=0) + 1.3 * reach + 0.3
@@ -56,12 +57,3 @@ def _draw_classes(axes: Any, network: PolynomialNetwork, low: Any, high: Any) ->
     axes.contourf(x, y, logits.argmax(axis=-1), levels=np.arange(classes + 1) - 0.5, colors=colours, alpha=0.18)
     for first, second in combinations(range(classes), 2):
         axes.contour(x, y, logits[..., first] - logits[..., second], levels=[0.0], colors="black", linewidths=1.5)
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.patches import Circle
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure, Circle

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.errors import InputError
 from polymargin.piecewise import LinearRegion, ReLUNetwork, linear_regions, piecewise_margin
+from polymargin.plots.door import from_matplotlib, new_figure
 
 Array = NDArray[np.float64]
 Window = tuple[float, float, float, float]
@@ -93,7 +94,9 @@ def relu_strata(
     title: str = "",
 ) -> Path:
     """Draw the strata and their switching lines, the regions, and the margin discs of `points` (m, 2), as .png or .svg."""
-    figure_class, circle_class, colormap_class, lines_class = _matplotlib()
+    circle_class = from_matplotlib("patches.Circle")
+    colormap_class = from_matplotlib("colors.ListedColormap")
+    lines_class = from_matplotlib("collections.LineCollection")
     strata = boundary_strata(network, window)
     if not len(strata.segments):
         raise InputError(f"no decision boundary near the window {window}; choose another window")
@@ -101,7 +104,7 @@ def relu_strata(
     x, y = np.linspace(left, right, RESOLUTION), np.linspace(bottom, top, RESOLUTION)
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     stratum, foot = strata.nearest(grid)
-    figure = figure_class(figsize=(8.6, 7.6), layout="constrained")
+    figure = new_figure(figsize=(8.6, 7.6), layout="constrained")
     axes = figure.add_subplot()
     colours = np.where(stratum >= 0, stratum % len(ZONES), len(ZONES))
     axes.pcolormesh(x, y, colours, cmap=colormap_class([*ZONES, VERTEX_ZONE]), vmin=0, vmax=len(ZONES), rasterized=True)
@@ -197,14 +200,3 @@ def _vertices(segments: Array, rows: Array, limits: Array) -> NDArray[np.int64]:
         same = np.flatnonzero(np.linalg.norm(ends[:index] - ends[index], axis=1) <= SAME)
         numbers[index] = numbers[same[0]] if same.size and numbers[same[0]] >= 0 else index
     return numbers.reshape(-1, 2)
-
-
-def _matplotlib() -> tuple[Any, Any, Any, Any]:
-    try:
-        from matplotlib.collections import LineCollection
-        from matplotlib.colors import ListedColormap
-        from matplotlib.figure import Figure
-        from matplotlib.patches import Circle
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure, Circle, ListedColormap, LineCollection

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import MissingExtraError
+from polymargin.plots.door import new_figure
 from polymargin.plots.sphere_mesh import Array, Mesh
 
 SURFACE, SPHERE, POINT, FOOT = (0.29, 0.53, 0.75), (0.87, 0.29, 0.24), (0.1, 0.1, 0.12), (0.95, 0.75, 0.15)
@@ -38,7 +37,7 @@ def draw_sphere(
     scene: SphereScene, files: Sequence[Path], *, eye: tuple[float, float, float], title: str = "", pixels: int = 560
 ) -> list[Path]:
     """Two views from `eye`, the whole surface and the neighbourhood of the sphere, as .png or .svg files."""
-    figure = _figure_class()(figsize=(9.0, 4.9), layout="constrained")
+    figure = new_figure(figsize=(9.0, 4.9), layout="constrained")
     turn = view_rotation(np.array(eye))
     everything = np.vstack(
         [scene.surface.vertices, scene.point + scene.radius * turn, scene.point - scene.radius * turn]
@@ -172,11 +171,3 @@ def _shade(normals: Array, colour: tuple[float, float, float]) -> Array:
     half_way = LIGHT + np.array([0.0, 0.0, 1.0])
     shine = np.maximum(normals @ (half_way / np.linalg.norm(half_way)), 0)[:, None] ** 40
     return np.asarray((0.42 + 0.62 * lit) * np.array(colour) + 0.25 * shine)
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import MissingExtraError
+from polymargin.plots.door import new_figure
 
 PATH_COLOURS = ("#4c78a8", "#54a24b", "#b279a2")
 INK, PREDICTOR, CORRECTOR = "#2b2b33", "#f28e1c", "#2f6db5"
@@ -27,7 +27,7 @@ class Step:
 
 def draw_tracking(paths: NDArray[np.complex128], step: Step, file: str | Path) -> Path:
     """Left the step, right the paths (T, N) from their starts to their ends, into a .png or .svg file."""
-    figure = _figure_class()(figsize=(8.6, 4.8), layout="constrained")
+    figure = new_figure(figsize=(8.6, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.3, 1.0])
     _draw_step(left, step)
     for values, colour in zip(paths.T, PATH_COLOURS, strict=True):
@@ -79,11 +79,3 @@ def _plane(axes: Any) -> None:
 
 def _place(value: complex) -> tuple[float, float]:
     return float(value.real), float(value.imag)
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
-    return Figure

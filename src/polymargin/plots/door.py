@@ -1,0 +1,22 @@
+"""The one door to matplotlib, which is an extra."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from polymargin.errors import MissingExtraError
+
+
+def new_figure(**options: Any) -> Any:
+    """An empty figure, without a window."""
+    return from_matplotlib("figure.Figure")(**options)
+
+
+def from_matplotlib(name: str) -> Any:
+    """A class of matplotlib such as "patches.Circle", or one sentence that says how to get it."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(f"matplotlib.{module}"), attribute)
+    except ImportError:
+        raise MissingExtraError("pictures need matplotlib; install it with: pip install 'polymargin[plot]'") from None
