@@ -221,3 +221,14 @@ def test_enumeration_is_not_begun_without_the_time_for_it() -> None:
     assert proof is None
     assert nearest is None
     assert "no time for 24,573 critical points" in reason
+
+
+def test_a_kind_the_checker_does_not_know_gets_no_proof() -> None:
+    class Unknown(pm.PolynomialNetwork):
+        kind = "something else"
+
+    network = Unknown([np.eye(2), np.eye(2)], degree=2)
+    assert pm.margin(network, [0.1, 0.5], cache=False).radius > 0
+    for prove in (lambda: pm.verify(network, [0.1, 0.5], radius=0.01), lambda: pm.certify(network, [0.1, 0.5])):
+        with pytest.raises(pm.InputError, match="the checker does not know it"):
+            prove()

@@ -71,6 +71,18 @@ def test_chambers_of_an_ellipse(tmp_path: Path) -> None:
     assert "four numbers" in bad.stderr
 
 
+def test_pictures_and_boundaries_that_make_no_sense(tmp_path: Path) -> None:
+    pm.PolynomialNetwork([np.eye(2), ([[1, 4], [0, 0]], [0, 4])], degree=2).save(tmp_path / "ellipse.npz")
+    pm.PolynomialNetwork([(np.eye(2), [0.0, 1.0])]).save(tmp_path / "line.npz")
+    for command in ("chambers", "discriminant"):
+        bad = run(command, tmp_path / "ellipse.npz", "--plot", tmp_path / "picture.foo")
+        assert bad.returncode == 2
+        assert "ends in .png or .svg" in bad.stderr
+    flat = run("chambers", tmp_path / "line.npz")
+    assert flat.returncode == 2
+    assert "is a hyperplane" in flat.stderr
+
+
 def test_reproduce_a_table_and_continue_it(tmp_path: Path) -> None:
     first = run("reproduce", "table2", "--max-degree", 17, "--directory", tmp_path)
     assert first.returncode == 0, first.stderr

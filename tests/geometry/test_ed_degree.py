@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polymargin as pm
@@ -70,6 +71,15 @@ def test_auto_takes_a_theorem_where_there_is_one() -> None:
 def test_a_network_has_the_degree_of_its_boundary() -> None:
     module = pm.LightningAttention.random(2, 2, 1, 1, seed=1)
     assert int(pm.ed_degree(module, cache=False, threads=1)) == 17
+
+
+def test_a_network_with_a_repeated_factor_is_refused_rather_than_counted_as_nothing() -> None:
+    """(x² + 2y² − 1)²: as a network it is not factored, and no critical point on it is regular."""
+    layers = [np.eye(2), ([[1.0, 2.0]], [-1.0]), [[1.0], [0.0]]]
+    network = pm.PolynomialNetwork(layers, degree=2)
+    with pytest.raises(InputError, match="repeated factor"):
+        pm.ed_degree(network, cache=False)
+    assert int(pm.ed_degree(network, method="symbolic")) == 4
 
 
 def test_bad_questions() -> None:

@@ -140,6 +140,40 @@ def test_operators_agree_with_onnx_runtime(name: str, tmp_path: Path) -> None:
     agrees(write(tmp_path / "model.onnx", [*nodes, *END], constants, shape, opset))
 
 
+def test_the_shape_of_an_exponent_counts(tmp_path: Path) -> None:
+    """x of shape (1, 3) to the power of a (2, 1) tensor of twos has two rows."""
+    nodes = [
+        helper.make_node("Pow", ["x", "two"], ["squares"]),
+        helper.make_node("ReduceSum", ["squares", "axis"], ["y"]),
+    ]
+    twos = from_array(np.full((2, 1), 2.0, dtype=np.float32), "two")
+    agrees(write(tmp_path / "pow.onnx", nodes, [twos, integers("axis", 0)], [1, 3]))
+
+
+def test_no_axes_are_all_axes(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ReduceSum", ["x", "axes"], ["sum"], keepdims=1),
+        helper.make_node("Concat", ["x", "sum"], ["y"], axis=1),
+    ]
+    agrees(write(tmp_path / "sum.onnx", nodes, [integers("axes")], [1, 3]))
+
+
+def test_old_batch_normalisation_with_several_outputs_is_training(tmp_path: Path) -> None:
+    names = ["scale", "shift", "mean", "variance"]
+    node = helper.make_node("BatchNormalization", ["x", *names], ["y", "m", "v", "sm", "sv"])
+    ones = [from_array(np.ones(3, dtype=np.float32), name) for name in names]
+    refused(write(tmp_path / "norm.onnx", [node], ones, [1, 3], opset=9), "training mode")
+
+
+def test_a_constant_cast_to_bool_is_one(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Cast", ["c"], ["truth"], to=9),
+        helper.make_node("Cast", ["truth"], ["one"], to=1),
+        helper.make_node("Mul", ["x", "one"], ["y"]),
+    ]
+    agrees(write(tmp_path / "cast.onnx", nodes, [number("c", 2.0)], [1, 3]))
+
+
 def test_real_files_of_the_old_and_the_new_exporter(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")

@@ -6,13 +6,15 @@ proved, 2 something could not be answered or the input is bad, 130 interrupted.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import polymargin
+from polymargin.cli.entry import run_cleanly
+from polymargin.cli.options import AsJson, Label, Limit, Model, NoCache, Points, Rival, Seed, Threads, Trust
+from polymargin.cli.reproduce_commands import commands as reproduce_commands
 from polymargin.cli.soundness import commands as soundness_commands
 from polymargin.cli.vnnlib import commands as vnnlib_commands
 
@@ -24,24 +26,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-reproduce = typer.Typer(help="Tables and figures of the paper, computed anew.", no_args_is_help=True)
-app.add_typer(reproduce, name="reproduce")
+app.add_typer(reproduce_commands, name="reproduce")
 app.add_typer(soundness_commands, name="soundness")
 app.add_typer(vnnlib_commands, name="vnnlib")
-
-RESULTS = Path("results")
-Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops) or folder.")]
-Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run code: only from people you trust.")]
-Points = Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")]
-Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
-MaxDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
-Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")]
-Label = Annotated[int, typer.Option(min=0, help="One class of the boundary.")]
-Rival = Annotated[int, typer.Option(min=0, help="The other class.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -279,99 +266,6 @@ def expected(
     )
 
 
-@reproduce.command("table1", epilog="Example: polymargin reproduce table1")
-def table1(
-    directory: Directory = RESULTS / "tables",
-    max_degree: MaxDegree = None,
-    seed: Seed = 0,
-    threads: Threads = None,
-    as_json: AsJson = False,
-) -> None:
-    """ED degrees of deep networks, printed and ours."""
-    _ed_degree_table("table1", directory, max_degree, seed, threads, as_json)
-
-
-@reproduce.command("table2", epilog="Example: polymargin reproduce table2 --max-degree 100")
-def table2(
-    directory: Directory = RESULTS / "tables",
-    max_degree: MaxDegree = None,
-    seed: Seed = 0,
-    threads: Threads = None,
-    as_json: AsJson = False,
-) -> None:
-    """ED degrees of lightning self-attention, printed and ours."""
-    _ed_degree_table("table2", directory, max_degree, seed, threads, as_json)
-
-
-@reproduce.command("table3", epilog="Example: polymargin reproduce table3 --jobs 2")
-def table3(
-    directory: Directory = RESULTS / "soundness",
-    epochs: Annotated[int, typer.Option(min=1, help="Training epochs.")] = 5000,
-    jobs: Annotated[int, typer.Option(min=1, help="Networks at the same time, one thread each.")] = 1,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """The soundness benchmark with planted counterexamples, trained and verified, beside the printed numbers."""
-    from polymargin.cli.soundness import run_table3
-
-    raise typer.Exit(run_table3(directory, epochs=epochs, seed=seed, jobs=jobs, as_json=as_json))
-
-
-@reproduce.command("beyond", epilog="Example: polymargin reproduce beyond")
-def beyond(
-    directory: Directory = RESULTS / "tables",
-    seed: Seed = 0,
-    timeout: Annotated[float, typer.Option(help="Seconds for one row.")] = 600.0,
-    as_json: AsJson = False,
-) -> None:
-    """ED degrees of architectures that the paper leaves out, by Gröbner bases; a picture of the trends."""
-    from polymargin.cli.reproduce import run_beyond
-
-    raise typer.Exit(run_beyond(directory=directory, seed=seed, timeout=timeout, as_json=as_json))
-
-
-def _add_reproduction(name: str, summary: str) -> None:
-    @reproduce.command(name, help=summary, epilog=f"Example: polymargin reproduce {name} --quick")
-    def reproduction(
-        quick: Annotated[
-            bool, typer.Option("--quick", help="Fewer rows, samples and epochs: minutes instead of hours.")
-        ] = False,
-        directory: Annotated[
-            Path | None, typer.Option(help="Folder for the files.", show_default="results, or results/quick")
-        ] = None,
-        seed: Seed = 0,
-        as_json: AsJson = False,
-    ) -> None:
-        from polymargin.cli.reproduce_all import run_reproduce
-
-        raise typer.Exit(run_reproduce(name, directory=directory, quick=quick, seed=seed, as_json=as_json))
-
-
-for _name, _summary in (
-    ("all", "Every table and figure, and report.html that sets printed values beside ours."),
-    ("figure-sphere", "A margin sphere touching a decision surface in three inputs."),
-    ("figure-tracking", "A predictor–corrector step and tracked paths."),
-    ("figure-discriminant", "A conic, its evolute and the regions with two and four real critical points."),
-    ("figure-conics", "The strata of conics."),
-    ("figure-xor", "XOR with and without the regulariser."),
-    ("figure-chambers", "Three slices of the chambers of lightning self-attention."),
-    ("figure-kac-rice", "Simulated real critical points and the Kac–Rice expectation."),
-):
-    _add_reproduction(_name, _summary)
-
-
-def _ed_degree_table(
-    table: str, directory: Path, max_degree: int | None, seed: int, threads: int | None, as_json: bool
-) -> None:
-    from polymargin.cli.reproduce import run_ed_degree_table
-
-    raise typer.Exit(
-        run_ed_degree_table(
-            table, directory=directory, seed=seed, threads=threads, max_degree=max_degree, as_json=as_json
-        )
-    )
-
-
 @app.command(epilog="Example: polymargin demo --radius 0.3")
 def demo(
     radius: Annotated[float, typer.Option(min=0.0, help="Radius of the verdicts.")] = 0.2,
@@ -386,17 +280,5 @@ def demo(
 
 
 def main() -> None:
-    """Entry point: errors made for people are printed as one sentence, without a traceback."""
-    from polymargin.errors import PolymarginError
-
-    try:
-        app()
-    except PolymarginError as error:
-        print(f"polymargin: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        print(f"polymargin: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("polymargin: interrupted; with --checkpoint the same command continues", file=sys.stderr)
-        sys.exit(130)
+    """Entry point of `polymargin`."""
+    run_cleanly(app)

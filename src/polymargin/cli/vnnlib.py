@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polymargin import __version__
+from polymargin.cli.entry import run_cleanly
 
 if TYPE_CHECKING:
     from polymargin.vnnlib import Query, QueryAnswer
@@ -195,13 +196,4 @@ def _serialise(folder: Path, query: Query, answer: QueryAnswer) -> None:
 
 def main() -> None:
     """Entry point of `polymargin-vnnlib`."""
-    from polymargin.errors import PolymarginError
-
-    try:
-        commands()
-    except PolymarginError as error:
-        print(f"polymargin: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        print(f"polymargin: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
+    run_cleanly(commands)

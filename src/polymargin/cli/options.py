@@ -1,0 +1,19 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops) or folder.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run code: only from people you trust.")]
+Points = Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")]
+Label = Annotated[int, typer.Option(min=0, help="One class of the boundary.")]
+Rival = Annotated[int, typer.Option(min=0, help="The other class.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
