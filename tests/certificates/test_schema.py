@@ -12,7 +12,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.certificates.krawczyk import SMALLEST_PARALLEL_JOB
+from polymargin.continuation.krawczyk import SMALLEST_PARALLEL_JOB
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

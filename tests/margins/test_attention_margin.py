@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 import polymargin as pm
 from polymargin import Standing
-from polymargin.margins.compute import predicted_class, rounding_noise
+from polymargin.margins.prediction import predicted_class, rounding_noise
 from polymargin.networks.attention import LightningAttention
 
 # Euclidean distance degrees printed in the paper's second table.

@@ -333,24 +333,38 @@ def test_scales_of_the_first_layer_never_hide_the_boundary(inner: float, seed: i
 
 
 @pytest.mark.parametrize("size", [1e4, 1e6])
-def test_cancellation_inside_the_network_is_not_called_exact(size: float) -> None:
+def test_cancellation_inside_the_network_is_seen_through(size: float) -> None:
     """(x + M)³ − (x + M + 1)³ + 3M² + 3M + 1.25 = 0.25 − 3x² − (6M + 3)x: doubles lose the last digits of it."""
     layers = [
         ([[1.0], [1.0], [0.0]], [size, size + 1, 0.0]),
         ([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0]], [3 * size**2 + 3 * size + 1.25, 0.0]),
     ]
     found = pm.margin(pm.PolynomialNetwork(layers, degree=3), [0.0], cache=False)
-    assert found.status is Standing.BRACKETED
-    assert found.lower <= 0.25 / (6 * size + 3) <= found.upper * (1 + 1e-9)
-    assert "cancel" in found.notes[0]
+    assert found.status is Standing.CERTIFIED
+    root = (math.sqrt((6 * size + 3) ** 2 + 3) + (6 * size + 3)) / 6  # the far one; the product of both is −1/12
+    assert found.radius == pytest.approx(1 / (12 * root), rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e-310])
 @pytest.mark.parametrize("degree", [1, 2, 3])
-def test_scales_beyond_doubles_are_refused(scale: float, degree: int) -> None:
-    network = pm.PolynomialNetwork([np.eye(2), (scale * np.array([[1, 1], [0, 0]]), [0, scale])], degree=degree)
-    with pytest.raises(pm.InputError, match="rescale"):
-        pm.margin(network, [0.1, 0.2], cache=False)
+def test_the_scale_of_the_logits_does_not_matter(scale: float, degree: int) -> None:
+    def network(factor: float) -> pm.PolynomialNetwork:
+        return pm.PolynomialNetwork([np.eye(2), (factor * np.array([[1, 1], [0, 0]]), [0, factor])], degree=degree)
+
+    found, usual = (pm.margin(network(factor), [0.1, 0.2], cache=False) for factor in (scale, 1.0))
+    assert found.status is usual.status
+    assert found.radius == pytest.approx(usual.radius, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [2.0**-200, 2.0**300])
+def test_the_scale_of_the_inputs_does_not_matter(scale: float) -> None:
+    def network(factor: float) -> pm.PolynomialNetwork:
+        return pm.PolynomialNetwork([np.eye(2) * factor, ([[1, 2], [0, 0]], [0, 1])], degree=3)
+
+    usual = pm.margin(network(1.0), [0.1, 0.2], cache=False)
+    found = pm.margin(network(1 / scale), np.array([0.1, 0.2]) * scale, cache=False)
+    assert found.radius == usual.radius * scale
+    assert (found.point == usual.point * scale).all()
 
 
 def test_failed_rows_are_tried_again(tmp_path: Path) -> None:

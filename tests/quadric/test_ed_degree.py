@@ -12,7 +12,7 @@ from quadric.samples import SHAPES, sample
 import polymargin as pm
 from polymargin.errors import InputError
 from polymargin.quadric import QuadricForm, QuadricSolver, quadric_critical_points, quadric_ed_degree
-from polymargin.quadric.ed_degree import distinct_nonzero_eigenvalues
+from polymargin.quadric.structure import exact_structure
 
 NAMED = [
     ("x**2 + 4*y**2 - 4", "x y", 4),  # ellipse
@@ -92,7 +92,7 @@ def test_networks() -> None:
 def test_irrational_eigenvalues_are_counted_exactly() -> None:
     # Two copies of [[0, 1], [1, 1]]: eigenvalues (1 ± √5)/2, each twice.
     golden = [[Fraction(k) for k in row] for row in ([0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1])]
-    assert distinct_nonzero_eigenvalues(golden) == 2
+    assert exact_structure(golden, [Fraction(0)] * len(golden), Fraction(1)).distinct == 2
     form = QuadricForm(np.array(golden, dtype=float), np.zeros(4), 1.0)
     assert int(quadric_ed_degree(form)) == int(quadric_ed_degree(form, exact=True)) == 4
 

@@ -68,9 +68,9 @@ def exact_hypersurface(boundary: Boundary, prime: int | None = None) -> Hypersur
         )
     first = Ring(_names(source.dimension), prime)
     rows = first.matrix(_identity(first), source.dimension)
-    directions = source.directions()
-    if directions is not None:
-        rows = _row_space(first, [[first.scalar(exact(entry)) for entry in row] for row in directions.tolist()])
+    forms = source.forms()
+    if forms is not None:
+        rows = _row_space(first, [[first.scalar(exact(entry)) for entry in row] for row in forms[0].tolist()])
     ring = Ring(_names(rows.nrows()), prime)
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])

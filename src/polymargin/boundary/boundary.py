@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.boundary.active_space import ActiveSpace, active_space
 from polymargin.boundary.degree import exact_degree, generic_critical_count
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
 from polymargin.networks.network import LogitMap
-from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient
+from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient, hessian
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,20 +53,51 @@ class Boundary:
         return exact_degree(self.source)
 
     @cached_property
+    def space(self) -> ActiveSpace:
+        """What B depends on, for boundaries of degree at least one."""
+        return active_space(self.source)
+
+    @cached_property
     def reduction(self) -> Reduction:
         """Active subspace and scaling, for boundaries of degree at least one."""
-        return reduce(self.source, self.degree)
+        return reduce(self.source, self.degree, self.space)
 
     @property
     def critical_bound(self) -> int:
         """No hypersurface of this degree in this many active variables has more isolated critical points."""
-        return generic_critical_count(self.reduction.dimension, self.degree)
+        return generic_critical_count(self.space.dimension, self.degree)
+
+    @cached_property
+    def program(self) -> Program:
+        """B in the original variables."""
+        graph = Graph()
+        return flatten(graph, [self.source.polynomial(graph.inputs(self.dimension))])
 
     @cached_property
     def _gradient_program(self) -> Program:
         graph = Graph()
         variables = graph.inputs(self.dimension)
         return flatten(graph, gradient(self.source.polynomial(variables), variables))
+
+    @cached_property
+    def _hessian_program(self) -> Program:
+        graph = Graph()
+        variables = graph.inputs(self.dimension)
+        rows = hessian(self.source.polynomial(variables), variables)
+        return flatten(graph, [entry for row in rows for entry in row])
+
+    def hessian(self, point: ArrayLike) -> NDArray[np.float64]:
+        """∇²B at one point (n,)."""
+        entries = evaluate(self._hessian_program, np.asarray(point, dtype=np.float64).tolist())
+        return np.array(entries).reshape(self.dimension, self.dimension)
+
+    def exact_value(self, point: Sequence[Fraction]) -> Fraction:
+        """B at one point in rational arithmetic."""
+        return Fraction(evaluate(self.program, point, lift=Fraction)[0])
+
+    def exact_gradient(self, point: Sequence[Fraction]) -> list[Fraction]:
+        """∇B at one point in rational arithmetic."""
+        return [Fraction(entry) for entry in evaluate(self._gradient_program, point, lift=Fraction)]
 
     def gradient(self, point: ArrayLike) -> NDArray[np.float64]:
         """∇B at one point (n,)."""

@@ -1,50 +1,55 @@
 """The exact degree of a polynomial, and the number of critical points that goes with it.
 
-The graph shows a degree that cancellation may lower (two logits with the same leading part). Restricting
-the polynomial to a random line over a large prime field gives the true degree, except with probability
-below degree / 2^60: the leading form would have to vanish at a random point.
+The graph shows a degree that cancellation may lower (two logits with the same leading part). Restricting the polynomial to a
+random line over a prime field gives a degree that is never too high, and too low only if the leading form vanishes there. So the
+degree of the graph is right as soon as one prime shows it; a lower one has to be seen at several random lines and primes.
 """
 
 from __future__ import annotations
 
-import random
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import flint
 
+from polymargin.boundary.residues import PRIMES, ResidueField, residue_fields
 from polymargin.boundary.sources import Source
-from polymargin.polynomials import Graph, evaluate, flatten
-
-PRIME = (1 << 61) - 1
+from polymargin.polynomials import Graph, Program, evaluate, flatten, to_rational
 
 
 def exact_degree(source: Source) -> int:
     """Degree of the polynomial with exactly the given coefficients; −1 for the zero polynomial."""
-    return int(_on_a_line(source).degree())
+    graph = Graph()
+    polynomial = source.polynomial(graph.inputs(source.dimension))
+    shown, program = graph.degree(polynomial), flatten(graph, [polynomial])
+    largest = -1
+    for restricted in _on_random_lines(source, program):
+        largest = max(largest, int(restricted.degree()))
+        if largest == shown:
+            break
+    return largest
 
 
 def is_reduced(source: Source) -> bool:
     """Whether the polynomial has no repeated factor: its roots on a random line are all different."""
-    restricted = _on_a_line(source)
-    return bool(restricted.gcd(restricted.derivative()).degree() < 1)
-
-
-def _on_a_line(source: Source) -> Any:
-    """The restriction to a random line modulo the prime."""
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
-    generator = random.Random(20260)
+    return any(
+        bool(restricted.gcd(restricted.derivative()).degree() < 1) for restricted in _on_random_lines(source, program)
+    )
 
-    def lift(number: Fraction) -> Any:
-        residue = flint.nmod(number.numerator, PRIME) / flint.nmod(number.denominator, PRIME)
-        return flint.nmod_poly([int(residue)], PRIME)
 
-    line = [
-        flint.nmod_poly([generator.randrange(PRIME), generator.randrange(PRIME)], PRIME)
-        for _ in range(source.dimension)
-    ]
-    return evaluate(program, line, lift=lift)[0]
+def _on_random_lines(source: Source, program: Program) -> Iterator[Any]:
+    """The restrictions to random lines, modulo one prime each."""
+    for field in residue_fields(source.fingerprint, PRIMES):
+        line = [field.polynomial(field.random(), field.random()) for _ in range(source.dimension)]
+        yield evaluate(program, line, lift=partial(_constant, field))[0]
+
+
+def _constant(field: ResidueField, number: Fraction) -> Any:
+    return field.polynomial(field(number))
 
 
 def axis_coefficients(source: Source, degree: int) -> list[float]:
@@ -52,14 +57,11 @@ def axis_coefficients(source: Source, degree: int) -> list[float]:
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
     zero, variable = flint.fmpq_poly([0]), flint.fmpq_poly([0, 1])
-
-    def lift(number: Fraction) -> Any:
-        return flint.fmpq_poly([flint.fmpq(number.numerator, number.denominator)])
-
     sizes = []
     for axis in range(source.dimension):
         line = [variable if i == axis else zero for i in range(source.dimension)]
-        leading = evaluate(program, line, lift=lift)[0][degree]
+        restricted = evaluate(program, line, lift=lambda number: flint.fmpq_poly([to_rational(number)]))[0]
+        leading = restricted[degree]
         sizes.append(abs(int(leading.p) / int(leading.q)))
     return sizes
 

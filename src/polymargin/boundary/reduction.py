@@ -7,30 +7,34 @@ search for critical points happens in m = rank dimensions. There the coordinates
     x = u + scale · Q (y − û),      û = Qᵀ(u − center) / scale,
 
 with the scale chosen so that the homogeneous parts of b have comparable size. Distances are multiplied by
-`scale`, nothing else: the change of coordinates is a similarity. The subspace is found from sampled gradients, unless the
+`scale`, nothing else: the change of coordinates is a similarity. The subspace is found exactly (`active_space`), unless the
 maker of the polynomial knows it and can say what the polynomial is on it without rounding away its structure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary.sources import Source
-from polymargin.polynomials import Graph, evaluate, flatten, gradient
+from polymargin.boundary.active_space import ActiveSpace
+from polymargin.boundary.degree import axis_coefficients
+from polymargin.boundary.orthonormal import orthonormal_rationals
+from polymargin.boundary.sources import AffineSource, Source
 
 Array = NDArray[np.float64]
 
-# Directions whose singular value is below this fraction of the largest one (times the size of the matrix)
-# are rounding errors of the factorisation, not directions.
-RANK_TOLERANCE = 8 * np.finfo(np.float64).eps
+# Directions weaker than this share of the strongest one are combined in rational arithmetic.
+WELL_CONDITIONED = 1e-4
+# Axes on which zeros are farther out than this are treated as such.
+FAR_AXIS = 16.0
+# Lower parts that balance the leading one at a smaller scale than 2^this, in the unit of the forms, come from a rounded centre.
+SMALLEST_EXPONENT = -30
 # Homogeneous parts smaller than this share of the largest one are rounding noise of the transform.
 PART_TOLERANCE = 1e-8
-# Scales from 2^−60 to 2^60 are considered.
-LARGEST_EXPONENT = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,7 @@ class Reduction:
     scale: float
     factor: float
     source: Source
+    axis_sizes: Array  # of the coefficients of y_j^degree, after division by `factor`
 
     @property
     def dimension(self) -> int:
@@ -57,52 +62,61 @@ class Reduction:
         return np.asarray(point + self.scale * (reduced - self.coordinates(point)) @ self.basis.T)
 
 
-def reduce(source: Source, degree: int) -> Reduction:
-    """The active subspace and scaling of a polynomial of the given exact degree ≥ 1."""
+def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
+    """Coordinates on the active subspace and their scaling for a polynomial of the given exact degree ≥ 1."""
     known = source.active_subspace()
-    if known is None:
-        center = source.center()
-        basis = _sampled_basis(source, center)
-        inner = source.on_subspace(basis, center)
-    else:
+    if known is not None and known[0].shape[1] == space.dimension:
         basis, inner = known
         center = np.zeros(source.dimension)
-    scale, factor = _balance(inner, degree)
+    else:
+        center = source.center()
+        basis, inner = _on_active_space(source, space, center)
     size = inner.dimension
-    return Reduction(basis, center, scale, factor, inner.on_subspace(scale * np.eye(size), np.zeros(size)))
+    unit = _unit(inner)
+    scale, factor = _balance(inner.on_subspace(unit * np.eye(size), np.zeros(size)), degree)
+    scale *= unit
+    scaled = inner.on_subspace(scale * np.eye(size), np.zeros(size))
+    pure = np.array(axis_coefficients(scaled, degree))
+    factor = _power_of_two(factor / _overreach(pure / factor, degree))
+    return Reduction(basis, center, scale, factor, scaled, pure / factor)
 
 
-def _sampled_basis(source: Source, center: Array) -> Array:
-    """The span of gradients at random points, within the directions that the source names."""
-    basis = np.eye(source.dimension)
-    rows = source.directions()
-    if rows is not None:
-        basis = _row_space(rows)
-    return basis @ _row_space(_sampled_gradients(source.on_subspace(basis, center)), np.eye(basis.shape[1]))
+def _on_active_space(source: Source, space: ActiveSpace, center: Array) -> tuple[Array, Source]:
+    """An orthonormal basis (n, m) and the polynomial on it.
 
-
-def _row_space(rows: Array, whole: Array | None = None) -> Array:
-    """An orthonormal basis of the span of the rows; `whole`, if given, where that is everything.
-
-    Without `whole` the basis consists of singular directions, so that a network that hardly depends on some direction
-    shows it in one coordinate alone.
+    Where the directions are far from orthogonal to each other or of very different strength, the weak ones come from
+    differences that floats do not hold: then the basis is made of rational numbers and nothing is rounded.
     """
-    _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
-    rank = int((sizes > RANK_TOLERANCE * max(rows.shape) * sizes[:1]).sum())
-    return whole if whole is not None and rank == rows.shape[1] else directions[:rank].T
+    rows = np.eye(source.dimension) if (forms := source.forms()) is None else forms[0]
+    if space.directions is not None:
+        rows = np.array(space.directions, dtype=np.float64)
+    _, strengths, axes = np.linalg.svd(rows, full_matrices=False)
+    if strengths[space.dimension - 1] > WELL_CONDITIONED * strengths[0]:
+        basis = np.eye(source.dimension) if space.directions is None else axes[: space.dimension].T
+        return basis, source.on_subspace(basis, center)
+    exact = space.directions or [[Fraction(entry) for entry in row] for row in rows.tolist()]
+    columns = orthonormal_rationals(exact, space.dimension)
+    matrix = tuple(zip(*columns, strict=True))
+    offset = tuple(Fraction(entry) for entry in center.tolist())
+    return np.array(matrix, dtype=np.float64), AffineSource(source, matrix, offset)
 
 
-def _sampled_gradients(source: Source) -> Array:
-    """Gradients at a few more random points than there are variables; their span is the active subspace."""
-    graph = Graph()
-    variables = graph.inputs(source.dimension)
-    program = flatten(graph, gradient(source.polynomial(variables), variables))
-    generator = np.random.default_rng(20261)
-    points = generator.normal(size=(source.dimension, source.dimension + 4))
-    columns = [np.broadcast_to(entry, points.shape[1]) for entry in evaluate(program, list(points))]
-    rows = np.array(columns).T
-    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(sizes > 0, sizes, 1.0))
+def _overreach(pure: Array, degree: int) -> float:
+    """How far out the zeros on an axis are, |a_j y^degree| = 1, where that is far.
+
+    Multipliers of solutions out there are of the size of its square. With B larger by that much they are no larger than the
+    solutions themselves, and do not drown the other unknowns in the tracker's norm.
+    """
+    with np.errstate(divide="ignore"):
+        reach = float(np.max(np.where(pure > 0, pure, 1.0) ** (-1 / degree)))
+    return reach if reach > FAR_AXIS else 1.0
+
+
+def _unit(source: Source) -> float:
+    """A power of two near the length at which the strongest form changes by one; 1 where nothing is known of forms."""
+    forms = source.forms()
+    largest = 0.0 if forms is None else float(np.abs(forms[0]).max())
+    return _power_of_two(1 / largest) if largest > 0 else 1.0
 
 
 def _balance(source: Source, degree: int) -> tuple[float, float]:
@@ -120,14 +134,15 @@ def _balance(source: Source, degree: int) -> tuple[float, float]:
     def part_sizes(scale: float) -> Array:
         values = source.values(scale * turns[:, None, None] * directions)
         parts = np.abs(np.fft.fft(values, axis=0)) / (degree + 1)
-        return np.asarray(np.sqrt((parts**2).mean(axis=1)))
+        largest = max(float(parts.max()), np.finfo(float).tiny)  # taken out: squares may leave the range of doubles
+        return np.asarray(largest * np.sqrt(((parts / largest) ** 2).mean(axis=1)))
 
     def leading_part_leads(exponent: int) -> bool:
         sizes = part_sizes(2.0**exponent)
         return bool(sizes[-1] > sizes[:-1].max())
 
-    high = min(LARGEST_EXPONENT, 480 // degree)  # squares of the parts must not overflow
-    low = -high
+    high = 480 // degree  # the values must not overflow
+    low = max(-high, SMALLEST_EXPONENT)
     if leading_part_leads(low) or not leading_part_leads(high):
         return 1.0, _power_of_two(part_sizes(1.0).max())  # homogeneous, or beyond what doubles can balance
     while high - low > 1:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,14 @@ from numpy.typing import NDArray
 from polymargin.errors import InputError
 from polymargin.networks.network import LogitMap
 from polymargin.polynomials import Expression, Graph, evaluate, flatten, parse_polynomial, variable_names
+from polymargin.polynomials.program import LinearStep
 
 Array = NDArray[np.float64]
+Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
+
+EPSILON = float(np.finfo(np.float64).eps)
+# Directions in which the first layer is this much weaker than in its strongest one do not draw the centre: it would go far away.
+WEAK_DIRECTION = 1e-3
 
 
 class Source(Protocol):
@@ -39,8 +47,12 @@ class Source(Protocol):
         """The polynomial at points (…, n) in floating point."""
         ...
 
-    def directions(self) -> Array | None:
-        """Rows that span every direction the polynomial can depend on; None where nothing is known."""
+    def noise(self, points: Array) -> Array:
+        """A bound for the rounding errors of `values` at real points (…, n); infinite where none is known."""
+        ...
+
+    def forms(self) -> tuple[Array, Array] | None:
+        """Weights (h, n) and bias (h,) of affine forms through which the polynomial sees x; None where nothing is known."""
         ...
 
     def active_subspace(self) -> tuple[Array, Source] | None:
@@ -87,17 +99,25 @@ class NetworkSource:
         logits = self.network.logits(points)
         return np.asarray(logits[..., self.label] - logits[..., self.rival])
 
-    def directions(self) -> Array | None:
-        return self.network.forms.weights
+    def noise(self, points: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = self.network.without_signs.logits(np.abs(points))
+            return np.asarray(
+                (self.network.rounding_steps + 1) * EPSILON * (terms[..., self.label] + terms[..., self.rival])
+            )
+
+    def forms(self) -> tuple[Array, Array] | None:
+        forms = self.network.forms
+        return forms.weights, forms.bias
 
     def active_subspace(self) -> tuple[Array, Source] | None:
         known = self.network.active_subspace(self.label, self.rival)
         return None if known is None else (known[0], NetworkSource(known[1], self.label, self.rival))
 
     def center(self) -> Array:
-        # Where the forms have the smallest values: W x + b ≈ 0.
+        # Where the forms have the smallest values: W x + b ≈ 0, as far as strong directions can make them so.
         forms = self.network.forms
-        return np.asarray(np.linalg.lstsq(forms.weights, -forms.bias, rcond=None)[0])
+        return np.asarray(np.linalg.lstsq(forms.weights, -forms.bias, rcond=WEAK_DIRECTION)[0])
 
     def on_subspace(self, matrix: Array, offset: Array) -> NetworkSource:
         return NetworkSource(self.network.precompose(matrix, offset), self.label, self.rival)
@@ -111,8 +131,9 @@ class ExpressionSource:
         self.names = variable_names(source, variables)
         self._source = source
         graph = Graph()
-        inputs = graph.inputs(len(self.names))
-        self._program = flatten(graph, [self.polynomial(inputs)])
+        polynomial = self.polynomial(graph.inputs(len(self.names)))
+        self._degree = max(graph.degree(polynomial), 1)
+        self._program = flatten(graph, [polynomial])
 
     @property
     def dimension(self) -> int:
@@ -131,7 +152,16 @@ class ExpressionSource:
         value = evaluate(self._program, list(np.moveaxis(points, -1, 0)))[0]
         return np.broadcast_to(value, points.shape[:-1])
 
-    def directions(self) -> Array | None:
+    def noise(self, points: Array) -> Array:
+        program = self._program
+        sizes = evaluate(program, list(np.moveaxis(np.abs(points), -1, 0)), lift=lambda number: abs(float(number)))[0]
+        # Every result has passed through at most this many roundings, counted for each of the factors it consists of.
+        roundings = self._degree * sum(
+            len(step.arguments) + 2 if isinstance(step, LinearStep) else 2 for step in program.steps
+        )
+        return np.broadcast_to((roundings + 1) * EPSILON * np.asarray(sizes), points.shape[:-1])
+
+    def forms(self) -> tuple[Array, Array] | None:
         return None
 
     def active_subspace(self) -> None:
@@ -141,39 +171,48 @@ class ExpressionSource:
         return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
-        return AffineSource(self, matrix, offset)
+        return AffineSource.of(self, matrix, offset)
 
 
 @dataclass(frozen=True, eq=False)
 class AffineSource:
-    """Another source after an affine change of variables."""
+    """Another source after an affine change of variables that is exact: rational numbers, not floats."""
 
     inner: Source
-    matrix: Array
-    offset: Array
+    matrix: Matrix
+    offset: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, inner: Source, matrix: Array, offset: Array) -> AffineSource:
+        rows = tuple(tuple(Fraction(entry) for entry in row) for row in matrix.tolist())
+        return cls(inner, rows, tuple(Fraction(entry) for entry in offset.tolist()))
 
     @property
     def dimension(self) -> int:
-        return int(self.matrix.shape[1])
+        return len(self.matrix[0])
 
     @property
     def fingerprint(self) -> str:
-        digest = hashlib.sha256(self.inner.fingerprint.encode())
-        digest.update(np.ascontiguousarray(self.matrix, dtype="<f8").tobytes())
-        digest.update(np.ascontiguousarray(self.offset, dtype="<f8").tobytes())
-        return digest.hexdigest()
+        return hashlib.sha256(repr((self.inner.fingerprint, self.matrix, self.offset)).encode()).hexdigest()
+
+    @cached_property
+    def _floats(self) -> tuple[Array, Array]:
+        return np.array(self.matrix, dtype=np.float64), np.array(self.offset, dtype=np.float64)
 
     def polynomial(self, variables: list[Expression]) -> Expression:
         graph = variables[0].graph
-        rows = zip(self.matrix.tolist(), self.offset.tolist(), strict=True)
+        rows = zip(self.matrix, self.offset, strict=True)
         return self.inner.polynomial([graph.linear(row, variables, constant) for row, constant in rows])
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
-        return self.inner.values(points @ self.matrix.T + self.offset)
+        matrix, offset = self._floats
+        return self.inner.values(points @ matrix.T + offset)
 
-    def directions(self) -> Array | None:
-        inner = self.inner.directions()
-        return None if inner is None else inner @ self.matrix
+    def noise(self, points: Array) -> Array:
+        return np.full(points.shape[:-1], np.inf)
+
+    def forms(self) -> tuple[Array, Array] | None:
+        return None
 
     def active_subspace(self) -> None:
         return None
@@ -182,4 +221,12 @@ class AffineSource:
         return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
-        return AffineSource(self.inner, self.matrix @ matrix, self.offset + self.matrix @ offset)
+        after = AffineSource.of(self, matrix, offset)
+        columns = tuple(zip(*after.matrix, strict=True))
+        product = tuple(tuple(_dot(row, column) for column in columns) for row in self.matrix)
+        moved = tuple(o + _dot(row, after.offset) for row, o in zip(self.matrix, self.offset, strict=True))
+        return AffineSource(self.inner, product, moved)
+
+
+def _dot(first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> Fraction:
+    return sum((a * b for a, b in zip(first, second, strict=True) if a and b), Fraction(0))

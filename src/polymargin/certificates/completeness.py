@@ -7,21 +7,19 @@ D = Π deg σ and depends on at most m = min(n, h₁) linear forms, so it has at
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary, generic_critical_count
-from polymargin.certificates.balls import precision
 from polymargin.certificates.document import hexadecimal
-from polymargin.certificates.krawczyk import PRECISION, Box, certify_solutions
+from polymargin.continuation.krawczyk import PRECISION, Box, certify_solutions
 from polymargin.margins import CriticalPoints
 from polymargin.networks.network import Network
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
+from polymargin.polynomials.balls import distance_bounds, precision
 
 
 @dataclass(frozen=True)
@@ -119,26 +117,6 @@ def _clearly_nonreal(box: Box) -> bool:
 def _distance(box: Box, u: NDArray[np.float64]) -> tuple[float, float]:
     """Distance from u to the real parts of the box, rounded outward."""
     return distance_bounds([entry.real for entry in box.coordinates()[:-1]], u)
-
-
-def distance_bounds(x: Sequence[Any], u: NDArray[np.float64]) -> tuple[float, float]:
-    """‖x − u‖ for real balls x, rounded outward; in the current precision."""
-    total = flint.arb(0)
-    for coordinate, center in zip(x, u.tolist(), strict=True):
-        difference = coordinate - flint.arb(center)
-        total += difference * difference
-    distance = total.nonnegative_part().sqrt()
-    return max(0.0, below(distance)), above(distance)
-
-
-def below(value: Any) -> float:
-    """A double that is not above the ball."""
-    return math.nextafter(float(value.lower()), -math.inf)
-
-
-def above(value: Any) -> float:
-    """A double that is not below the ball."""
-    return math.nextafter(float(value.upper()), math.inf)
 
 
 def _number(parts: tuple[float, ...]) -> str | list[str]:

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds import attack
-from polymargin.certificates.balls import precision
-from polymargin.certificates.completeness import distance_bounds
 from polymargin.certificates.document import hexadecimal
-from polymargin.certificates.krawczyk import PRECISION
 from polymargin.certificates.session import Session
+from polymargin.continuation.krawczyk import PRECISION
+from polymargin.polynomials.balls import distance_bounds, precision
 
 # Relative steps beyond a tie until the rival really is ahead in exact arithmetic.
 NUDGES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)

@@ -104,6 +104,8 @@ def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | Non
     reason, nearest = "", None
     flat = prove_flat(session, rival)
     if flat is not None:
+        if math.isinf(flat.lower):  # the two logits differ by a constant
+            return flat, None, ""
         foot = session.critical_points(session.boundary(rival)).points[0].real
         return flat, _end(beyond(session, foot, rival)), ""
     if method != "exclusion":
@@ -116,7 +118,9 @@ def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | Non
             raise InputError(f"no completeness certificate: {reason}")
     if nearest is None:
         nearest = nearest_on_quadric(session, rival)
-    upper = beyond(session, nearest, rival) if nearest is not None else search(session, rival)
+    # The nearest point that enumeration saw need not be a tie where doubles were misled; the attack may know a nearer one.
+    ends = [search(session, rival), None if nearest is None else beyond(session, nearest, rival)]
+    upper = min((end for end in ends if end is not None), key=lambda end: end.distance, default=None)
     return None, _end(upper), reason
 
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.bounds import exclude
-from polymargin.certificates.balls import ball, precision
-from polymargin.certificates.completeness import CompletenessProof, above, below, prove_completeness, structural_bound
+from polymargin.certificates.completeness import CompletenessProof, prove_completeness, structural_bound
 from polymargin.certificates.document import hexadecimal
-from polymargin.certificates.krawczyk import PRECISION
 from polymargin.certificates.session import Session
+from polymargin.continuation.krawczyk import PRECISION
 from polymargin.errors import TooManyPathsError
 from polymargin.margins.limit import estimated_seconds
+from polymargin.polynomials.balls import above, ball, below, precision
 
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000

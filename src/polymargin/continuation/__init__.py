@@ -3,6 +3,7 @@
 from polymargin.continuation.endgame import Limits, limits
 from polymargin.continuation.monodromy import Orbit, contains, distinct, explore
 from polymargin.continuation.paths import PathEnd, Paths
+from polymargin.continuation.precise_paths import End, PreciseEnd, precise_ends
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
 from polymargin.continuation.total_degree import Solutions, solve
@@ -10,10 +11,12 @@ from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, 
 
 __all__ = [
     "FAR_OUT",
+    "End",
     "Limits",
     "Orbit",
     "PathEnd",
     "Paths",
+    "PreciseEnd",
     "Solutions",
     "TrackerSettings",
     "available_threads",
@@ -25,6 +28,7 @@ __all__ = [
     "explore",
     "follow",
     "limits",
+    "precise_ends",
     "random_phase",
     "solve",
     "total_degree_start",

@@ -2,9 +2,10 @@
 
 from polymargin.margins.base_solutions import BaseSolutions, base_solutions
 from polymargin.margins.completion import Completion, complete
-from polymargin.margins.compute import margin, predicted_class
+from polymargin.margins.compute import margin
 from polymargin.margins.enumeration import CriticalPoints, critical_points
 from polymargin.margins.limit import check_limit
+from polymargin.margins.prediction import predicted_class
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.margins.standing import Standing
 from polymargin.margins.trace import TraceTest, trace_test

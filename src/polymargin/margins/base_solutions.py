@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary import Boundary, CriticalSystem, axis_coefficients, critical_system
+from polymargin.boundary import Boundary, CriticalSystem, critical_system
 from polymargin.continuation import (
     FAR_OUT,
     Paths,
@@ -37,8 +37,11 @@ ComplexArray = NDArray[np.complex128]
 ATTEMPTS = 3
 # Places tried for the trace test with one start system.
 MOST_PLACES = 6
-# Coefficients of the start system below this put its solutions too far out to begin with.
-SMALLEST_START = 1e-6
+# Where axes differ in scale by more than this, less than the full number of solutions is not believed: branches far out can be
+# invisible to the trace test, and near ones too close together to be told apart.
+LOPSIDED = 1e3
+# Coefficients of the start system are kept within this factor of one, far beyond what the tracker has been seen to need.
+LARGEST_START = 1e60
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +103,19 @@ def _solve_generic(
     threads: int | None,
 ) -> BaseSolutions:
     size = boundary.reduction.dimension
-    start = critical_start(size, boundary.degree, generator, _start_sizes(boundary))
+    start_sizes = _start_sizes(boundary)
+    start = critical_start(size, boundary.degree, generator, start_sizes)
     phase = random_phase(generator)
-    generic = _normal(size + 1, generator)
+    # Along an axis on which B hardly depends its solutions are far out. A generic point is one that is generic at that scale too:
+    # from a point near the origin, branches far out look alike and cancel each other in the trace test.
+    reach = np.append(start_sizes ** (-1 / boundary.degree), 1.0)
+
+    lopsided = reach.max() > LOPSIDED * reach.min()
+
+    def sample() -> ComplexArray:
+        return reach * _normal(size + 1, generator)
+
+    generic = sample()
     # B = s₀B₀ + s₁(B₁ − ε) from (s₀, s₁) = (γ, 0) to (0, 1); γB₀ instead of B₀ divides λ by γ.
     start_points = start.points.copy()
     start_points[:, -1] /= phase
@@ -128,7 +141,7 @@ def _solve_generic(
                 system.target,
                 found,
                 generic,
-                lambda: _normal(size + 1, generator),
+                sample,
                 generator,
                 settings=settings,
                 bound=len(start_points),
@@ -136,7 +149,8 @@ def _solve_generic(
                 most_places=MOST_PLACES,
             )
             if completion.complete:
-                return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, 0)
+                missing = len(start_points) - len(completion.solutions) if lopsided else 0
+                return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, missing)
         if not last:
             again = to_end(start_points[~regular], True)
             found = distinct(np.concatenate([found, again.points[0][_regular(again)]]))
@@ -156,6 +170,5 @@ def _normal(count: int, generator: np.random.Generator) -> ComplexArray:
 
 def _start_sizes(boundary: Boundary) -> NDArray[np.float64]:
     """Magnitudes for the start system: those of the target's own pure powers, within reason."""
-    reduction = boundary.reduction
-    sizes = np.array(axis_coefficients(reduction.source, boundary.degree)) / reduction.factor
-    return np.where(sizes > 0, np.clip(sizes, SMALLEST_START, 1 / SMALLEST_START), 1.0)
+    sizes = boundary.reduction.axis_sizes
+    return np.where(sizes > 0, np.clip(sizes, 1 / LARGEST_START, LARGEST_START), 1.0)

@@ -14,22 +14,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Limits, PathEnd, Paths, TrackerSettings, duplicates, follow, limits
+from polymargin.continuation import Limits, PathEnd, Paths, TrackerSettings, duplicates, follow, limits, precise_ends
 from polymargin.margins.audit import Audit, real_points, without_conjugate
 from polymargin.margins.base_solutions import BaseSolutions
+from polymargin.margins.merged_limits import LIMIT_TOLERANCE, MergedLimits, merge_limits
 from polymargin.margins.regular_ends import LARGEST_CONDITION
 
 # Where the endgame begins: complex, because on the real line itself critical points collide.
 FIRST_RADIUS = 0.05 * np.exp(1j)
-# Limits from the endgame are known to about 1e-9; this tells them apart and tells them real.
-LIMIT_TOLERANCE = 1e-6
+# Limits with relative imaginary parts below this may be real, or belong to a cluster that has a real member.
+NEARLY_REAL = 1e-2
+# Paths that are followed with many digits, a fraction of a second each.
+MOST_LOOKED_AT = 40
+# Relative error of a regular end of stage 2.
+REGULAR_ERROR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class DegeneratePoints:
-    """Distinct finite limits (y, λ), how many paths end at each, and the audit."""
+    """Distinct finite limits (y, λ), how far each may be off, how many paths end at each, and the audit."""
 
     solutions: NDArray[np.complex128]
+    errors: NDArray[np.float64]
     real: NDArray[np.bool_]
     multiplicities: NDArray[np.int64]
     audit: Audit
@@ -45,32 +51,60 @@ def degenerate_points(
     regular = _regular(paths)
     others, lost = _not_from(regular, base, end, near, settings, threads)
     ends = limits(base.program, others, end, direction, FIRST_RADIUS, settings=settings, threads=threads)
-    at_infinity = ends.settled & ends.infinite[:, :-1].any(axis=1)
-    finite = ends.settled & ~at_infinity
-    merged = _merge(ends, finite, finite & ends.infinite[:, -1])
-    solutions = np.concatenate([regular, merged.solutions])
-    real = np.concatenate([real_points(regular), real_points(merged.solutions[:, :-1], LIMIT_TOLERANCE)])
-    multiplicities = np.concatenate([np.ones(len(regular), dtype=np.int64), merged.counts])
-    multiple = ~merged.singular & (merged.counts > 1)
+    reach = _nearest_distance(regular[real_points(regular), :-1].real, target)
+    looked_at = _worth_a_look(ends, target, reach)
+    sharp = precise_ends(base.program, others[looked_at], end, direction, FIRST_RADIUS)
+    merged = merge_limits(ends, dict(zip(looked_at.tolist(), sharp, strict=True)))
+    return DegeneratePoints(
+        solutions=np.concatenate([regular, merged.solutions]),
+        errors=np.concatenate([np.full(len(regular), REGULAR_ERROR), merged.errors]),
+        real=np.concatenate([real_points(regular), merged.real]),
+        multiplicities=np.concatenate([np.ones(len(regular), dtype=np.int64), merged.counts]),
+        audit=_audit(base, regular, merged, lost),
+    )
+
+
+def _audit(base: BaseSolutions, regular: NDArray[np.complex128], merged: MergedLimits, lost: int) -> Audit:
+    multiple = ~merged.singular & ~merged.proved & (merged.counts > 1)
+    single = ~merged.singular & (merged.proved | (merged.counts == 1))
     counts = {
-        PathEnd.CONVERGED: len(regular) + int((~merged.singular & (merged.counts == 1)).sum()),
+        PathEnd.CONVERGED: len(regular) + int(merged.counts[single].sum()),
         PathEnd.MULTIPLE: int(merged.counts[multiple].sum()),
         PathEnd.SINGULAR_POINT: int(merged.counts[merged.singular].sum()),
-        PathEnd.AT_INFINITY: int(at_infinity.sum()),
-        PathEnd.UNDECIDED: int((~ends.settled).sum()) + lost,
+        PathEnd.AT_INFINITY: merged.at_infinity,
+        PathEnd.UNDECIDED: merged.undecided + lost,
     }
-    family = bool((~merged.singular & (merged.counts == 1)).any())
-    audit = Audit(
+    real = real_points(regular)
+    solutions = np.concatenate([regular[:, :-1], merged.solutions[:, :-1]])
+    everything_real = np.concatenate([real, merged.real])
+    return Audit(
         bound=base.boundary.critical_bound,
         generic=len(base.solutions),
         found=len(solutions),
-        real=int(real.sum()),
+        real=int(everything_real.sum()),
         ends={kind: count for kind, count in counts.items() if count},
-        without_conjugate=without_conjugate(solutions[~real, :-1], LIMIT_TOLERANCE),
+        without_conjugate=without_conjugate(solutions[~everything_real], LIMIT_TOLERANCE),
         unjudged=base.unjudged,
-        remarks=_remarks(merged, multiple, real[len(regular) :], family),
+        remarks=_remarks(merged, multiple, bool((single & ~merged.proved).any())),
     )
-    return DegeneratePoints(solutions, real, multiplicities, audit)
+
+
+def _worth_a_look(ends: Limits, target: NDArray[np.float64], reach: float) -> NDArray[np.intp]:
+    """Paths whose end could be the nearest real point, the nearest first: unsettled ones and those that end nearly real."""
+    y = np.where(ends.infinite[:, :-1], 0.0, ends.points[:, :-1])
+    distances = np.linalg.norm(y.real - target, axis=1)
+    size = 1 + np.abs(y).max(axis=1, initial=0.0)
+    nearly_real = np.abs(y.imag).max(axis=1, initial=0.0) <= NEARLY_REAL * size
+    relevant = (
+        ends.settled & ~ends.infinite[:, :-1].any(axis=1) & nearly_real & (distances <= reach + NEARLY_REAL * size)
+    )
+    distances = np.where(ends.settled, distances, np.inf)
+    order = np.argsort(distances, kind="stable")
+    return np.asarray(order[(relevant | ~ends.settled)[order]][:MOST_LOOKED_AT])
+
+
+def _nearest_distance(points: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    return float(np.linalg.norm(points - target, axis=1).min(initial=np.inf))
 
 
 def _regular(paths: Paths) -> NDArray[np.complex128]:
@@ -109,42 +143,13 @@ def _generic_real_direction(base: BaseSolutions, target: NDArray[np.float64]) ->
     return np.array([*shift, sign * generator.uniform(0.7, 1.3)], dtype=np.complex128)
 
 
-@dataclass(frozen=True, eq=False)
-class _Merged:
-    solutions: NDArray[np.complex128]
-    counts: NDArray[np.int64]
-    singular: NDArray[np.bool_]
-
-
-def _merge(ends: Limits, finite: NDArray[np.bool_], singular: NDArray[np.bool_]) -> _Merged:
-    """Distinct limits. At singular points of the boundary λ is infinite and only the point counts."""
-    points: list[NDArray[np.complex128]] = []
-    counts: list[int] = []
-    kinds: list[bool] = []
-    for index in np.flatnonzero(finite):
-        point = ends.points[index].copy()
-        if singular[index]:
-            point[-1] = np.inf
-        for known, other in enumerate(points):
-            size = LIMIT_TOLERANCE * (1 + np.abs(point[:-1]).max())
-            if np.abs(point[:-1] - other[:-1]).max() <= size and kinds[known] == bool(singular[index]):
-                counts[known] += 1
-                break
-        else:
-            points.append(point)
-            counts.append(1)
-            kinds.append(bool(singular[index]))
-    solutions = np.array(points, dtype=np.complex128).reshape(-1, ends.points.shape[1])
-    return _Merged(solutions, np.array(counts, dtype=np.int64), np.array(kinds, dtype=bool))
-
-
-def _remarks(merged: _Merged, multiple: NDArray[np.bool_], real: NDArray[np.bool_], family: bool) -> tuple[str, ...]:
+def _remarks(merged: MergedLimits, multiple: NDArray[np.bool_], family: bool) -> tuple[str, ...]:
     sentences = []
     if multiple.any():
         counts = ", ".join(map(str, sorted(merged.counts[multiple].tolist(), reverse=True)))
         sentences.append(f"critical points merge (multiplicities {counts}): the point lies on the ED discriminant")
     if merged.singular.any():
-        count, reals = int(merged.singular.sum()), int((merged.singular & real).sum())
+        count, reals = int(merged.singular.sum()), int((merged.singular & merged.real).sum())
         sentences.append(f"the boundary has {count} singular points among the limits, {reals} of them real")
     if family:
         # An isolated multiple solution attracts several paths; a single path to an irregular one means a family.

@@ -14,7 +14,8 @@ from polymargin.errors import InputError
 from polymargin.margins.audit import Audit, real_points, without_conjugate
 from polymargin.margins.base_solutions import BaseSolutions, base_solutions
 from polymargin.margins.cache import Cache
-from polymargin.margins.degenerate import degenerate_points
+from polymargin.margins.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points
+from polymargin.margins.flat import Hyperplane
 from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
 from polymargin.margins.merging import NEAR_DISCRIMINANT, discriminant_distance
 from polymargin.margins.regular_ends import regular_ends
@@ -28,6 +29,7 @@ class CriticalPoints:
     multipliers     (N,) complex λ; infinite at singular points of the boundary
     real            (N,) which points are real
     distances       (N,) Euclidean distance from u of the real ones, infinity for the others
+    errors          (N,) how far the point may be from where the critical point is
     multiplicities  (N,) number of paths that end there: 1 for a regular point
     audit           what was found against what there can be
     """
@@ -36,6 +38,7 @@ class CriticalPoints:
     multipliers: NDArray[np.complex128]
     real: NDArray[np.bool_]
     distances: NDArray[np.float64]
+    errors: NDArray[np.float64]
     multiplicities: NDArray[np.int64] = field(repr=False)
     audit: Audit
 
@@ -85,7 +88,7 @@ def critical_points_at(
     solutions = paths.points[0]
     if not regular.all():
         found = degenerate_points(base, target, paths, settings, threads)
-        return _in_original_space(base, u, found.solutions, found.real, found.multiplicities, found.audit)
+        return _in_original_space(base, u, found)
     real = real_points(solutions)
     distance = discriminant_distance(base.program, target, solutions, real)
     remarks: tuple[str, ...] = ()
@@ -102,18 +105,13 @@ def critical_points_at(
         unjudged=base.unjudged,
         remarks=remarks,
     )
-    return _in_original_space(base, u, solutions, real, np.ones(len(solutions), dtype=np.int64), audit)
+    errors, ones = np.full(len(solutions), REGULAR_ERROR), np.ones(len(solutions), dtype=np.int64)
+    return _in_original_space(base, u, DegeneratePoints(solutions, errors, real, ones, audit))
 
 
-def _in_original_space(
-    base: BaseSolutions,
-    u: NDArray[np.float64],
-    solutions: NDArray[np.complex128],
-    real: NDArray[np.bool_],
-    multiplicities: NDArray[np.int64],
-    audit: Audit,
-) -> CriticalPoints:
+def _in_original_space(base: BaseSolutions, u: NDArray[np.float64], found: DegeneratePoints) -> CriticalPoints:
     reduction = base.boundary.reduction
+    solutions, real = found.solutions, found.real
     y = solutions[:, :-1].copy()
     y[real] = y[real].real
     distances = np.where(real, reduction.scale * np.linalg.norm(y.real - reduction.coordinates(u), axis=1), np.inf)
@@ -126,21 +124,22 @@ def _in_original_space(
         multipliers=multipliers[order],
         real=real[order],
         distances=distances[order],
-        multiplicities=multiplicities[order],
-        audit=audit,
+        errors=reduction.scale * found.errors[order],
+        multiplicities=found.multiplicities[order],
+        audit=found.audit,
     )
 
 
 def foot_on_hyperplane(boundary: Boundary, u: NDArray[np.float64]) -> CriticalPoints:
-    """Degree one: the foot of the perpendicular, B(x) = B(u) + w·(x − u)."""
-    normal = boundary.gradient(u)
-    multiplier = float(boundary(u)) / float(normal @ normal)
-    foot = u - multiplier * normal
+    """Degree one: the foot of the perpendicular, where u − foot = λ∇B."""
+    plane = Hyperplane(boundary)
+    foot, distance = plane.foot(u), plane.distance(u)
     return CriticalPoints(
         points=foot[None, :].astype(np.complex128),
-        multipliers=np.array([multiplier], dtype=np.complex128),
+        multipliers=np.array([plane.multiplier(u)], dtype=np.complex128),
         real=np.array([True]),
-        distances=np.array([abs(multiplier) * float(np.linalg.norm(normal))]),
+        distances=np.array([distance]),
+        errors=np.array([REGULAR_ERROR * distance]),
         multiplicities=np.array([1]),
         audit=Audit(bound=1, generic=1, found=1, real=1, ends={PathEnd.CONVERGED: 1}),
     )

@@ -27,6 +27,7 @@ class PairMargin:
     real_count: int | None
     bound: int
     notes: tuple[str, ...] = ()
+    proved: bool = False  # `lower` and `upper` enclose the distance by rigorous arithmetic
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from enum import Enum
 class Standing(Enum):
     """The value is what it means, for a person."""
 
-    CERTIFIED = "a proof that the checker accepts"
-    NUMERICAL = "all critical points found in floating point, counts agree, no proof made"
+    CERTIFIED = "proved: by a certificate that the checker accepts, or by exact and interval arithmetic on the spot"
+    NUMERICAL = "all critical points found in floating point, counts agree, the nearest tie confirmed; no proof made"
     BRACKETED = "a lower and an upper bound, both honest"
     FAILED = "no answer; the error says why"
 

@@ -195,6 +195,10 @@ class LightningAttention:
         """The module with every weight replaced by its absolute value: it bounds all terms."""
         return LightningAttention(*(np.abs(array) for array in self._arrays))
 
+    @property
+    def rounding_steps(self) -> int:
+        return self._forms.rounding_steps
+
     # -- files ---------------------------------------------------------------------------------
 
     @property

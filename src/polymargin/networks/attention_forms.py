@@ -86,6 +86,18 @@ class AttentionForms:
         tokens = Layer(self.tokens.weights @ matrix, self.tokens.bias + self.tokens.weights @ offset)
         return AttentionForms(tokens, self.value, self.key, self.query, self.readout)
 
+    @cached_property
+    def without_signs(self) -> AttentionForms:
+        """The same with every weight replaced by its absolute value."""
+        layers = (self.tokens, self.value, self.key, self.query, self.readout)
+        return AttentionForms(*(Layer(np.abs(one.weights), np.abs(one.bias)) for one in layers))
+
+    @property
+    def rounding_steps(self) -> int:
+        """Roundings on the way from a variable to a logit: three factors, two sums of products, the read-out."""
+        factor = self.dimension + int(self.value.weights.shape[1]) + 4
+        return 3 * factor + self.t + len(self.key.bias) + len(self.readout.weights[0]) + 6
+
     def active_subspace(self, label: int, rival: int) -> tuple[Array, AttentionForms]:
         """An orthonormal basis (n, m) of what f_label − f_rival depends on, and the map on it.
 

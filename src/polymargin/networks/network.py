@@ -40,6 +40,16 @@ class LogitMap(Protocol):
         """The logits depend on the input through these forms alone."""
         ...
 
+    @property
+    def without_signs(self) -> LogitMap:
+        """The same with every weight replaced by its absolute value: at |x| it bounds all terms at x."""
+        ...
+
+    @property
+    def rounding_steps(self) -> int:
+        """Floating-point logits err by at most this many units of roundoff, relative to the logits without signs."""
+        ...
+
     def logits(self, values: NDArray[Any]) -> NDArray[Any]:
         """The logits along the last axis; floats, symbolic scalars or Fractions (as object arrays)."""
         ...
@@ -75,11 +85,6 @@ class Network(LogitMap, Protocol):
     @property
     def is_affine(self) -> bool:
         """Whether the logits are affine because every activation is."""
-        ...
-
-    @property
-    def without_signs(self) -> LogitMap:
-        """The same with every weight replaced by its absolute value: at |x| it bounds all terms at x."""
         ...
 
     def __call__(self, points: ArrayLike) -> Array:

@@ -164,6 +164,14 @@ class PolynomialNetwork:
         layers = [(np.abs(layer.weights), np.abs(layer.bias)) for layer in self.layers]
         return PolynomialNetwork(layers, activations=[[abs(c) for c in row] for row in self.activations])
 
+    @property
+    def rounding_steps(self) -> int:
+        """Roundings on the way from an input to a logit, counted once for every factor that a power makes of them."""
+        steps = self.dimension + 2
+        for coefficients, layer in zip(self.activations, self.layers[1:], strict=True):
+            steps = len(coefficients) * (steps + 3) + layer.weights.shape[1] + 2
+        return steps
+
     # -- files ---------------------------------------------------------------------------------
 
     @cached_property

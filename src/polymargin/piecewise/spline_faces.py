@@ -69,8 +69,11 @@ class PieceSource:
         parts = [np.polynomial.polynomial.polyval(hidden[..., j], piece) for j, piece in enumerate(self.pieces)]
         return np.asarray(np.stack(parts, axis=-1) @ self.factors + self.constant)
 
-    def directions(self) -> Array | None:
-        return self.weights
+    def noise(self, points: Array) -> Array:
+        return np.full(points.shape[:-1], np.inf)
+
+    def forms(self) -> tuple[Array, Array] | None:
+        return self.weights, self.offsets
 
     def active_subspace(self) -> tuple[Array, Source] | None:
         return None

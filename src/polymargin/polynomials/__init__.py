@@ -1,7 +1,7 @@
 """Polynomials: expressions, their derivatives, and programs that evaluate them over any number."""
 
 from polymargin.polynomials.derivatives import gradient, hessian, jacobian
-from polymargin.polynomials.evaluation import evaluate, modulo, to_ball
+from polymargin.polynomials.evaluation import evaluate, modulo, to_ball, to_rational
 from polymargin.polynomials.expression import Expression, Graph, exact
 from polymargin.polynomials.parse import parse_polynomial, variable_names
 from polymargin.polynomials.program import Program, flatten
@@ -19,5 +19,6 @@ __all__ = [
     "modulo",
     "parse_polynomial",
     "to_ball",
+    "to_rational",
     "variable_names",
 ]

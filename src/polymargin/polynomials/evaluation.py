@@ -58,11 +58,18 @@ def evaluate(
     return [registers[output] for output in outputs]
 
 
+def to_rational(number: Fraction) -> Any:
+    """An exact rational as python-flint's."""
+    import flint
+
+    return flint.fmpq(number.numerator, number.denominator)
+
+
 def to_ball(number: Fraction) -> Any:
     """An exact rational as a python-flint complex ball of the current precision."""
     import flint
 
-    return flint.acb(flint.fmpq(number.numerator, number.denominator))
+    return flint.acb(to_rational(number))
 
 
 def modulo(prime: int) -> Callable[[Fraction], Any]:

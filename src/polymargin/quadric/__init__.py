@@ -4,15 +4,19 @@ from polymargin.quadric.critical import QuadricCriticalPoints, quadric_critical_
 from polymargin.quadric.ed_degree import QuadricEDDegree, ed_degree_by_ranks, quadric_ed_degree
 from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.nearest import Nearest, NearestBatch, NetworkSolvers, QuadricSolver
+from polymargin.quadric.precise import MOST_VARIABLES, EnclosedNearest, PreciseQuadric
 from polymargin.quadric.secular import Kind
 from polymargin.quadric.squares import HiddenSquares, SquareSum
 
 __all__ = [
+    "MOST_VARIABLES",
+    "EnclosedNearest",
     "HiddenSquares",
     "Kind",
     "Nearest",
     "NearestBatch",
     "NetworkSolvers",
+    "PreciseQuadric",
     "QuadricCriticalPoints",
     "QuadricEDDegree",
     "QuadricForm",

@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import flint
 import numpy as np
 
 from polymargin.boundary import Boundary
@@ -29,9 +28,7 @@ from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.nearest import QuadricSolver
 from polymargin.quadric.spectrum import Spectrum
 from polymargin.quadric.squares import SquareSum
-
-# Up to this many variables a boundary is treated in exact arithmetic unless told otherwise.
-EXACT_DIMENSION = 32
+from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
 
 
 @dataclass(frozen=True)
@@ -74,22 +71,9 @@ def quadric_ed_degree(
     raise InputError("exact=True needs a Boundary or a QuadricForm; a network's boundary is Boundary.from_network(…)")
 
 
-def distinct_nonzero_eigenvalues(matrix: list[list[Fraction]]) -> int:
-    """The number of distinct nonzero roots of det(t − A), by its squarefree part.
-
-    >>> distinct_nonzero_eigenvalues([[Fraction(2), Fraction(0)], [Fraction(0), Fraction(2)]])
-    1
-    """
-    characteristic = _rational_matrix(matrix).charpoly()
-    squarefree_degree = characteristic.degree() - characteristic.gcd(characteristic.derivative()).degree()
-    return int(squarefree_degree) - int(characteristic[0] == 0)
-
-
 def _exact(matrix: list[list[Fraction]], linear: list[Fraction], constant: Fraction) -> QuadricEDDegree:
-    half = [entry / 2 for entry in linear]
-    augmented = [[*row, entry] for row, entry in zip(matrix, half, strict=True)] + [[*half, constant]]
-    ranks = int(_rational_matrix(matrix).rank()), int(_rational_matrix(augmented).rank())
-    return ed_degree_by_ranks(distinct_nonzero_eigenvalues(matrix), *ranks, exact=True)
+    found = exact_structure(matrix, linear, constant)
+    return ed_degree_by_ranks(found.distinct, found.rank, found.augmented_rank, exact=True)
 
 
 def _numerical(spectrum: Spectrum) -> QuadricEDDegree:
@@ -106,8 +90,3 @@ def ed_degree_by_ranks(distinct: int, rank: int, augmented: int, *, exact: bool)
     value = 2 * distinct + {2: 1, 1: 0, 0: -2}[augmented - rank]
     doubled = rank == augmented == 1
     return QuadricEDDegree(value, 1 if doubled else value, distinct, rank, augmented, exact)
-
-
-def _rational_matrix(rows: list[list[Fraction]]) -> flint.fmpq_mat:
-    entries = [flint.fmpq(entry.numerator, entry.denominator) for row in rows for entry in row]
-    return flint.fmpq_mat(len(rows), len(rows[0]), entries)

@@ -14,13 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
-from polymargin.quadric.form import QuadricForm
+from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.secular import Kind, solve_secular
-from polymargin.quadric.spectrum import Spectrum, orthonormal_factors, spectrum_of
+from polymargin.quadric.spectrum import NOISE, Spectrum, Views, orthonormal_factors, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
+from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
 
 # Rows are worked on in groups whose arrays have about this many entries.
 CHUNK_ENTRIES = 1 << 18
+# Relative influence of rounding errors on the answer that is let pass.
+LARGEST_DOUBT = 1e-9
 # Relative to the distance: a correction beyond this comes from a nearly singular point and is not made.
 LARGEST_CORRECTION = 1e-6
 
@@ -29,13 +32,15 @@ LARGEST_CORRECTION = 1e-6
 class Nearest:
     """The nearest point x (None if {B = 0} is empty over the reals), ‖x − u‖, and λ with x − u + λ∇B(x) = 0.
 
-    λ is infinite at a singular point of the boundary and where there is no point.
+    λ is infinite at a singular point of the boundary and where there is no point. `doubtful` says that rounding may have
+    decided something; `PreciseQuadric` does not round.
     """
 
     point: Array | None
     distance: float
     multiplier: float
     kind: Kind
+    doubtful: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -43,7 +48,7 @@ class Nearest:
 class NearestBatch:
     """The same for p points: points (p, n), NaN where the boundary is empty; distances, multipliers, kinds (p,).
 
-    `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere.
+    `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere; `doubtful` (p,).
     """
 
     points: Array
@@ -51,6 +56,7 @@ class NearestBatch:
     multipliers: Array
     kinds: NDArray[np.int8]
     sphere_dimensions: NDArray[np.int64]
+    doubtful: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.distances)
@@ -62,6 +68,7 @@ class NearestBatch:
             distance=float(self.distances[row]),
             multiplier=float(self.multipliers[row]),
             kind=kind,
+            doubtful=bool(self.doubtful[row]),
             notes=_notes(kind, int(self.sphere_dimensions[row])),
         )
 
@@ -76,8 +83,11 @@ class QuadricSolver:
 
     def __init__(self, source: QuadricForm | SquareSum | Boundary | Spectrum) -> None:
         if isinstance(source, Boundary):
-            source = squares_of(source.source) or QuadricForm.from_boundary(source)
-        self.spectrum = source if isinstance(source, Spectrum) else spectrum_of(source)
+            self.spectrum = spectrum_of(squares_of(source.source) or QuadricForm.from_boundary(source))
+            if self.spectrum.basis is None and source.dimension <= EXACT_DIMENSION:
+                self.spectrum = self.spectrum.with_structure(exact_structure(*exact_form(source)))
+        else:
+            self.spectrum = source if isinstance(source, Spectrum) else spectrum_of(source)
 
     @classmethod
     def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricSolver:
@@ -102,7 +112,8 @@ class QuadricSolver:
         )
 
     def _solve(self, u: Array) -> NearestBatch:
-        found = solve_secular(self.spectrum, self.spectrum.views(u))
+        views = self.spectrum.views(u)
+        found = solve_secular(self.spectrum, views)
         steps, kinds = found.steps, found.kinds
         points = u + self.spectrum.lift(steps).real
         if (rows := np.flatnonzero((kinds == Kind.REGULAR) | (kinds == Kind.SPHERE))).size:
@@ -112,7 +123,25 @@ class QuadricSolver:
         for row in np.flatnonzero(kinds == Kind.SPHERE):
             spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
         distances = np.where(kinds == Kind.EMPTY, np.inf, np.linalg.norm(steps, axis=1))
-        return NearestBatch(points, distances, found.multipliers, kinds, spheres)
+        doubtful = self._doubtful(kinds, found.multipliers, views)
+        return NearestBatch(points, distances, found.multipliers, kinds, spheres, doubtful)
+
+    def _doubtful(self, kinds: NDArray[np.int8], multipliers: Array, views: Views) -> NDArray[np.bool_]:
+        """Where the errors of eigenvalues and of B(u) may have changed the answer noticeably.
+
+        An error E of A matters as 2λE beside 1 + 2λA. Rows without a regular nearest point rest on something that is zero, or on
+        the signs of eigenvalues and of S; they are believed where these are far from zero.
+        """
+        spectrum = self.spectrum
+        with np.errstate(invalid="ignore", over="ignore"):
+            smallest = 1 + 2 * multipliers * np.where(
+                multipliers > 0, spectrum.eigenvalues[0], spectrum.eigenvalues[-1]
+            )
+            shaken = ~(2 * np.abs(multipliers) * spectrum.tolerance <= LARGEST_DOUBT * smallest)
+            unseen = ~(NOISE * views.value_sizes <= LARGEST_DOUBT * np.abs(views.values))
+        regular = kinds == Kind.REGULAR
+        settled = np.isin(kinds, (Kind.SPHERE, Kind.EMPTY)) & spectrum.is_clear
+        return np.asarray(unseen | np.where(regular, shaken, ~settled))
 
     def _correction(self, points: Array, distances: Array) -> Array:
         """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u.

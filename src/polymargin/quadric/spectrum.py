@@ -14,7 +14,7 @@ Both change the coefficients of B by no more than computing them did.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from polymargin.quadric.form import QuadricForm
 from polymargin.quadric.squares import Array, SquareSum
+from polymargin.quadric.structure import QuadricStructure
 
 EPSILON = float(np.finfo(np.float64).eps)
 # Times the number of reduced variables m and the size of A: an eigenvalue below it is zero. LAPACK's error is below m·ε.
@@ -33,6 +34,10 @@ CLUSTER_TOLERANCE = 1e-11
 NOISE = 4 * EPSILON
 # Times the sizes of the summed terms: a critical value of B below it is zero.
 TOUCH_TOLERANCE = 64 * EPSILON
+
+
+# A number this many times larger than its rounding error has the sign that it seems to have.
+CLEAR = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +62,7 @@ class Spectrum:
     rotation: Array
     basis: Array | None
     slope_map: Array
+    distinct: int | None = None  # nonzero eigenvalues, where their number is known exactly
 
     @classmethod
     def of_form(cls, form: QuadricForm) -> Spectrum:
@@ -89,13 +95,24 @@ class Spectrum:
         """Eigenvalues closer than this are taken as equal where their number matters."""
         return max(2 * self.tolerance, CLUSTER_TOLERANCE * float(np.abs(self.eigenvalues).max()))
 
+    def with_structure(self, structure: QuadricStructure) -> Spectrum:
+        """The same with as many zero and distinct nonzero eigenvalues as exact arithmetic has found."""
+        smallest_first = np.argsort(np.abs(self.eigenvalues), kind="stable")
+        eigenvalues = self.eigenvalues.copy()
+        eigenvalues[smallest_first[: len(eigenvalues) - structure.rank]] = 0.0
+        return replace(self, eigenvalues=eigenvalues, distinct=structure.distinct)
+
     def clusters(self) -> list[NDArray[np.intp]]:
-        """The indices of each distinct nonzero eigenvalue; chains of close ones count as one."""
+        """The indices of each distinct nonzero eigenvalue; chains of close ones count as one unless their number is known."""
         nonzero = np.flatnonzero(self.eigenvalues)
         if not len(nonzero):
             return []
-        jumps = np.diff(self.eigenvalues[nonzero]) > self.cluster_tolerance
-        return list(np.split(nonzero, np.flatnonzero(jumps) + 1))
+        gaps = np.diff(self.eigenvalues[nonzero])
+        if self.distinct is None:
+            jumps = np.flatnonzero(gaps > self.cluster_tolerance)
+        else:
+            jumps = np.sort(np.argsort(-gaps, kind="stable")[: self.distinct - 1])
+        return list(np.split(nonzero, jumps + 1))
 
     @cached_property
     def kernel_slopes(self) -> Array:
@@ -125,6 +142,23 @@ class Spectrum:
             point = point + self.lift(steps).real
         values, _, sizes, _ = self._raw(point)
         return float(values[0]) if abs(values[0]) > TOUCH_TOLERANCE * sizes[0] else 0.0
+
+    @cached_property
+    def is_clear(self) -> bool:
+        """Whether all signs that matter are beyond rounding: those of the eigenvalues, and that of S where it decides."""
+        sizes = np.abs(self.eigenvalues)
+        if not (sizes > CLEAR * self.tolerance).all():
+            return False
+        if self.eigenvalues[0] < 0 < self.eigenvalues[-1]:
+            return True
+        center = -self.slope_at_origin / (2 * self.eigenvalues)
+        value_sizes = self._raw(self.lift(center[None]).real)[2]
+        return bool(abs(self.least) > CLEAR * NOISE * value_sizes[0])
+
+    @property
+    def slope_at_origin(self) -> Array:
+        """g at the origin."""
+        return np.asarray(self._raw(np.zeros((1, self.dimension)))[1][0])
 
     def views(self, points: Array) -> Views:
         """(β, g) at points (p, n)."""

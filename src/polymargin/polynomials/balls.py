@@ -6,12 +6,15 @@ value back. Linear instructions become matrix products, which python-flint does 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
 import flint
+import numpy as np
+from numpy.typing import NDArray
 
 from polymargin.polynomials import Program
 from polymargin.polynomials.program import LinearStep, SquareStep
@@ -71,3 +74,23 @@ def ball(number: Fraction | float) -> Any:
     """An exact rational as a complex ball."""
     exact = Fraction(number)
     return flint.acb(flint.fmpq(exact.numerator, exact.denominator))
+
+
+def below(value: Any) -> float:
+    """A double that is not above the ball."""
+    return math.nextafter(float(value.lower()), -math.inf)
+
+
+def above(value: Any) -> float:
+    """A double that is not below the ball."""
+    return math.nextafter(float(value.upper()), math.inf)
+
+
+def distance_bounds(x: Sequence[Any], u: NDArray[np.float64]) -> tuple[float, float]:
+    """‖x − u‖ for real balls x, rounded outward; in the current precision."""
+    total = flint.arb(0)
+    for coordinate, center in zip(x, u.tolist(), strict=True):
+        difference = coordinate - flint.arb(center)
+        total += difference * difference
+    distance = total.nonnegative_part().sqrt()
+    return max(0.0, below(distance)), above(distance)

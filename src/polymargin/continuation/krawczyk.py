@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import flint
 
-from polymargin.certificates.balls import BallProgram, ball, precision
 from polymargin.polynomials import Program
+from polymargin.polynomials.balls import BallProgram, ball, precision
 
 # A coordinate is written as one double, or as the sum of two where a box needs to be smaller than doubles are apart.
 Parts: TypeAlias = tuple[float, ...]
@@ -89,14 +89,13 @@ def _certify(system: BallProgram, parameters: list[Any], solution: Sequence[comp
             (_parts(entry.real, parts), _parts(entry.imag, parts) if not real else (0.0,)) for entry in point.entries()
         )
         box = Box(midpoint, size * scale)
-        if passes(system, parameters, box):
+        if passes(system, parameters, box.coordinates()):
             return box
     return None
 
 
-def passes(system: BallProgram, parameters: list[Any], box: Box) -> bool:
-    """Krawczyk's test for one box."""
-    coordinates = box.coordinates()
+def passes(system: BallProgram, parameters: list[Any], coordinates: list[Any]) -> bool:
+    """Krawczyk's test for a box given as complex balls."""
     whole = flint.acb_mat([[entry] for entry in coordinates])
     center = whole.mid()
     value, jacobian_at_center = system(center.entries(), parameters)

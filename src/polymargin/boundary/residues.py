@@ -1,0 +1,52 @@
+"""Random prime fields in which structure is decided.
+
+Weights are rational numbers, and a rank or a degree modulo a prime is never larger than the true one; it is smaller only if the
+prime divides some minor or coefficient. Primes of 62 bits are drawn from a hash of the polynomial's own coefficients, so that
+no weights can be chosen to be divisible by them, and several have to agree on what is lower than it could be.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+# Primes that have to agree where a rank or a degree is lower than the shape of the polynomial allows.
+PRIMES = 3
+
+
+class ResidueField:
+    """The integers modulo a prime, with a source of random residues."""
+
+    def __init__(self, prime: int, generator: random.Random) -> None:
+        self.prime = prime
+        self._generator = generator
+
+    def __call__(self, number: Fraction) -> Any:
+        return flint.nmod(number.numerator, self.prime) / flint.nmod(number.denominator, self.prime)
+
+    def random(self) -> Any:
+        return flint.nmod(self._generator.randrange(self.prime), self.prime)
+
+    def polynomial(self, *coefficients: Any) -> Any:
+        """A polynomial in one variable, lowest power first."""
+        return flint.nmod_poly([int(entry) for entry in coefficients], self.prime)
+
+    def rank(self, rows: Sequence[Sequence[Any]]) -> int:
+        """Rank of a matrix of residues."""
+        if not rows or not rows[0]:
+            return 0
+        return int(flint.nmod_mat([[int(entry) for entry in row] for row in rows], self.prime).rank())
+
+
+def residue_fields(fingerprint: str, count: int) -> Iterator[ResidueField]:
+    """Fields for a polynomial with this fingerprint; the same ones every time."""
+    generator = random.Random(f"residues of {fingerprint}")
+    for _ in range(count):
+        candidate = generator.randrange(1 << 61, 1 << 62) | 1
+        while not flint.fmpz(candidate).is_prime():
+            candidate += 2
+        yield ResidueField(candidate, generator)

@@ -1,0 +1,67 @@
+"""Proved bounds where enumeration has no answer that can be defended.
+
+From above: a tie that was confirmed, or a point that an attack found, compared in exact arithmetic. From below: the largest
+ball on which branch and bound proves that the two logits do not tie. Where the two meet, the distance is known after all, and
+proved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.bounds import attack, exclude, pair_lower_bound
+from polymargin.errors import PolymarginError
+from polymargin.margins.result import PairMargin
+from polymargin.networks.network import Network
+
+Array = NDArray[np.float64]
+
+# Shares of the upper bound that are tried in turn, and the gap at which the two bounds count as met.
+SHARES = (0.5, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-5, 1 - 1e-6, 1 - 1e-7)
+MET = 1.01e-6
+# Parts of the ball that branch and bound may look at for one share; seconds for one rival, which only a busy machine reaches.
+PATIENCE = 20.0
+MOST_LEAVES = 1_000
+
+
+def bracketed(network: Network, u: Array, label: int, pair: PairMargin, *, doubted: bool = False) -> PairMargin:
+    """Better bounds for a pair that enumeration left open; what is `doubted` counts for nothing."""
+    rival = pair.rival
+    if rival is None or not network.hidden_layers:
+        return pair
+    if doubted:
+        pair = replace(pair, radius=math.inf, lower=0.0, upper=math.inf, point=None, complete=False)
+    try:
+        found = attack(network, u, rival)
+    except PolymarginError:
+        found = None  # it judges the class in doubles, and may be wrong about it
+    if found is not None and found.label == label and found.distance < pair.upper:
+        pair = replace(pair, radius=found.distance, upper=found.distance, point=found.point)
+    lower = _proved_radius(network, u, label, rival, pair.upper)
+    lower = max(lower, 0.0 if doubted else min(pair.lower, pair.upper))
+    if lower >= (1 - MET) * pair.upper and math.isfinite(pair.upper):
+        return replace(pair, lower=lower, complete=True, proved=True, method="exclusion")
+    return replace(pair, lower=lower)
+
+
+def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: float) -> float:
+    """The largest radius below `upper` that was proved in the time there is."""
+    end = perf_counter() + PATIENCE
+    with np.errstate(all="ignore"):
+        if math.isinf(upper):
+            return pair_lower_bound(network, u, label, rival, tolerance=1e-2).radius
+        best = 0.0
+        for share in SHARES if upper > 0 else ():
+            left = end - perf_counter()
+            if left <= 0:
+                break
+            found = exclude(network, u, label, rival, share * upper, timeout=left, max_leaves=MOST_LEAVES)
+            if not found.proved:
+                break
+            best = share * upper
+    return best

@@ -1,0 +1,69 @@
+"""Scales far from one are taken out before anything is computed.
+
+A network whose first layer has weights of 1e-160, or whose logits are of size 1e200, is as good as any other: multiplying a layer
+by a power of two changes no digit. With x = s·y the first layer becomes s·W, so the margin in y is 1/s times the margin in x; the
+last layer may be multiplied by anything positive. Both powers are one for every network of ordinary size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.margins.result import Margin, PairMargin
+from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
+
+Array = NDArray[np.float64]
+Answer = TypeVar("Answer", Margin, PairMargin)
+
+# Binary exponents of the largest weight of a layer within this of zero are left alone.
+ORDINARY = 64
+LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Unscaled:
+    """A network of ordinary size; its inputs are those of the original divided by `unit`, a power of two."""
+
+    network: Network
+    unit: float
+
+    def point(self, u: Array) -> Array:
+        return u if self.unit == 1.0 else u / self.unit
+
+    def original(self, margin: Margin) -> Margin:
+        """The margin in the units of the original network."""
+        if self.unit == 1.0:
+            return margin
+        return replace(self._lengthened(margin), pairs=tuple(self._lengthened(pair) for pair in margin.pairs))
+
+    def _lengthened(self, found: Answer) -> Answer:
+        lengths = {name: self.unit * getattr(found, name) for name in ("radius", "lower", "upper")}
+        point = None if found.point is None else self.unit * found.point
+        return replace(found, point=point, **lengths)
+
+
+def unscaled(network: Network) -> Unscaled:
+    """The network without its exponents; itself if they are ordinary or if it is not made of layers."""
+    if not isinstance(network, PolynomialNetwork) or not network.hidden_layers:
+        return Unscaled(network, 1.0)
+    first, last = network.layers[0], network.layers[-1]
+    unit, factor = _power(first.weights), _power(last.weights, last.bias)
+    if unit == factor == 1.0:
+        return Unscaled(network, 1.0)
+    middle = [(layer.weights, layer.bias) for layer in network.layers[1:-1]]
+    layers = [(unit * first.weights, first.bias), *middle, (factor * last.weights, factor * last.bias)]
+    return Unscaled(PolynomialNetwork(layers, activations=network.activations), unit)
+
+
+def _power(*arrays: Array) -> float:
+    """The power of two that brings the largest entry near one."""
+    largest = max(float(np.abs(array).max()) for array in arrays)
+    if largest == 0.0:
+        return 1.0
+    exponent = int(np.frexp(largest)[1])
+    return 1.0 if abs(exponent) <= ORDINARY else float(np.ldexp(1.0, min(-exponent, LARGEST_EXPONENT)))

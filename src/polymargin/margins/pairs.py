@@ -1,0 +1,203 @@
+"""One small class per way to the distance from a point to the boundary between two classes.
+
+Which way is decided by exact structure: a constant or zero polynomial, a hyperplane, one active direction, degree two, anything
+else. Each is made once for a boundary and asked for many points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.continuation import TrackerSettings
+from polymargin.margins.base_solutions import BaseSolutions, base_solutions
+from polymargin.margins.cache import Cache
+from polymargin.margins.confirmation import confirmed_tie
+from polymargin.margins.enumeration import CriticalPoints, critical_points_at
+from polymargin.margins.flat import Hyperplane
+from polymargin.margins.limit import check_limit
+from polymargin.margins.line import Line
+from polymargin.margins.result import PairMargin
+from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How critical points are enumerated; the names are those of `margin`."""
+
+    seed: int
+    threads: int | None
+    limit: int
+    cache: Cache
+    settings: TrackerSettings
+
+
+class Pair(Protocol):
+    """The boundary between two classes."""
+
+    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+        """The distance from u to the boundary, for a rival of that number."""
+        ...
+
+
+def pair_for(boundary: Boundary, search: Search) -> Pair:
+    """The way that the structure of the boundary allows."""
+    if boundary.degree < 1:
+        return ConstantPair(zero=boundary.degree < 0)
+    if boundary.degree == 1:
+        return FlatPair(boundary)
+    if boundary.dimension == 1 or (boundary.degree > 2 and boundary.space.dimension == 1):
+        return LinePair(boundary)
+    if boundary.degree == 2:
+        return QuadricPair(boundary, QuadricSolver(boundary))
+    check_limit(boundary, search.limit, search.threads)
+    base = base_solutions(
+        boundary, seed=search.seed, settings=search.settings, threads=search.threads, cache=search.cache
+    )
+    return EnumeratedPair(base, search.settings, search.threads)
+
+
+@dataclass(frozen=True)
+class ConstantPair:
+    """The two logits differ by a constant everywhere."""
+
+    zero: bool
+
+    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+        if self.zero:
+            note = "the boundary polynomial is zero: every point ties"
+            return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "constant", True, 0, 0, 0, (note,), proved=True)
+        note = "the boundary polynomial is a nonzero constant: no point ties"
+        return PairMargin(rival, math.inf, math.inf, math.inf, None, "constant", True, 0, 0, 0, (note,), proved=True)
+
+
+class FlatPair:
+    """A hyperplane."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self._plane = Hyperplane(boundary)
+
+    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+        distance = self._plane.distance(u)
+        return PairMargin(rival, distance, distance, distance, self._plane.foot(u), "hyperplane", True, 1, 1, 1)
+
+
+class LinePair:
+    """One active direction: a univariate polynomial, whose roots are isolated exactly."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self._line, self._bound = Line(boundary), boundary.degree
+
+    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+        ties = self._line.ties(u)
+        return PairMargin(
+            rival=rival,
+            radius=ties.upper,
+            lower=ties.lower,
+            upper=ties.upper,
+            point=ties.point,
+            method="roots",
+            complete=True,
+            complex_count=ties.complex_count,
+            real_count=ties.real_count,
+            bound=self._bound,
+            notes=() if ties.real_count else ("the boundary polynomial has no real root: no point ties",),
+            proved=True,
+        )
+
+
+class QuadricPair:
+    """Degree two: the nearest point without the others; in arithmetic without rounding where doubles may be wrong."""
+
+    def __init__(self, boundary: Boundary, solver: QuadricSolver) -> None:
+        self._boundary, self._solver = boundary, solver
+
+    @cached_property
+    def _precise(self) -> PreciseQuadric | None:
+        return PreciseQuadric(self._boundary) if self._boundary.dimension <= MOST_VARIABLES else None
+
+    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+        nearest = self._solver.nearest(u)
+        distance, point = nearest.distance, nearest.point
+        found = PairMargin(
+            rival=rival,
+            radius=distance,
+            lower=distance,
+            upper=distance,
+            point=point,
+            method="quadric",
+            complete=True,
+            complex_count=None,
+            real_count=None,
+            bound=2 * self._solver.dimension,
+            notes=nearest.notes,
+        )
+        if not nearest.doubtful:
+            return found
+        if self._precise is None:
+            note = "rounding may decide where the nearest point of the quadric is"
+            return replace(found, lower=0.0, complete=False, notes=(note, *nearest.notes))
+        enclosed = self._precise.nearest(u)
+        return replace(
+            found,
+            radius=enclosed.upper,
+            lower=enclosed.lower,
+            upper=enclosed.upper,
+            point=enclosed.point,
+            proved=True,
+            notes=nearest.notes if (point is None) == (enclosed.point is None) else (),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EnumeratedPair:
+    """All critical points by continuation; the nearest real one, confirmed."""
+
+    base: BaseSolutions
+    settings: TrackerSettings
+    threads: int | None
+
+    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+        found = critical_points_at(self.base, u, self.settings, self.threads)
+        return _judged(rival, self.base.boundary, u, found)
+
+
+def _judged(rival: int | None, boundary: Boundary, u: Array, found: CriticalPoints) -> PairMargin:
+    """The nearest candidate that stands up is an upper bound; any that does not stand up, but is nearer, a doubt."""
+    audit = found.audit
+    notes = audit.findings + audit.remarks
+    lower = upper = math.inf
+    point: Array | None = None
+    complete = audit.complete
+    for index in np.flatnonzero(found.real):
+        distance = float(found.distances[index])
+        tie = confirmed_tie(boundary, u, found.points[index].real)
+        lower = min(lower, max(0.0, distance - float(found.errors[index])))
+        if tie is not None:
+            point, upper = tie.point, max(distance, tie.upper - tie.reach)
+            break
+        complete = False
+        notes = (f"a tie at distance {distance:.6g} could not be confirmed in exact arithmetic", *notes)
+    if complete and point is None:
+        notes = ("no critical point is real: the boundary is empty over the reals",)
+    return PairMargin(
+        rival=rival,
+        radius=upper,
+        lower=(upper if complete else lower) if audit.complete else 0.0,
+        upper=upper,
+        point=point,
+        method="continuation",
+        complete=complete,
+        complex_count=audit.found,
+        real_count=audit.real,
+        bound=audit.bound,
+        notes=notes,
+    )

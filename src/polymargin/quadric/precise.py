@@ -1,0 +1,190 @@
+"""The nearest point of a quadric, enclosed: for the few cases in which doubles cannot be trusted.
+
+Same idea as in `secular`, in arithmetic that knows its own error. With B(u) > 0 and x(λ) = u − λ(1 + 2λA)⁻¹∇B(u), the function
+f(λ) = B(x(λ)) falls strictly on [0, λ₊), where 1 + 2λA is positive definite, and ‖x(λ) − u‖ rises. Where f(λ) > 0 the open ball
+of that radius around u holds no zero of B; where f(λ) ≤ 0 the closed ball holds one. So two values of λ with different signs of f
+enclose the distance. Bisection brings them together; all numbers are balls or rationals, so every sign is certain.
+
+Structure is exact: the eigenvalues of A are roots of its characteristic polynomial over ℚ, with their multiplicities; whether ∇B
+leaves the range of A, and the value S of B at its critical points, come from rational linear algebra. If f stays positive up to a
+finite λ₊ (the hard case), the rest of the way lies in the eigenspace of the least eigenvalue.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.polynomials import to_rational
+from polymargin.polynomials.balls import above, below, precision
+from polymargin.quadric.form import exact_form
+
+Array = NDArray[np.float64]
+
+PRECISION = 1800
+# Bisections after the first bracket; the radii then agree to more digits than doubles have.
+BISECTIONS = 90
+# As near to λ₊ as the search goes, in bits: beyond it the hard case differs from the true one by less than rounding does.
+CLOSEST = 200
+# Powers of two that are tried for λ: up to this one and down to its reciprocal.
+LARGEST_EXPONENT = 700
+# Beyond this many variables exact arithmetic takes too long.
+MOST_VARIABLES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class EnclosedNearest:
+    """`lower` ≤ distance ≤ `upper`; `point` is within rounding of a nearest point, None if {B = 0} is empty over the reals."""
+
+    lower: float
+    upper: float
+    point: Array | None
+
+
+class PreciseQuadric:
+    """One quadric in few variables, made once for all points."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        matrix, linear, constant = exact_form(boundary)
+        self._matrix = flint.fmpq_mat([[to_rational(entry) for entry in row] for row in matrix])
+        self._linear = [to_rational(entry) for entry in linear]
+        self._constant = to_rational(constant)
+        self._size = len(linear)
+        with precision(PRECISION):
+            found: Any = self._matrix.charpoly().complex_roots()
+            roots = sorted((root.real for root, _ in found), key=lambda root: float(root.mid()))
+            self._least, self._most = roots[0], roots[-1]
+
+    def nearest(self, u: Array) -> EnclosedNearest:
+        """The distance from u (n,) to {B = 0}."""
+        point = flint.fmpq_mat([[to_rational(Fraction(value))] for value in u.tolist()])
+        slope = 2 * (self._matrix * point) + flint.fmpq_mat([[entry] for entry in self._linear])
+        value = (point.transpose() * (self._matrix * point))[0, 0] + self._constant
+        value += sum((b * x for b, x in zip(self._linear, point.entries(), strict=True)), flint.fmpq(0))
+        if value == 0:
+            return EnclosedNearest(0.0, 0.0, u.copy())
+        sign = 1 if value > 0 else -1
+        with precision(PRECISION):
+            lowest = self._least if sign > 0 else -self._most
+            seen = _Seen(sign * self._matrix, sign * slope, sign * value, lowest)
+            return seen.nearest(u)
+
+
+class _Seen:
+    """The quadric as seen from a point at which it is positive."""
+
+    def __init__(self, matrix: Any, slope: Any, value: Any, lowest: Any) -> None:
+        self.exact_matrix, self.exact_slope, self.exact_value, self.lowest = matrix, slope, value, lowest
+        self.matrix, self.slope, self.value = flint.arb_mat(matrix), flint.arb_mat(slope), flint.arb(value)
+        self.identity = flint.arb_mat(matrix.nrows(), matrix.nrows(), 1)
+
+    def nearest(self, u: Array) -> EnclosedNearest:
+        if bool(self.lowest < 0):
+            return self._indefinite(u)
+        flat = self._lowest_value()
+        if flat is not None:
+            value, step = flat
+            if value > 0:
+                return EnclosedNearest(math.inf, math.inf, None)
+            if value == 0:
+                return self._enclosed(u, step, step)
+        return self._bracketed(u, _power)
+
+    def _indefinite(self, u: Array) -> EnclosedNearest:
+        """λ below λ₊/2 in powers of two; above it λ₊(1 − 2^−k)."""
+        end = (-1 / (2 * self.lowest)).mid()
+        if self._is_beyond((end / 2).mid()):
+            return self._bracketed(u, lambda exponent: (end / 2 * _power(exponent)).mid(), 0)
+
+        def place(k: int) -> Any:
+            return (end * (1 - _power(-k))).mid()
+
+        if self._is_beyond(place(CLOSEST)):
+            k = _first(lambda k: self._is_beyond(place(k)), 1, CLOSEST)
+            return self._bisected(u, place(k - 1), place(k))
+        step, value = self._step(place(CLOSEST))
+        rest = (value / -self.lowest).nonnegative_part().sqrt()
+        return self._enclosed(u, step, step, rest, self._lowest_direction())
+
+    def _bracketed(self, u: Array, place: Callable[[int], Any], largest: int = LARGEST_EXPONENT) -> EnclosedNearest:
+        """Between two neighbouring powers of two."""
+        if not self._is_beyond(place(largest)):
+            raise ArithmeticError("the nearest point of the quadric is beyond the range of doubles")
+        exponent = _first(lambda e: self._is_beyond(place(e)), -LARGEST_EXPONENT, largest)
+        return self._bisected(u, place(exponent - 1), place(exponent))
+
+    def _lowest_direction(self) -> Any:
+        """A unit vector of the least eigenvalue: one step of inverse iteration that starts with all digits right."""
+        size = self.matrix.nrows()
+        shifted = self.matrix - (self.lowest.mid() - _power(-PRECISION // 2)) * self.identity
+        start = flint.arb_mat([[flint.arb(1) + flint.arb(i) / (3 * size)] for i in range(size)])
+        vector = shifted.mid().solve(start, algorithm="approx").mid()
+        vector = shifted.mid().solve(vector * (1 / _norm(vector)).mid(), algorithm="approx").mid()
+        return vector * (1 / _norm(vector)).mid()
+
+    def _bisected(self, u: Array, low: Any, high: Any) -> EnclosedNearest:
+        for _ in range(BISECTIONS):
+            middle = ((low + high) / 2).mid()
+            low, high = (low, middle) if self._is_beyond(middle) else (middle, high)
+        return self._enclosed(u, self._step(low)[0], self._step(high)[0])
+
+    def _is_beyond(self, multiplier: Any) -> bool:
+        return not bool(self._step(multiplier)[1] > 0)
+
+    def _step(self, multiplier: Any) -> tuple[Any, Any]:
+        """x(λ) − u and f(λ)."""
+        step = (self.identity + 2 * multiplier * self.matrix).solve(self.slope) * -multiplier
+        value = self.value + (self.slope.transpose() * step)[0, 0] + (step.transpose() * (self.matrix * step))[0, 0]
+        return step, value
+
+    def _lowest_value(self) -> tuple[Any, Any] | None:
+        """For A ⪰ 0: S and the shortest step to where ∇B = 0; None if B falls without end along the kernel of A."""
+        squared = self.exact_matrix * self.exact_matrix
+        size = squared.nrows()
+        right = self.exact_slope.entries()  # 2A·step = −∇B for a step in the range of A: step = Az, A²z = −∇B/2
+        augmented = flint.fmpq_mat([[*row, entry] for row, entry in zip(squared.tolist(), right, strict=True)])
+        reduced, rank = augmented.rref()
+        table, solution = reduced.tolist(), [flint.fmpq(0)] * size
+        for row in table[:rank]:
+            pivot = next(j for j, entry in enumerate(row) if entry != 0)
+            if pivot == size:
+                return None
+            solution[pivot] = row[size] / -2
+        step = self.exact_matrix * flint.fmpq_mat([[entry] for entry in solution])
+        value = self.exact_value + (self.exact_slope.transpose() * step)[0, 0] / 2
+        return value, flint.arb_mat(step)
+
+    @staticmethod
+    def _enclosed(u: Array, short: Any, long: Any, rest: Any = None, direction: Any = None) -> EnclosedNearest:
+        if rest is None:
+            lower, upper, end = _norm(short), _norm(long), long
+        else:
+            square = _norm(short)
+            lower = upper = (square * square + rest * rest).sqrt()
+            end = short + direction * rest
+        coordinates = [float((flint.arb(x) + d).mid()) for x, d in zip(u.tolist(), end.entries(), strict=True)]
+        return EnclosedNearest(max(0.0, below(lower)), above(upper), np.array(coordinates))
+
+
+def _first(holds: Callable[[int], bool], below: int, at: int) -> int:
+    """The least number above `below` for which a condition holds that holds at `at` and, once it does, for all larger ones."""
+    while at - below > 1:
+        middle = (below + at) // 2
+        below, at = (below, middle) if holds(middle) else (middle, at)
+    return at
+
+
+def _power(exponent: int) -> Any:
+    return flint.arb(2) ** exponent
+
+
+def _norm(vector: Any) -> Any:
+    return sum((entry * entry for entry in vector.entries()), flint.arb(0)).nonnegative_part().sqrt()
