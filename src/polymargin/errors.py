@@ -17,3 +17,7 @@ class TooManyPathsError(PolymarginError):
 
 class MissingExtraError(PolymarginError, ImportError):
     """An optional dependency is not installed."""
+
+
+class DamageWarning(UserWarning):
+    """Something of the user's was found damaged and is done again; the command line prints it."""

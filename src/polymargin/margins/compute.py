@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -84,9 +84,14 @@ def margin(
         raise InputError(f"seed {seed!r}: expected an integer >= 0")
     array = _points(points)
     session = _Session(model, seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
+    store = None if checkpoint is None else _checkpoint(checkpoint, session, np.atleast_2d(array))
     if array.ndim == 1:
-        return session.margin_at(array)
-    store = None if checkpoint is None else Checkpoint.open(checkpoint, model_fingerprint(model), array, seed)
+        known = None if store is None else store.get(0)
+        if known is None:
+            known = session.margin_at(array)
+            if store is not None:
+                store.add(0, known)
+        return known
     results = [None if store is None else store.get(index) for index in range(len(array))]
     left = [index for index, result in enumerate(results) if result is None]
     if progress is not None and len(left) < len(array):
@@ -102,6 +107,12 @@ def margin(
             if progress is not None:
                 progress(1)
     return results
+
+
+def _checkpoint(file: str | Path, session: _Session, points: NDArray[np.float64]) -> Checkpoint:
+    # What can change a row. The limit cannot: a row that it refuses is not kept.
+    options = {"seed": int(session.seed), "settings": asdict(session.settings)}
+    return Checkpoint.open(file, model_fingerprint(session.model), points, options)
 
 
 def model_fingerprint(model: Network | Boundary) -> str:
