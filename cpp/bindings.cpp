@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <complex>
 #include <cstdlib>
@@ -289,6 +290,17 @@ nb::object evaluate_and_solve(const ProgramHolder& holder, Matrix inputs, Vector
   return solutions.array;
 }
 
+// A library below us may end the process by itself, with a status that means something else here: OpenBLAS ends with 1 when
+// it gets no memory. While a status is set, exit() ends with that one.
+std::atomic<int> status_of_exit{-1};
+
+void end_with(int status) {
+  static const int registered = std::atexit([] {
+    if (status_of_exit >= 0) std::_Exit(status_of_exit);
+  });
+  status_of_exit = registered == 0 ? status : -1;
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -317,6 +329,7 @@ NB_MODULE(_core, module) {
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
   module.def("evaluate_and_solve", &evaluate_and_solve, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("rounds"), nb::arg("instruction_set") = nb::none());
+  module.def("end_with", &end_with, nb::arg("status"));
   module.def("instruction_sets", [] {
     nb::dict names;
     for (const Kernels* kernels : available_kernels()) names[kernels->name] = kernels->lanes;
