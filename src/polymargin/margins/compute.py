@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.bounds import attack
 from polymargin.continuation import TrackerSettings
@@ -348,10 +349,7 @@ def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Marg
 
 
 def _points(points: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("the points are not an array of real numbers") from None
+    array = real_array(points, "the points")
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
     return array

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.network import Layered
 from polymargin.networks.npz import read_network, write_network
@@ -131,7 +132,7 @@ class PolynomialNetwork:
 
     def __call__(self, points: ArrayLike) -> Array:
         """The logits at one point (n,) or a batch (m, n)."""
-        return self.logits(np.asarray(points, dtype=np.float64))
+        return self.logits(real_array(points, "the points"))
 
     def predict(self, points: ArrayLike) -> NDArray[np.int64]:
         """The class of the largest logit."""
@@ -139,7 +140,7 @@ class PolynomialNetwork:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        coordinates = np.asarray(point, dtype=np.float64).tolist()
+        coordinates = real_array(point, "the point").tolist()
         values = np.array([Fraction(value) for value in coordinates], dtype=object)
         return [exact(value) for value in self.logits(values)]
 
@@ -231,12 +232,7 @@ def _layer(layer: Any, position: int) -> Layer:
 
 def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
     """The values as float64, or a sentence about what is wrong with them."""
-    try:
-        if np.iscomplexobj(values):
-            raise TypeError
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} are not an array of real numbers") from None
+    array = real_array(values, name).copy()
     if array.ndim != axes:
         raise InputError(f"{name}: expected {axes} axes, got shape {array.shape}")
     if not np.isfinite(array).all():
