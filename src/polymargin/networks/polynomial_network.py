@@ -28,6 +28,9 @@ from polymargin.polynomials import Expression, exact
 
 Array = NDArray[np.float64]
 
+# Of one activation. No method here goes near that degree; a file must not ask for more either.
+MOST_COEFFICIENTS = 4096
+
 
 @dataclass(frozen=True, eq=False)
 class Layer:
@@ -247,6 +250,8 @@ def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: 
     if activations is None:
         if hidden and (not isinstance(degree, (int, np.integer)) or degree < 1):
             raise InputError(f"activation degree {degree!r}: expected an integer >= 1")
+        if degree is not None and degree >= MOST_COEFFICIENTS:
+            raise InputError(f"activation degree {degree}: expected at most {MOST_COEFFICIENTS - 1}")
         activations = [] if degree is None else [[0.0] * degree + [1.0]] * hidden
     elif hidden and len(activations) and np.ndim(activations[0]) == 0:
         activations = [activations] * hidden
@@ -255,6 +260,10 @@ def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: 
     result = []
     for position, coefficients in enumerate(activations):
         row = finite_array(coefficients, f"the activation coefficients of layer {position + 1}", 1)
+        if row.size > MOST_COEFFICIENTS:
+            raise InputError(
+                f"the activation of layer {position + 1} has {row.size} coefficients; expected at most {MOST_COEFFICIENTS}"
+            )
         trimmed = np.trim_zeros(row, "b")
         result.append(tuple((trimmed if trimmed.size else np.zeros(1)).tolist()))
     return tuple(result)
