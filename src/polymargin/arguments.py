@@ -24,7 +24,7 @@ def real_array(values: Any, name: str) -> Array:
     array([1. , 2.5])
     >>> real_array([1 + 2j], "the point")
     Traceback (most recent call last):
-    polymargin.errors.InputError: the point: an array of complex128; expected real numbers
+    polymargin.errors.InputError: the point: not an array of real numbers but of complex128
     """
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
@@ -39,7 +39,7 @@ def real_array(values: Any, name: str) -> Array:
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise InputError(f"{name}: not an array of real numbers") from None
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name}: an array of {array.dtype}; expected real numbers")
+        raise InputError(f"{name}: not an array of real numbers but of {array.dtype}")
     return np.asarray(array, dtype=np.float64)
 
 

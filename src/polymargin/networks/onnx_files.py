@@ -66,7 +66,7 @@ def _fetch(onnx: Any, tensor: Any, name: str, folder: Path) -> None:
         offset, length = int(entries.get("offset", "0")), int(entries.get("length", str(wanted)))
     except (ValueError, KeyError):
         raise InputError(f"{name}: an element type, an offset or a length that is not known") from None
-    outside = InputError(f"{name} lies in {location!r}; expected a plain file in the folder of the model, no link")
+    outside = InputError(f"{name} lies in {location!r}; expected a file in the folder of the model, no link")
     if not location or Path(location).name != location:
         raise outside
     try:
