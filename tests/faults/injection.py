@@ -7,8 +7,8 @@ A shot is one fault, chosen by (seed, number), and one undisturbed run of the sa
     flip    one bit of the checkpoint, of a file of the cache or of the model is another
     limit   the run has little memory, few open files, or may not write large files
 
-After the fault: status 0 or 1 only with exactly the answer of an undisturbed run, otherwise the status of the signal or 2 with one
-sentence. After the second run: that answer, whatever the first one left behind, and no file that nobody will ever use.
+After the fault: status 0 or 1 only with exactly the answer of an undisturbed run, otherwise the status of the signal or 2 with
+one sentence. After the second run: that answer, whatever the first one left behind, and no file that nobody will ever use.
 
 `python tests/faults/injection.py --count 10000 --seed 1 --output results/faults/summary.json` runs many and keeps the counts.
 """

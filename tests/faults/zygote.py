@@ -1,8 +1,8 @@
 """Runs of the command line as processes of their own, without paying for its imports every time.
 
-This process imports everything once. For every line of JSON on its standard input it forks, and the child calls the entry point of the
-command line with the words given: with files for its streams, limits on itself, and a signal after some seconds, if asked for. The
-answer is one line with the exit status (negative for a signal), as `subprocess` gives it.
+This process imports everything once. For every line of JSON on its standard input it forks, and the child calls the entry point
+of the command line with the words given: with files for its streams, limits on itself, and a signal after some seconds, if asked
+for. The answer is one line with the exit status (negative for a signal), as `subprocess` gives it.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def read_arrays(path: Any) -> dict[str, Any]:
             size = sum(entry.file_size for entry in entries)
             if size > LARGEST_FILE or len(entries) > MOST_ENTRIES:
                 raise InputError(
-                    f"{path}: {size} bytes unpacked in {len(entries)} entries, more than the {LARGEST_FILE} bytes or {MOST_ENTRIES} "
-                    "entries this reader accepts"
+                    f"{path}: {size} bytes unpacked in {len(entries)} entries, more than the {LARGEST_FILE} bytes or "
+                    f"{MOST_ENTRIES} entries this reader accepts"
                 )
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(f"{path}: an array is given twice")
