@@ -93,9 +93,8 @@ class Bench:
         return (self.folder / "stderr").read_text().splitlines()
 
     def close(self) -> None:
-        assert self.zygote.stdin is not None
-        self.zygote.stdin.close()
-        self.zygote.wait(timeout=60)
+        with self.zygote:  # closes its standard input, which is the end of its work, and waits
+            pass
 
 
 def shot(bench: Bench, seed: int, number: int) -> tuple[str, str]:

@@ -9,6 +9,7 @@ every defect is one sentence.
 
 from __future__ import annotations
 
+import lzma
 import struct
 import tokenize
 import zipfile
@@ -35,7 +36,7 @@ MOST_LAYERS = 1_000
 # What zipfile, zlib and NumPy's reader of headers raise for damaged files.
 ARCHIVE_DAMAGE = (
     *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError),
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError),
 )
 
 

@@ -53,7 +53,7 @@ def check_archive(file: Path) -> None:
             damaged = archive.testzip()
     except InputError:
         raise
-    except ARCHIVE_DAMAGE as error:
+    except (OSError, *ARCHIVE_DAMAGE) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{file}: not a zip archive ({why}); files from before PyTorch 1.6 are not read") from None
     if damaged is not None:
