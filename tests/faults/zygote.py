@@ -19,6 +19,8 @@ from typing import Any
 
 from polymargin.cli import main
 
+SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
 
 def warm_up(folder: str) -> None:
     """What is imported on the way is imported here, once, by a run of each command in this process."""
@@ -42,7 +44,10 @@ def child(order: dict[str, Any]) -> None:
                 value += int(status.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(getattr(resource, name), (value, value))
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         main()
+    except KeyboardInterrupt:  # before the command line could take it
+        os._exit(130)
     except SystemExit as ended:
         # As at the end of a process, but without the destructors of a fork.
         sys.stderr.flush()
@@ -53,9 +58,12 @@ def child(order: dict[str, Any]) -> None:
 def serve() -> None:
     for line in sys.stdin:
         order = json.loads(line)
+        # A signal that comes while the process is being made waits until it is the command line.
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         process = os.fork()
         if process == 0:
             child(order)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         if order["signal"]:
             time.sleep(order["after"])
             os.kill(process, order["signal"])

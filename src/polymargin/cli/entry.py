@@ -50,7 +50,7 @@ def run_cleanly(commands: Callable[[], Any]) -> None:
             status = _status(error)
         try:
             sys.stdout.flush()
-        except OSError as error:
+        except BaseException as error:
             status = _status(error)
     if (core := sys.modules.get("polymargin._core")) is not None:
         core.end_with(-1)
