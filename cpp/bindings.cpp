@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <complex>
 #include <cstdlib>
@@ -13,7 +14,9 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "interface.hpp"
@@ -67,6 +70,34 @@ Workspace allocate(std::int64_t bytes) {
   return Workspace(memory);
 }
 
+// The workspaces of one call, taken from and given back to those that the calling thread keeps: thousands of short jobs would
+// otherwise scatter the heap. A call inside a call (from a signal handler) finds none kept and makes its own.
+class Workspaces {
+ public:
+  Workspaces(int count, std::int64_t bytes) : all_(std::exchange(kept(), {})) {
+    if (all_.bytes < bytes) all_ = {{}, bytes};
+    while (static_cast<int>(all_.memory.size()) < count) all_.memory.push_back(allocate(all_.bytes));
+  }
+  ~Workspaces() {
+    if (all_.bytes <= kLargestKept) kept() = std::move(all_);
+  }
+  Workspaces(const Workspaces&) = delete;
+  Workspaces& operator=(const Workspaces&) = delete;
+  void* operator[](int index) const { return all_.memory[index].get(); }
+
+ private:
+  struct Kept {
+    std::vector<Workspace> memory;
+    std::int64_t bytes = 0;  // of each
+  };
+  static constexpr std::int64_t kLargestKept = 1 << 24;
+  static Kept& kept() {
+    static thread_local Kept workspaces;
+    return workspaces;
+  }
+  Kept all_;
+};
+
 template <class T> std::vector<T> copy(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& array) {
   return std::vector<T>(array.data(), array.data() + array.size());
 }
@@ -99,7 +130,8 @@ class ProgramHolder {
 
   void check() const {
     const Program& p = program_;
-    require(p.inputs > 0 && p.parameters >= 0 && p.inputs + p.parameters + p.constants <= p.registers);
+    require(p.inputs > 0 && p.parameters >= 0);
+    require(std::int64_t{p.inputs} + p.parameters + p.constants <= p.registers);
     require(0 <= p.value_code && p.value_code <= p.code_length);
     require(coefficient_lo_.size() == coefficient_hi_.size() && constant_lo_.size() == constant_hi_.size());
     require(value_registers_.size() == static_cast<std::size_t>(p.inputs));
@@ -113,9 +145,9 @@ class ProgramHolder {
       switch (step.operation) {
         case polymargin::Operation::linear:
           require(step.rows > 0 && step.columns >= 0 && step.arguments >= 0 && step.coefficients >= 0);
-          require_register(step.target + step.rows - 1);
+          require(std::int64_t{step.target} + step.rows <= p.registers);
           require(static_cast<std::size_t>(step.arguments) + step.columns <= arguments_.size());
-          require(step.coefficients + static_cast<std::size_t>(step.rows) * (step.columns + 1) <= coefficient_hi_.size());
+          require(step.coefficients + static_cast<std::size_t>(step.rows) * (std::size_t(step.columns) + 1) <= coefficient_hi_.size());
           break;
         case polymargin::Operation::product: require_register(step.right); [[fallthrough]];
         case polymargin::Operation::square: require_register(step.left); break;
@@ -153,22 +185,33 @@ void require_columns(const Matrix& matrix, std::int32_t columns, const char* wha
                                 std::to_string(matrix.shape(1)));
 }
 
-// Runs the job on several threads. A long one leaves this thread free to look for Ctrl-C: the workers then stop when the
-// paths in their lanes are done. False if Python was interrupted.
+// Runs the job on several threads, or on as many of them as can be started. A long one leaves this thread free to look for
+// Ctrl-C: the workers then stop when the paths in their lanes are done. False if Python was interrupted.
 bool run_workers(const Kernels& kernels, const TrackJob& job, int workers, bool double_double) {
   nb::gil_scoped_release release;
-  std::vector<Workspace> workspaces;
-  for (int w = 0; w < workers; ++w) workspaces.push_back(allocate(kernels.workspace_bytes(*job.program, double_double)));
-  std::atomic<int> busy{workers};
+  const Workspaces workspaces(workers, kernels.workspace_bytes(*job.program, double_double));
+  std::atomic<int> busy{0};
   const auto work = [&](int w) {
-    kernels.track(job, workspaces[w].get(), double_double);
+    kernels.track(job, workspaces[w], double_double);
     --busy;
   };
   const bool watched = job.selected_count >= kLongJob;
   std::vector<std::thread> pool;
-  for (int w = watched ? 0 : 1; w < workers; ++w) pool.emplace_back(work, w);
+  pool.reserve(workers);
+  for (int w = watched ? 0 : 1; w < workers; ++w) {
+    ++busy;
+    try {
+      pool.emplace_back(work, w);
+    } catch (const std::system_error&) {
+      --busy;
+      break;
+    }
+  }
   bool interrupted = false;
-  if (!watched) work(0);
+  if (!watched || pool.empty()) {
+    ++busy;
+    work(0);
+  }
   while (watched && busy > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (interrupted) continue;
@@ -227,9 +270,9 @@ nb::tuple evaluate(const ProgramHolder& holder, Matrix inputs, Vector parameters
   const std::size_t points = inputs.shape(0), size = program.inputs;
   Output<Complex> values({points, size}), jacobians({points, size, size});
   const Kernels& kernels = choose(instruction_set);
-  const Workspace workspace = allocate(kernels.workspace_bytes(program, double_double));
+  const Workspaces workspace(1, kernels.workspace_bytes(program, double_double));
   kernels.evaluate(program, as_doubles(inputs.data()), as_doubles(parameters.data()), static_cast<std::int64_t>(points),
-                   as_doubles(values.data), as_doubles(jacobians.data), workspace.get(), double_double);
+                   as_doubles(values.data), as_doubles(jacobians.data), workspace[0], double_double);
   return nb::make_tuple(values.array, jacobians.array);
 }
 
@@ -241,10 +284,21 @@ nb::object evaluate_and_solve(const ProgramHolder& holder, Matrix inputs, Vector
   if (parameters.size() != static_cast<std::size_t>(program.parameters)) throw std::invalid_argument("parameters: wrong length");
   if (inputs.shape(0) != static_cast<std::size_t>(kernels.lanes)) throw std::invalid_argument("inputs: one row per lane");
   Output<Complex> solutions({inputs.shape(0), static_cast<std::size_t>(program.inputs)});
-  const Workspace workspace = allocate(kernels.workspace_bytes(program, false));
+  const Workspaces workspace(1, kernels.workspace_bytes(program, false));
   kernels.evaluate_and_solve(program, as_doubles(inputs.data()), as_doubles(parameters.data()), rounds,
-                             as_doubles(solutions.data), workspace.get());
+                             as_doubles(solutions.data), workspace[0]);
   return solutions.array;
+}
+
+// A library below us may end the process by itself, with a status that means something else here: OpenBLAS ends with 1 when
+// it gets no memory. While a status is set, exit() ends with that one.
+std::atomic<int> status_of_exit{-1};
+
+void end_with(int status) {
+  static const int registered = std::atexit([] {
+    if (status_of_exit >= 0) std::_Exit(status_of_exit);
+  });
+  status_of_exit = registered == 0 ? status : -1;
 }
 
 }  // namespace
@@ -275,6 +329,7 @@ NB_MODULE(_core, module) {
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
   module.def("evaluate_and_solve", &evaluate_and_solve, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("rounds"), nb::arg("instruction_set") = nb::none());
+  module.def("end_with", &end_with, nb::arg("status"));
   module.def("instruction_sets", [] {
     nb::dict names;
     for (const Kernels* kernels : available_kernels()) names[kernels->name] = kernels->lanes;

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """The text with everything escaped that is not seen as what it is: control characters, line breaks, halves of characters.
+
+    >>> printable("a\\x1b[31m\\nPROVED")
+    'a\\\\x1b[31m\\\\nPROVED'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
 class PolymarginError(Exception):
-    """Base of everything polymargin raises on purpose. The command line prints it and exits with 2."""
+    """Base of everything polymargin raises on purpose. The command line prints it and exits with 2.
+
+    Names from files and of files stand in the messages; what cannot be printed in them is escaped.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InputError(PolymarginError, ValueError):
@@ -17,3 +32,7 @@ class TooManyPathsError(PolymarginError):
 
 class MissingExtraError(PolymarginError, ImportError):
     """An optional dependency is not installed."""
+
+
+class DamageWarning(UserWarning):
+    """Something of the user's was found damaged and is done again; the command line prints it."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -142,3 +146,28 @@ def test_an_unreadable_answer_of_msolve(engine, monkeypatch: pytest.MonkeyPatch)
     ring = Ring(("x",))
     with pytest.raises(EngineError, match="cannot be read: 'Primeistoolarge"):
         count_solutions(System(ring, ring.variables), timeout=10)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the system ends orphans on Linux only")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_an_engine_dies_with_its_parent(tmp_path: Path, number: int) -> None:
+    """The engine holds a pipe open as long as it lives; the pipe ends when the engine does."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "scratch").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    script = tmp_path / "bin" / "endless"
+    script.write_text(f"#!/bin/sh\nexec > {tmp_path}/pipe\necho running\nexec sleep 1000\n")
+    script.chmod(0o755)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", "import polymargin.algebra.engines as e; e.run_engine('endless', [], {}, timeout=900)"],
+        env=os.environ | {"PATH": f"{script.parent}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "scratch")},
+    )
+    with open(tmp_path / "pipe", "rb") as pipe:
+        assert pipe.readline() == b"running\n"
+        assert len(list((tmp_path / "scratch").iterdir())) == 1
+        parent.send_signal(number)
+        assert parent.wait(timeout=30) == (-9 if number == signal.SIGKILL else 128 + number)
+        assert select.select([pipe], [], [], 30)[0]
+        assert pipe.read() == b""
+    if number != signal.SIGKILL:
+        assert not list((tmp_path / "scratch").iterdir())

@@ -101,6 +101,7 @@ def test_bad_models(points: Path, tmp_path: Path) -> None:
         tmp_path / "nan.npz",
         format=np.array("polymargin-network-1"),
         weight_1=np.array([[np.nan, 1.0], [1, 2]]),
+        bias_1=np.zeros(2),
     )
     for file, message in (
         (broken, "not a valid .npz"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import flint
 import numpy as np
@@ -255,57 +254,7 @@ def test_too_many_critical_points_are_refused_with_count_and_time() -> None:
         pm.margin(random_network([2, 4, 2], 3, seed=1), np.zeros(2), limit=5)
 
 
-# -- cache and checkpoint ----------------------------------------------------------------------------
-
-
-def test_stage_one_is_found_again_on_disk(tmp_path: Path) -> None:
-    network = random_network([3, 5, 2], 3, seed=2)
-    u = np.array([0.1, 0.2, -0.3])
-    first = pm.margin(network, u, cache=tmp_path)
-    (file,) = tmp_path.iterdir()
-    assert pm.margin(network, u, cache=tmp_path).radius == first.radius
-    assert list(tmp_path.iterdir()) == [file]
-    pm.margin(random_network([3, 5, 2], 3, seed=3), u, cache=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 2
-    file.write_bytes(b"damaged")
-    assert pm.margin(network, u, cache=tmp_path).radius == first.radius
-
-
-def test_a_cache_entry_that_is_not_a_solution_is_not_believed(tmp_path: Path) -> None:
-    network = random_network([3, 5, 2], 3, seed=2)
-    u = np.array([0.1, 0.2, -0.3])
-    truth = pm.margin(network, u, cache=tmp_path)
-    (file,) = tmp_path.iterdir()
-    with np.load(file) as data:
-        arrays = dict(data)
-    arrays["solutions"] = arrays["solutions"] + 0.5
-    np.savez(file, **arrays)
-    assert pm.margin(network, u, cache=tmp_path).radius == pytest.approx(truth.radius, rel=1e-10)
-
-
-def test_an_interrupted_batch_continues(tmp_path: Path) -> None:
-    network = random_network([2, 4, 2], 3, seed=4)
-    points = np.random.default_rng(4).normal(size=(5, 2))
-    whole = pm.margin(network, points)
-    file = tmp_path / "run.jsonl"
-    seen = 0
-
-    def interrupt(_: int) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        pm.margin(network, points, checkpoint=file, progress=interrupt)
-    assert len(file.read_text().splitlines()) == 4  # a header and three rows
-    with file.open("a") as handle:
-        handle.write('{"row": 3, "mar')  # the line being written when the power went
-    again = pm.margin(network, points, checkpoint=file)
-    assert [row.radius for row in again] == [row.radius for row in whole]
-    assert len(file.read_text().splitlines()) == 6
-    with pytest.raises(pm.InputError, match="another model"):
-        pm.margin(network, points + 1, checkpoint=file)
+# -- results as data ----------------------------------------------------------------------------
 
 
 def test_results_survive_json() -> None:
@@ -365,10 +314,3 @@ def test_the_scale_of_the_inputs_does_not_matter(scale: float) -> None:
     found = pm.margin(network(1 / scale), np.array([0.1, 0.2]) * scale, cache=False)
     assert found.radius == usual.radius * scale
     assert (found.point == usual.point * scale).all()
-
-
-def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
-    network = random_network([2, 4, 2], 3, seed=4)
-    file = tmp_path / "run.jsonl"
-    assert pm.margin(network, [[0.1, 0.2]], checkpoint=file, limit=2)[0].status is Standing.FAILED
-    assert pm.margin(network, [[0.1, 0.2]], checkpoint=file)[0].status is Standing.NUMERICAL

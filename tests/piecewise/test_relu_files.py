@@ -113,7 +113,7 @@ def test_bad_onnx_files(tmp_path: Path) -> None:
         relu_from_onnx(tmp_path / "absent.onnx")
     file = tmp_path / "bad.onnx"
     file.write_bytes(b"this is not protobuf")
-    with pytest.raises(pm.InputError, match="not an ONNX file"):
+    with pytest.raises(pm.InputError, match="not a valid ONNX file"):
         relu_from_onnx(file)
     helper, kind = onnx.helper, onnx.TensorProto.DOUBLE
     ends = [helper.make_tensor_value_info(name, kind, [1, 2]) for name in ("x", "y")]

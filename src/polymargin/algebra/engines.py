@@ -2,7 +2,7 @@
 
 Singular and msolve come inside PyPI wheels as ordinary executables (`sage_wheels/bin` in site-packages); nothing of Sage is
 imported. An engine on the PATH serves as well. It runs in a process group of its own, which is killed as a whole when time is
-up or the caller is interrupted, and in a temporary directory that is removed afterwards.
+up or the caller is interrupted or told to end, and in a temporary directory that is removed afterwards.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from polymargin.errors import MissingExtraError, PolymarginError
+from polymargin.processes import dying_with_us, ending_cleanly
 
 DEFAULT_TIMEOUT = 600.0
 
@@ -50,11 +51,11 @@ def run_engine(
     program = find_engine(name)
     if program is None:
         raise MissingExtraError(f"this computation needs {name}; install it with: pip install 'polymargin[symbolic]'")
-    with tempfile.TemporaryDirectory(prefix="polymargin-") as folder:
+    with ending_cleanly(), tempfile.TemporaryDirectory(prefix="polymargin-") as folder:
         for file, text in files.items():
             (Path(folder) / file).write_text(text, encoding="ascii")
         process = subprocess.Popen(
-            [str(program), *arguments],
+            dying_with_us([str(program), *arguments]),
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary.active_space import ActiveSpace, active_space
 from polymargin.boundary.degree import exact_degree, generic_critical_count
 from polymargin.boundary.reduction import Reduction, reduce
@@ -101,9 +102,9 @@ class Boundary:
 
     def gradient(self, point: ArrayLike) -> NDArray[np.float64]:
         """∇B at one point (n,)."""
-        return np.array(evaluate(self._gradient_program, np.asarray(point, dtype=np.float64).tolist()))
+        return np.array(evaluate(self._gradient_program, real_array(point, "the point").tolist()))
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
         """B at one point (n,) or a batch (m, n)."""
-        values = self.source.values(np.asarray(points, dtype=np.float64))
+        values = self.source.values(real_array(points, "the points"))
         return float(values) if values.ndim == 0 else values

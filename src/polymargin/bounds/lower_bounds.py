@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import positive
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
@@ -50,6 +51,7 @@ def lower_bound(network: Network, point: ArrayLike, *, tolerance: float = 1e-6, 
     0.75
     """
     started = perf_counter()
+    tolerance, limit = positive(tolerance, "tolerance"), positive(limit, "limit")
     u = checked_point(network, point)
     label = label_at(network, u)
     view = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}

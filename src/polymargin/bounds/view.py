@@ -21,6 +21,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork, activate
@@ -131,7 +132,7 @@ def views(network: Network, point: Array, label: int, rivals: Sequence[int]) -> 
 
 
 def checked_point(network: Network, point: ArrayLike) -> Array:
-    u = np.asarray(point, dtype=np.float64)
+    u = real_array(point, "the point")
     if u.shape != (network.dimension,) or not np.isfinite(u).all():
         raise InputError(f"point of shape {u.shape}: expected {network.dimension} finite numbers")
     return u

@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings, available_threads
 from polymargin.errors import InputError
@@ -90,10 +91,7 @@ class Session:
 
 
 def _point(network: Network, point: ArrayLike) -> NDArray[np.float64]:
-    try:
-        u = np.asarray(point, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("the point is not a vector of real numbers") from None
+    u = real_array(point, "the point")
     if u.shape != (network.dimension,):
         raise InputError(f"a point of shape {u.shape}: the model takes {network.dimension} numbers")
     if not np.isfinite(u).all():

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import positive
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
 from polymargin.certificates.rivals import (
@@ -25,7 +26,6 @@ from polymargin.certificates.rivals import (
 )
 from polymargin.certificates.session import Options, Session
 from polymargin.continuation import TrackerSettings
-from polymargin.errors import InputError
 from polymargin.margins import Standing
 from polymargin.margins.limit import DEFAULT_LIMIT
 from polymargin.networks.network import Network
@@ -89,11 +89,10 @@ def verify(
     >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75
     'ROBUST'
     """
-    if not isinstance(radius, (int, float, np.number)) or not np.isfinite(radius) or radius <= 0:
-        raise InputError(f"radius {radius!r}: expected a positive number")
+    radius = positive(radius, "radius")
     options = Options(seed, threads, limit, cache, settings or TrackerSettings())
     session = Session(network, point, options, timeout)
-    return _Search(session, float(radius)).run()
+    return _Search(session, radius).run()
 
 
 class _Search:

@@ -1,5 +1,13 @@
-"""The command line. Numerical packages are imported inside the commands, so `--help` is quick."""
+"""The command line. All is imported inside the commands: `--help` is quick, and a failed import is told like other errors."""
 
-from polymargin.cli.app import main
 
-__all__ = ["main"]
+def main() -> None:
+    """Entry point of `polymargin`."""
+    from polymargin.cli.entry import run_cleanly
+
+    def commands() -> None:
+        from polymargin.cli.app import app
+
+        app()
+
+    run_cleanly(commands)

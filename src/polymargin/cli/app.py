@@ -1,7 +1,7 @@
 """`polymargin`: the commands, their options, and what every one of them does about errors.
 
 Exit status: 0 every row has an answer (`verify`: all robust, `check`: all proved), 1 something is not robust or not
-proved, 2 something could not be answered or the input is bad, 130 interrupted.
+proved, 2 something could not be answered or the input is bad; see `entry` for the rest.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Annotated
 import typer
 
 import polymargin
-from polymargin.cli.entry import run_cleanly
+from polymargin.cli.group import Commands
 from polymargin.cli.options import AsJson, Label, Limit, Model, NoCache, Points, Rival, Seed, Threads, Trust
 from polymargin.cli.reproduce_commands import commands as reproduce_commands
 from polymargin.cli.soundness import commands as soundness_commands
 from polymargin.cli.vnnlib import commands as vnnlib_commands
 
 app = typer.Typer(
+    cls=Commands,
     help="Exact robustness margins for polynomial neural networks.",
     no_args_is_help=True,
     add_completion=False,
@@ -70,6 +71,8 @@ def margin(
 
     relu = relu_network_in(model)
     if relu is not None:
+        if checkpoint is not None:
+            raise typer.BadParameter("there are no checkpoints for ReLU networks; leave --checkpoint out")
         raise typer.Exit(run_relu_margin(relu, model, points, as_json=as_json, seed=seed, timeout=timeout))
 
     raise typer.Exit(
@@ -277,8 +280,3 @@ def demo(
     from polymargin.cli.demo import run_demo
 
     raise typer.Exit(run_demo(radius, as_json=as_json, threads=threads, seed=seed))
-
-
-def main() -> None:
-    """Entry point of `polymargin`."""
-    run_cleanly(app)

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from polymargin.boundary import Boundary
 from polymargin.cli.margins import progress_bar, wide_console
+from polymargin.cli.tables import literal
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers
 from polymargin.networks import load
@@ -55,9 +56,8 @@ def run_chambers(
         }
         print(json.dumps(data, indent=1))
         return 0
-    table = Table(
-        title=f"{model.name}: {found.total} complex critical points", title_justify="left", box=None, pad_edge=False
-    )
+    title = literal(f"{model.name}: {found.total} complex critical points")
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("real critical points", justify="right")
     table.add_column("share of the window", justify="right")
     for number, share in found.shares().items():

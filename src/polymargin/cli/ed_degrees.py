@@ -10,6 +10,7 @@ from rich.table import Table
 
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
 from polymargin.cli.margins import wide_console
+from polymargin.cli.tables import literal
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDegree, ed_degree
 from polymargin.geometry.ed_degrees import METHODS
@@ -95,7 +96,7 @@ def _as_json(answers: dict[str, EDDegree | str], found: list[EDDegree], values: 
 
 
 def _as_table(name: str, answers: dict[str, EDDegree | str]) -> Table:
-    table = Table(title=name, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=literal(name), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in ("method", "ED degree", "standing", "trace test", "seconds", "how"):
         table.add_column(column, justify="right" if column in ("ED degree", "seconds") else "left")
     for way, answer in answers.items():

@@ -1,24 +1,129 @@
-"""What every command line of the package does about errors."""
+"""What every command line of the package does about errors, signals and its streams.
+
+Status 1 is an answer ("not robust"), so nothing but an answer may end with it. Whatever is raised becomes one sentence on
+standard error and status 2; an interruption 130 (Ctrl-C) or 128 and the number of the signal, with how to go on; a reader that
+stopped reading 141, as for every program in a pipe. An answer that cannot be written is no answer: a closed or full standard
+output is an error.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+
+from polymargin.errors import DamageWarning, PolymarginError, printable
+from polymargin.processes import Terminated, ending_cleanly
+
+FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+
+class Passed(Exception):  # noqa: N818 - no error of its own
+    """Carries past typer what it would answer itself: a silent 130 for an interruption, 1 for a broken pipe."""
 
 
 def run_cleanly(commands: Callable[[], Any]) -> None:
-    """Errors made for people are printed as one sentence, without a traceback."""
-    from polymargin.errors import PolymarginError
+    """Run what ends in an exit status, and end with that or with the status of what went wrong."""
+    status = FAILED
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    if sys.stdout is None:
+        _say("standard output is closed, so the answer cannot be written; give it a place")
+        sys.exit(FAILED)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names need not fit the terminal's encoding
+    warnings.simplefilter("always", DamageWarning)
+    warnings.showwarning = _show
+    with ending_cleanly():
+        try:
+            from polymargin import _core
 
+            _core.end_with(FAILED)  # for libraries that end the process themselves
+            commands()
+        except BaseException as error:
+            status = _status(error)
+        try:
+            sys.stdout.flush()
+        except BaseException as error:
+            status = _status(error)
+    if (core := sys.modules.get("polymargin._core")) is not None:
+        core.end_with(-1)
+    sys.exit(status)
+
+
+@contextlib.contextmanager
+def going_on(how: Callable[[], str]) -> Iterator[None]:
+    """Inside, whatever cuts the work short says how to go on."""
     try:
-        commands()
-    except PolymarginError as error:
-        print(f"polymargin: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        print(f"polymargin: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("polymargin: interrupted; with --checkpoint the same command continues", file=sys.stderr)
-        sys.exit(130)
+        yield
+    except (KeyboardInterrupt, Terminated, MemoryError) as error:
+        error.add_note(how())
+        raise
+
+
+def _status(error: BaseException) -> int:
+    """The exit status of whatever was raised, after it has been told."""
+    if isinstance(error, Passed) and error.__cause__ is not None:
+        error = error.__cause__
+    how = "; ".join(getattr(error, "__notes__", ["the same command starts anew"]))
+    match error:
+        case Terminated():
+            _say(f"told to end; {how}")
+            return int(error.code)  # type: ignore[arg-type]
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else 0 if error.code is None else FAILED
+        case KeyboardInterrupt():
+            _say(f"interrupted; {how}")
+            return INTERRUPTED
+        case BrokenPipeError():
+            _abandon_output()
+            return BROKEN_PIPE
+        case PolymarginError():
+            _say(str(error))
+        case MemoryError():
+            error.__traceback__ = None  # with it goes what the failed computation held
+            _say(f"not enough memory; {how}")
+        case ImportError():
+            _say(
+                f"a package cannot be loaded ({_described(error)}): either memory is short or the installation is damaged"
+            )
+        case OSError():
+            place = error.filename if error.filename is not None else "standard output or a file"
+            _say(f"{os.fsdecode(place) if isinstance(place, (str, bytes)) else place}: {error.strerror or error}")
+            _abandon_output()
+        case _:
+            _say(
+                f"{_described(error)}; this is a defect of polymargin, please report it with the command and its files"
+            )
+    return FAILED
+
+
+def _described(error: BaseException) -> str:
+    """An error that nobody made for people: its kind, its message and the line it comes from."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "" if last is None else f", {Path(last.tb_frame.f_code.co_filename).name} line {last.tb_lineno}"
+    return f"unexpected {type(error).__name__} ({' '.join(str(error).split())[:300]}{place})"
+
+
+def _show(message: Any, category: Any, *place: Any, **more: Any) -> None:
+    _say(str(message))
+
+
+def _say(text: str) -> None:
+    """One line on standard error; if even that fails, the exit status has to say it."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"polymargin: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def _abandon_output() -> None:
+    """What is still in the buffer goes nowhere, instead of failing again when the process ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

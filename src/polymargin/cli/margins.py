@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polymargin import __version__
+from polymargin.cli.entry import going_on
 from polymargin.cli.points import read_points
 from polymargin.cli.tables import margin_table, remarks
 from polymargin.margins import Standing, margin
@@ -30,8 +31,14 @@ def run_margin(
     """Margins of every row; the exit status."""
     network = load(model, trust=trust)
     array = read_points(points)
-    with progress_bar() as progress:
+    finished: list[int] = []
+    with going_on(lambda: _how_to_go_on(checkpoint, sum(finished), len(array))), progress_bar() as progress:
         task = progress.add_task("margins", total=len(array))
+
+        def advance(count: int) -> None:
+            finished.append(count)
+            progress.advance(task, count)
+
         margins = margin(
             network,
             array,
@@ -40,7 +47,7 @@ def run_margin(
             limit=limit,
             cache=cache,
             checkpoint=checkpoint,
-            progress=lambda count: progress.advance(task, count),
+            progress=advance,
         )
     if as_json:
         rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]
@@ -53,10 +60,23 @@ def run_margin(
     return 2 if any(row.status is Standing.FAILED for row in margins) else 0
 
 
+def _how_to_go_on(checkpoint: Path | None, done: int, count: int) -> str:
+    if checkpoint is None:
+        return f"{done} of {count} rows were done and are lost; with --checkpoint FILE a run can be continued"
+    return f"{done} of {count} rows are in {checkpoint}: the same command continues"
+
+
 def wide_console() -> Console:
     """Standard output; a table written to a file or a pipe is not squeezed into 80 columns."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=140)
+    console = _Console(highlight=False)
+    return console if console.is_terminal else _Console(highlight=False, width=140)
+
+
+class _Console(Console):
+    """rich ends the process with 1 where a reader stopped reading; `entry` knows better."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def progress_bar() -> Progress:

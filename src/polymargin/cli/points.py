@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.npz import read_arrays
+from polymargin.networks.npz import LARGEST_FILE, read_arrays
 
 # What csv and NumPy's reader of headers raise for damaged files.
 _DAMAGE = (
@@ -37,8 +38,10 @@ def read_points(path: Path) -> NDArray[np.float64]:
         raise InputError(f"{path}: unknown kind of points file {path.suffix!r}; expected .npy, .npz or .csv")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; expected one point per row")
+    if path.stat().st_size > LARGEST_FILE:
+        raise InputError(f"{path}: {path.stat().st_size} bytes, more than the {LARGEST_FILE} this reader accepts")
     try:
-        array = np.atleast_2d(np.asarray(readers[path.suffix](path), dtype=np.float64))
+        array = np.atleast_2d(real_array(readers[path.suffix](path), f"{path}: the points"))
     except _DAMAGE as error:
         if isinstance(error, InputError):
             raise
@@ -49,7 +52,7 @@ def read_points(path: Path) -> NDArray[np.float64]:
 
 
 def _from_npy(path: Path) -> Any:
-    return np.load(path, allow_pickle=False)
+    return np.array(np.load(path, allow_pickle=False, mmap_mode="r"))  # mapped first: a false size is refused unread
 
 
 def _from_npz(path: Path) -> Any:

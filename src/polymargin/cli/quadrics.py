@@ -10,6 +10,7 @@ from rich.table import Table
 
 from polymargin.boundary import Boundary
 from polymargin.cli.margins import wide_console
+from polymargin.cli.tables import literal
 from polymargin.errors import InputError
 from polymargin.geometry import ParameterDiscriminant, parameter_discriminant
 from polymargin.networks import load
@@ -49,7 +50,9 @@ def _discriminant(model: Path, label: int, rival: int, exact: bool) -> Parameter
 
 
 def _two_columns(title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False)
+    table = Table(
+        title=literal(title), title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
+    )
     table.add_column(style="dim")
     table.add_column()
     return table

@@ -7,6 +7,7 @@ proof; 1 for a soundness error; 2 if something stayed open, or for bad input.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -203,9 +204,10 @@ def _print_scores(directory: Path, instances: list[Instance], answers: Any) -> N
     from rich.table import Table
 
     from polymargin.cli.margins import wide_console
+    from polymargin.cli.tables import literal
     from polymargin.soundness import score as score_of
 
-    table = Table(title=str(directory), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=literal(str(directory)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("network")
     names = (
         "unverifiable falsified",
@@ -297,5 +299,8 @@ def _pool(jobs: int) -> Iterator[Executor | None]:
         return
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as executor:
+    from polymargin.processes import die_with
+
+    context = get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=die_with, initargs=(os.getpid(),)) as executor:
         yield executor

@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
 from polymargin.certificates import Verdict
+from polymargin.errors import printable
 from polymargin.margins import Margin, Standing
+
+
+def literal(text: str) -> str:
+    """A text that stands in a table as it is: names of files hold neither markup nor orders to the terminal."""
+    return escape(printable(text))
 
 
 def margin_table(
     margins: Sequence[Margin], verdicts: Sequence[Verdict] | None = None, title: str | None = None
 ) -> Table:
     """One row per point: class, rival, margin, method, critical points, standing, time, verdict."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
+    shown = None if title is None else literal(title)
+    table = Table(title=shown, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
     for name, side in (
         ("point", "right"),
         ("class", "right"),

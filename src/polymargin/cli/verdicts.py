@@ -9,8 +9,10 @@ from typing import Any
 from rich.table import Table
 
 from polymargin.certificates import Answer, Verdict, verify
+from polymargin.cli.entry import going_on
 from polymargin.cli.margins import progress_bar, wide_console
 from polymargin.cli.points import read_points
+from polymargin.cli.tables import literal
 from polymargin.errors import PolymarginError
 from polymargin.networks import load
 
@@ -36,7 +38,7 @@ def run_verify(
         certificates.mkdir(parents=True, exist_ok=True)
     rows: list[Verdict | str] = []
     files: list[str | None] = []
-    with progress_bar() as progress:
+    with going_on(lambda: _how_to_go_on(certificates, len(rows), len(array))), progress_bar() as progress:
         task = progress.add_task("verdicts", total=len(array))
         for index, point in enumerate(array):
             file = None
@@ -60,16 +62,22 @@ def run_verify(
     return _exit_status(rows)
 
 
+def _how_to_go_on(certificates: Path | None, done: int, count: int) -> str:
+    kept = f"proofs of the first {done} of {count} rows are in {certificates}" if certificates else "nothing is kept"
+    return f"{kept}; the same command starts anew, on the rows it is given"
+
+
 def verdict_table(rows: list[Verdict | str], title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
+    shown = literal(title)
+    table = Table(title=shown, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
     for name in ("point", "class", "verdict", "standing", "time", "why"):
         table.add_column(name, justify="right" if name in ("point", "class", "time") else "left", overflow="fold")
     for index, row in enumerate(rows):
         if isinstance(row, str):
-            table.add_row(str(index), "–", "–", "FAILED", "–", row)
+            table.add_row(str(index), "–", "–", "FAILED", "–", literal(row))
             continue
         time = f"{row.seconds * 1e3:.1f} ms"
-        table.add_row(str(index), str(row.label), row.answer.name, row.status.name, time, row.reason)
+        table.add_row(str(index), str(row.label), row.answer.name, row.status.name, time, literal(row.reason))
     return table
 
 

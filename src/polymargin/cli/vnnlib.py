@@ -15,12 +15,14 @@ import typer
 
 from polymargin import __version__
 from polymargin.cli.entry import run_cleanly
+from polymargin.cli.group import Commands
 
 if TYPE_CHECKING:
     from polymargin.vnnlib import Query, QueryAnswer
     from polymargin.vnnlib.competition import Instance, ResultRow
 
 commands = typer.Typer(
+    cls=Commands,
     help="Queries in VNN-LIB 2.0 or 1.0 about ONNX networks.",
     no_args_is_help=True,
     add_completion=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from polymargin import _core
+from polymargin.arguments import positive
 from polymargin.errors import InputError
 
 
@@ -34,8 +35,9 @@ class TrackerSettings:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if not value > 0:
-                raise InputError(f"tracker setting {item.name}={value!r}: expected a positive number")
+            positive(value, f"tracker setting {item.name}")
+        if int(self.most_steps) != self.most_steps or self.most_steps >= 2**31:
+            raise InputError(f"tracker setting most_steps={self.most_steps!r}: expected a whole number below 2**31")
         for name in ("trust", "contraction", "correction"):
             if getattr(self, name) >= 1:
                 raise InputError(f"tracker setting {name}={getattr(self, name)!r}: expected a number below 1")

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polymargin.arguments import positive, real_array
 from polymargin.errors import InputError
 from polymargin.expected.determinants import mean_absolute_determinant
 from polymargin.expected.fields import Array, GaussianField
@@ -51,10 +52,10 @@ def expected_for_field(
     if not radius > 0:
         raise InputError(f"radius {radius}: expected a positive number")
     if field.dimension > LARGEST_DIMENSION:
-        wanted = DEFAULT_SAMPLED_TOLERANCE if tolerance is None else tolerance
+        wanted = DEFAULT_SAMPLED_TOLERANCE if tolerance is None else positive(tolerance, "tolerance")
         value, error, _ = sampled_expectation(field, u, radius, wanted, MOST_SAMPLES, seed)
         return _checked(ExpectedCount(value, error, "quasi-Monte Carlo", field.dimension, None, u), radius)
-    wanted = DEFAULT_TOLERANCE if tolerance is None else tolerance
+    wanted = DEFAULT_TOLERANCE if tolerance is None else positive(tolerance, "tolerance")
     around = field.dimension == LARGEST_DIMENSION and not field.isotropic
     most = MOST_NODES_ON_SPHERE if around else MOST_NODES[field.dimension]
     nodes = FIRST_NODES
@@ -83,7 +84,7 @@ def joint_density(
     """
     u = as_point(point, field.dimension)
     radii, directions = _polar(points, u)
-    multiplier = np.asarray(multipliers, dtype=np.float64)
+    multiplier = real_array(multipliers, "the multipliers")
     if multiplier.shape != radii.shape or not multiplier.all():
         raise InputError(
             f"multipliers of shape {multiplier.shape}: expected one nonzero number for each of {len(radii)} points"
@@ -103,7 +104,7 @@ def joint_density(
 
 def as_point(point: ArrayLike | None, dimension: int) -> Array:
     """The point as an array (n,); the origin by default."""
-    u = np.zeros(dimension) if point is None else np.asarray(point, dtype=np.float64)
+    u = np.zeros(dimension) if point is None else real_array(point, "the point")
     if u.shape != (dimension,) or not np.isfinite(u).all():
         raise InputError(f"point {point!r}: expected {dimension} finite numbers")
     return u
@@ -111,7 +112,7 @@ def as_point(point: ArrayLike | None, dimension: int) -> Array:
 
 def _polar(points: ArrayLike, u: Array) -> tuple[Array, Array]:
     """Distances and directions of points (T, n) seen from u."""
-    array = np.asarray(points, dtype=np.float64)
+    array = real_array(points, "the points")
     if array.ndim != 2 or array.shape[1] != len(u):
         raise InputError(f"points of shape {array.shape}: expected rows of {len(u)} coordinates")
     shifts = array - u

@@ -32,6 +32,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.expected.fields import Array, Jets
 
@@ -156,7 +157,7 @@ class ShallowKernel:
     # -- internals ---------------------------------------------------------------------------------
 
     def _points(self, points: ArrayLike) -> Array:
-        array = np.asarray(points, dtype=np.float64)
+        array = real_array(points, "the points")
         if array.shape[-1:] != (self.dimension,):
             raise InputError(f"points of shape {array.shape}: expected {self.dimension} coordinates in the last axis")
         return array

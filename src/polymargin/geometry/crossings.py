@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.geometry.real_counts import RealCounter
@@ -42,7 +43,7 @@ def discriminant_crossings(
     >>> [round(c.position, 6) for c in discriminant_crossings(ellipse, [0.0, 0.001], [3.0, 0.001], cache=False)]
     [0.496399]
     """
-    ends = np.asarray([start, end], dtype=np.float64)
+    ends = real_array([start, end], "the ends of the segment")
     if ends.shape != (2, boundary.dimension) or not np.isfinite(ends).all() or (ends[0] == ends[1]).all():
         raise InputError(f"a segment needs two different points of {boundary.dimension} finite numbers")
     counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.algebra.small_bases import reduced_basis
+from polymargin.arguments import real_array
 from polymargin.errors import InputError, MissingExtraError
 from polymargin.polynomials import exact
 
@@ -99,7 +100,7 @@ class EDDiscriminant:
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
         """D at one point (n,) or a batch (m, n) in floating point: for pictures. `sign` and `at` do not round."""
-        x = np.asarray(points, dtype=np.float64)
+        x = real_array(points, "the points")
         if x.shape[-1:] != (len(self.variables),):
             raise InputError(f"points of shape {x.shape}: expected (…, {len(self.variables)})")
         total = np.zeros(x.shape[:-1])

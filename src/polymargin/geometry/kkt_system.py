@@ -25,6 +25,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.continuation import PathEnd, TrackerSettings, duplicates, solve
 from polymargin.errors import InputError
 from polymargin.margins import Standing, predicted_class
@@ -281,7 +282,7 @@ def _text(graph: Graph, node: Expression | int, names: list[str]) -> str:
 
 
 def _checked(network: PolynomialNetwork, point: ArrayLike) -> Array:
-    u = np.asarray(point, dtype=np.float64)
+    u = real_array(point, "the point")
     if u.shape != (network.dimension,) or not np.isfinite(u).all():
         raise InputError(f"point {point!r}: expected {network.dimension} finite numbers")
     return u

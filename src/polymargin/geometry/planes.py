@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 
 Array = NDArray[np.float64]
@@ -28,7 +29,7 @@ class Plane:
 
     def __post_init__(self) -> None:
         for name in ("origin", "first", "second"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, real_array(getattr(self, name), f"the {name} of the plane"))
         if not self.origin.shape == self.first.shape == self.second.shape or self.origin.ndim != 1:
             raise InputError("a plane needs an origin and two directions of the same length")
         gram = np.array([[a @ b for b in (self.first, self.second)] for a in (self.first, self.second)])
@@ -59,5 +60,5 @@ class Plane:
 
     def points(self, places: ArrayLike) -> Array:
         """The points u(s, c) for places (m, 2)."""
-        s, c = np.asarray(places, dtype=np.float64).T
+        s, c = real_array(places, "the places").T
         return np.asarray(self.origin + s[:, None] * self.first + c[:, None] * self.second)

@@ -1,7 +1,8 @@
 """Stage 1: all critical points at one generic point and level, once per boundary.
 
 Stage 2 then moves the generic (u*, ε*) to (u, 0) for any point u, which takes few steps per path. The base solutions belong
-to the boundary alone, so they are kept on disk and found again by its exact coefficients.
+to the boundary alone, so they are kept on disk and found again by its exact coefficients, the seed and the tracker's settings.
+Only what was judged complete is kept, and what is read back is judged again.
 
 Their number M is the generic number of critical points in the family of all levels {B = ε} and all points. It is at
 most the bound N of the theorem; where it is less, the trace test says whether all M have been found. Paths of the blend that end
@@ -29,6 +30,7 @@ from polymargin.continuation import (
 )
 from polymargin.margins.cache import Cache
 from polymargin.margins.completion import complete
+from polymargin.margins.trace import trace_test
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
@@ -54,15 +56,26 @@ class BaseSolutions:
     solutions: ComplexArray
     unjudged: int  # 0 if these are all, by number or by the trace test; otherwise how many more there could be
 
-    def are_solutions(self) -> bool:
-        """Whether Newton's method agrees that these are distinct solutions; a file may say anything."""
-        size = self.boundary.reduction.dimension + 1
-        if self.parameters.shape != (size,) or self.solutions.ndim != 2 or self.solutions.shape[1] != size:
+    def are_all(self, seed: int, settings: TrackerSettings, threads: int | None) -> bool:
+        """Whether these are distinct solutions and all there are, judged anew as if just computed; a file may say anything."""
+        size, count = self.boundary.reduction.dimension + 1, len(self.solutions)
+        if self.parameters.shape != (size,) or self.solutions.shape != (count, size):
+            return False
+        if not self.boundary.degree <= count <= self.boundary.critical_bound:
+            return False
+        if not (np.isfinite(self.parameters).all() and np.isfinite(self.solutions).all()):
             return False
         paths = track(self.program, self.solutions, self.parameters, self.parameters)
-        moved = np.abs(paths.points[0] - self.solutions).max(axis=1, initial=0.0)
-        scale = 1 + np.abs(self.solutions).max(axis=1, initial=0.0)
-        return bool(paths.converged.all() and (moved <= 1e-8 * scale).all() and not duplicates(self.solutions).any())
+        moved = np.abs(paths.points[0] - self.solutions).max(axis=1)
+        scale = 1 + np.abs(self.solutions).max(axis=1)
+        if not paths.converged.all() or (moved > 1e-8 * scale).any() or duplicates(self.solutions).any():
+            return False
+        if count == self.boundary.critical_bound:
+            return True
+        generator = np.random.default_rng([seed, count])
+        return trace_test(
+            self.program, self.parameters, self.solutions, generator, settings=settings, threads=threads
+        ).passed
 
     def move_to(self, targets: ComplexArray, settings: TrackerSettings, threads: int | None) -> Paths:
         """Follow every base solution to the parameters (T, m + 1)."""
@@ -73,13 +86,12 @@ def base_solutions(
     boundary: Boundary, *, seed: int, settings: TrackerSettings, threads: int | None, cache: Cache
 ) -> BaseSolutions:
     """The base solutions from the cache, or by the blend from the closed-form start system."""
-    key = f"{boundary.source.fingerprint}:{seed}"
+    key = f"{boundary.source.fingerprint}:{seed}:{settings}"
     system = critical_system(boundary)
-    stored = cache.read(key)
-    if stored is not None and stored.keys() >= {"parameters", "solutions", "unjudged"}:
-        parameters, solutions, unjudged = stored["parameters"], stored["solutions"], int(stored["unjudged"])
-        remembered = BaseSolutions(boundary, system.target, parameters, solutions, unjudged)
-        if remembered.are_solutions():
+    stored = cache.read(key, boundary.critical_bound, boundary.reduction.dimension + 1)
+    if stored is not None and stored.keys() == {"parameters", "solutions"}:
+        remembered = BaseSolutions(boundary, system.target, stored["parameters"], stored["solutions"], 0)
+        if remembered.are_all(seed, settings, threads):
             return remembered
     tries = []
     for attempt in range(ATTEMPTS):
@@ -88,10 +100,8 @@ def base_solutions(
             break
     # The generic number is a number of the boundary: a lower count than another try's has lost something.
     best = max(tries, key=lambda found: (len(found.solutions), -found.unjudged))
-    cache.write(
-        key,
-        {"parameters": best.parameters, "solutions": best.solutions, "unjudged": np.array(best.unjudged)},
-    )
+    if not best.unjudged:  # what was not judged complete is tried again by the next call
+        cache.write(key, {"parameters": best.parameters, "solutions": best.solutions})
     return best
 
 

@@ -1,69 +1,167 @@
 """A file of finished rows, so that an interrupted batch can go on.
 
-One JSON object per line: first what the run was about, then one line per finished row. A last line cut short
-by the interruption is dropped.
+One JSON object per line: first what the run is about, then one line per finished row, each with its own checksum,
+
+    {"sum": "<SHA-256>", "entry": {...}}
+
+that of a row over the header's checksum too: a row belongs to one model, its points and its options. Nothing in the file is ever
+overwritten, so a kill at any moment costs the row being written. Torn or damaged lines are dropped, said and computed again.
+A header that was cut is completed; one that was damaged costs nothing either, because the rows say whose they are.
+
+The sums guard against accidents. They do not guard against somebody who writes rows into your file: a certificate does.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import InputError
+from polymargin.errors import DamageWarning, InputError
 from polymargin.margins.result import Margin
 
-FORMAT = "polymargin margins 1"
+FORMAT = "polymargin margins 2"
+LARGEST_FILE = 1 << 32
+_BEGIN, _MIDDLE, _END = b'{"sum": "', b'", "entry": ', b"}\n"
+_ENTRY = len(_BEGIN) + 64 + len(_MIDDLE)
 
 
 class Checkpoint:
     """Finished rows of one batch, in memory and in a file."""
 
-    def __init__(self, path: Path, rows: dict[int, Margin]) -> None:
+    def __init__(self, path: Path, header: bytes, rows: dict[int, Margin]) -> None:
         self._path = path
+        self._header = header
         self._rows = rows
 
     @classmethod
-    def open(cls, path: str | Path, model: str, points: NDArray[np.float64], seed: int) -> Checkpoint:
-        """Start a file, or continue one that belongs to the same model, points and seed."""
+    def open(cls, path: str | Path, model: str, points: NDArray[np.float64], options: Mapping[str, Any]) -> Checkpoint:
+        """Start a file, or continue one that belongs to the same model, points and options."""
+        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+            raise InputError(f"checkpoint={path!r}: expected a file")
         file = Path(path)
-        digest = hashlib.sha256(np.ascontiguousarray(points).tobytes()).hexdigest()
-        header = {"format": FORMAT, "model": model, "points": digest, "seed": seed}
-        if not file.exists() or file.stat().st_size == 0:
-            file.write_text(json.dumps(header) + "\n")
-            return cls(file, {})
+        digest = hashlib.sha256(str(points.shape).encode() + np.ascontiguousarray(points).tobytes()).hexdigest()
+        header = _line(b"", {"format": FORMAT, "model": model, "points": digest, "options": dict(options)})
         try:
-            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-        except UnicodeDecodeError:
-            raise InputError(f"{file}: is not a checkpoint; choose a new file") from None
-        if _parsed(lines[0]) != header:
-            raise InputError(f"{file}: belongs to another model, other points or another seed; choose a new file")
-        rows: dict[int, Margin] = {}
-        kept = lines[:1]
-        for line in lines[1:]:
-            entry = _parsed(line) if line.endswith("\n") else None
-            if entry is None:
-                break
-            rows[entry["row"]] = Margin.from_dict(entry["margin"])
-            kept.append(line)
-        file.write_text("".join(kept))
-        return cls(file, rows)
+            content = _content(file)
+            rows, dropped = _rows(file, content, header, len(points))
+            if header.startswith(content):
+                _append(file, header[len(content) :], create=True)
+            elif not content.endswith(b"\n"):
+                _append(file, b"\n")  # what follows must not run into a torn line
+        except OSError as error:
+            raise _unusable(file, error) from None
+        if dropped:
+            warnings.warn(
+                f"{file}: {dropped} damaged line{'s' if dropped > 1 else ''} dropped; the rows are computed again",
+                DamageWarning,
+                stacklevel=3,
+            )
+        return cls(file, header, rows)
 
     def get(self, row: int) -> Margin | None:
         return self._rows.get(row)
 
     def add(self, row: int, margin: Margin) -> None:
+        try:
+            _append(self._path, _line(self._header, {"row": row, "margin": margin.to_dict()}))
+        except OSError as error:
+            raise _unusable(self._path, error) from None
         self._rows[row] = margin
-        with self._path.open("a") as file:
-            file.write(json.dumps({"row": row, "margin": margin.to_dict()}) + "\n")
 
 
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError:
+def _line(header: bytes, entry: Mapping[str, Any]) -> bytes:
+    body = json.dumps(entry).encode()
+    return _BEGIN + _sum(header, body) + _MIDDLE + body + _END
+
+
+def _sum(header: bytes, body: bytes) -> bytes:
+    return hashlib.sha256(header + body).hexdigest().encode()
+
+
+def _entry(line: bytes, header: bytes) -> dict[str, Any] | None:
+    """What a line says; None unless every byte is as it was written."""
+    body = line[_ENTRY : -len(_END)]
+    if line != _BEGIN + _sum(header, body) + _MIDDLE + body + _END:
         return None
+    try:
+        entry = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _content(file: Path) -> bytes:
+    """What the file holds; nothing if there is none. A pipe or a device is refused before it is opened."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return b""
+    except ValueError:
+        raise InputError(f"{str(file)!r}: not a name for a file; choose another") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{file}: not a regular file; a checkpoint is one that can be read again: choose another")
+    if status.st_size > LARGEST_FILE:
+        raise InputError(f"{file}: {status.st_size} bytes, more than the {LARGEST_FILE} of a checkpoint")
+    return file.read_bytes()
+
+
+def _rows(file: Path, content: bytes, header: bytes, count: int) -> tuple[dict[int, Margin], int]:
+    """The sound rows of this run, and the number of lines that are not sound."""
+    if header.startswith(content):
+        return {}, 0
+    first, *rest = content.splitlines(keepends=True)
+    other = None if first == header else _entry(first, b"")
+    if other is not None:
+        raise InputError(f"{file}: belongs to {_difference(other, header)}; choose a new file")
+    found = dict(_sound(rest, header, count))
+    if first != header and not found:
+        raise InputError(
+            f"{file}: not a checkpoint, or its first line is damaged and it holds no rows; choose a new file"
+        )
+    rows = dict(found.values())
+    return rows, (first != header) + len(rest) - len(found)
+
+
+def _sound(lines: list[bytes], header: bytes, count: int) -> Iterator[tuple[int, tuple[int, Margin]]]:
+    """(place of the line, (row, margin)) of the lines that are sound."""
+    for place, line in enumerate(lines):
+        entry = _entry(line, header)
+        if entry is None:
+            continue
+        try:
+            if entry["row"] in range(count):
+                yield place, (entry["row"], Margin.from_dict(entry["margin"]))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue
+
+
+def _difference(other: Mapping[str, Any], header: bytes) -> str:
+    mine = json.loads(header)["entry"]
+    if other.get("format") != mine["format"]:
+        return f"another version of polymargin (format {other.get('format')!r}, expected {mine['format']!r})"
+    names = {"model": "another model", "points": "other points", "options": "other options"}
+    return " and ".join(text for name, text in names.items() if other.get(name) != mine[name]) or "another run"
+
+
+def _append(file: Path, data: bytes, *, create: bool = False) -> None:
+    """At the end, in one piece; a header is on the disk before anything follows it."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+    with os.fdopen(os.open(file, flags, 0o666), "ab", buffering=0) as stream:
+        left = memoryview(data)
+        while left:
+            left = left[stream.write(left) :]
+        if create:
+            os.fsync(stream.fileno())
+
+
+def _unusable(file: Path, error: OSError) -> InputError:
+    return InputError(f"{file}: the checkpoint cannot be used ({error.strerror or error}); rows already in it are kept")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError, PolymarginError
@@ -67,9 +68,14 @@ def margin(
     array = _points(points)
     search = Search(seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
     session = margins_of(model, search)
+    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, np.atleast_2d(array))
     if array.ndim == 1:
-        return session.margin_at(array)
-    store = None if checkpoint is None else Checkpoint.open(checkpoint, model_fingerprint(model), array, seed)
+        known = None if store is None else store.get(0)
+        if known is None:
+            known = session.margin_at(array)
+            if store is not None:
+                store.add(0, known)
+        return known
     results = [None if store is None else store.get(index) for index in range(len(array))]
     left = [index for index, result in enumerate(results) if result is None]
     if progress is not None and len(left) < len(array):
@@ -85,6 +91,12 @@ def margin(
             if progress is not None:
                 progress(1)
     return results
+
+
+def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:
+    # What can change a row. The limit cannot: a row that it refuses is not kept.
+    options = {"seed": int(search.seed), "settings": asdict(search.settings)}
+    return Checkpoint.open(file, model_fingerprint(model), points, options)
 
 
 def model_fingerprint(model: Network | Boundary) -> str:
@@ -115,10 +127,7 @@ def _margin_or_failure(session: ModelMargins, u: NDArray[np.float64]) -> Margin:
 
 
 def _points(points: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("the points are not an array of real numbers") from None
+    array = real_array(points, "the points")
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
     return array

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, TrackerSettings
 from polymargin.errors import InputError
@@ -66,7 +67,7 @@ def critical_points(
     >>> critical_points(circle, [1.0, 0.2], cache=False)
     CriticalPoints(2 complex, 2 real; complete)
     """
-    u = np.asarray(point, dtype=np.float64)
+    u = real_array(point, "the point")
     if u.shape != (boundary.dimension,) or not np.isfinite(u).all():
         raise InputError(f"point {point!r}: expected {boundary.dimension} finite numbers")
     if boundary.degree < 1:

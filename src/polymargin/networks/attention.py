@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.attention_forms import AttentionForms, digest, linear
 from polymargin.networks.cubes import sum_of_cubes
@@ -164,7 +165,7 @@ class LightningAttention:
 
     def __call__(self, points: ArrayLike) -> Array:
         """The logits at one point (t·d,) or a batch (m, t·d)."""
-        return self.logits(np.asarray(points, dtype=np.float64))
+        return self.logits(real_array(points, "the points"))
 
     def predict(self, points: ArrayLike) -> NDArray[np.int64]:
         """The class of the largest logit."""
@@ -172,7 +173,7 @@ class LightningAttention:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        coordinates = np.asarray(point, dtype=np.float64).tolist()
+        coordinates = real_array(point, "the point").tolist()
         values = np.array([Fraction(value) for value in coordinates], dtype=object)
         return [exact(value) for value in self.logits(values)]
 

@@ -3,16 +3,19 @@
     polymargin-network-1      weight_1, bias_1, …, activation_1, …
     polymargin-attention-1    value, key, query, readout, bias
 
-Files may come from strangers: no pickles, a bound on the size, and every defect is one sentence.
+Files may come from strangers: no pickles, sizes are bounded before anything is read, no array may be missing or unknown, and
+every defect is one sentence.
 """
 
 from __future__ import annotations
 
+import lzma
 import struct
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +30,13 @@ FORMAT = "polymargin-network-1"
 ATTENTION_FORMAT = "polymargin-attention-1"
 ATTENTION_ARRAYS = ("value", "key", "query", "readout", "bias")
 LARGEST_FILE = 1 << 30
+LARGEST_WEIGHTS = 1 << 25
+MOST_ENTRIES = 10_000
+MOST_LAYERS = 1_000
 # What zipfile, zlib and NumPy's reader of headers raise for damaged files.
-_DAMAGE = (
-    *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError, RecursionError),
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+ARCHIVE_DAMAGE = (
+    *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError),
 )
 
 
@@ -56,20 +62,17 @@ def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Seq
 
 def read_network(path: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
     arrays = read_arrays(path)
-    name = _format(arrays)
-    if name != FORMAT:
-        raise InputError(f"{path}: not a polymargin network (format {name or 'missing'!r}, expected {FORMAT!r})")
-    layers, activations = [], []
-    position = 1
-    while f"weight_{position}" in arrays:
-        bias = arrays.get(f"bias_{position}")
-        layers.append((arrays[f"weight_{position}"], bias))
-        if f"activation_{position}" in arrays:
-            activations.append(arrays[f"activation_{position}"])
-        position += 1
-    if not layers:
+    _expect_format(path, arrays, FORMAT, "a polymargin network")
+    count = sum(name.startswith("weight_") for name in arrays)
+    if not count:
         raise InputError(f"{path}: no weight_1 in the file; a network has weight_1, bias_1, activation_1, …")
-    return layers, activations
+    if count > MOST_LAYERS:
+        raise InputError(f"{path}: {count} layers; at most {MOST_LAYERS} are accepted")
+    numbers = range(1, count + 1)
+    members = [f"{kind}_{number}" for kind in ("weight", "bias") for number in numbers]
+    _expect_members(path, arrays, [*members, *(f"activation_{number}" for number in numbers[:-1])])
+    layers = [(arrays[f"weight_{number}"], arrays[f"bias_{number}"]) for number in numbers]
+    return layers, [arrays[f"activation_{number}"] for number in numbers[:-1]]
 
 
 def write_attention(path: Any, arrays: Sequence[Any]) -> None:
@@ -78,31 +81,69 @@ def write_attention(path: Any, arrays: Sequence[Any]) -> None:
 
 def read_attention(path: Any) -> list[Any]:
     arrays = read_arrays(path)
-    name = _format(arrays)
-    if name != ATTENTION_FORMAT:
-        raise InputError(
-            f"{path}: not an attention module (format {name or 'missing'!r}, expected {ATTENTION_FORMAT!r})"
-        )
-    for part in ATTENTION_ARRAYS:
-        if part not in arrays:
-            raise InputError(f"{path}: no {part!r} in the file; an attention module has {', '.join(ATTENTION_ARRAYS)}")
+    _expect_format(path, arrays, ATTENTION_FORMAT, "an attention module")
+    _expect_members(path, arrays, ATTENTION_ARRAYS)
     return [arrays[part] for part in ATTENTION_ARRAYS]
 
 
 def read_arrays(path: Any) -> dict[str, Any]:
-    """The arrays of an .npz file, without running anything in it."""
-    file = Path(path)
+    """The arrays of an .npz file, without running anything in it. Sizes are known from headers, before the numbers are read."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-        if size > LARGEST_FILE:
-            raise InputError(f"{path}: {size} bytes unpacked, more than the {LARGEST_FILE} this reader accepts")
-        with np.load(file, allow_pickle=False) as data:
-            return {name: data[name] for name in data.files}
+        with zipfile.ZipFile(Path(path)) as archive:
+            entries = archive.infolist()
+            size = sum(entry.file_size for entry in entries)
+            if size > LARGEST_FILE or len(entries) > MOST_ENTRIES:
+                raise InputError(
+                    f"{path}: {size} bytes unpacked in {len(entries)} entries, more than the {LARGEST_FILE} bytes or "
+                    f"{MOST_ENTRIES} entries this reader accepts"
+                )
+            if len({entry.filename for entry in entries}) < len(entries):
+                raise InputError(f"{path}: an array is given twice")
+            if sum(_declared(archive, entry) for entry in entries) > LARGEST_WEIGHTS:
+                raise InputError(f"{path}: more than {LARGEST_WEIGHTS} numbers")
+            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
-    except _DAMAGE as error:
+    except InputError:
+        raise
+    except ARCHIVE_DAMAGE as error:
         raise InputError(f"{path}: not a valid .npz file ({' '.join(str(error).split())[:200]})") from None
+
+
+def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """How many numbers an entry says it holds; it must have exactly the bytes for them."""
+    if not entry.filename.endswith(".npy"):
+        raise ValueError(f"the entry {entry.filename!r} is no array")
+    with archive.open(entry) as stream:
+        version = np.lib.format.read_magic(stream)
+        reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        shape, _, kind = reader(stream)
+        if kind.hasobject or stream.tell() + prod(shape) * kind.itemsize != entry.file_size:
+            raise ValueError(f"the array {entry.filename!r} says another size than it has")
+    return prod(shape)
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    with archive.open(entry) as stream:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+        if stream.read(1):  # reading to the end is what compares the entry with its checksum
+            raise ValueError(f"the array {entry.filename!r} goes on after its end")
+    return array
+
+
+def _expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
+    name = _format(arrays)
+    if name != expected:
+        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r})")
+
+
+def _expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str]) -> None:
+    """A member that is missing or misnamed must not be taken for zeros."""
+    missing = [name for name in members if name not in arrays]
+    unknown = sorted(set(arrays) - {*members, "format"})
+    if missing or unknown:
+        parts = [f"no {name!r} in the file" for name in missing[:1]] + [f"an unknown {name!r}" for name in unknown[:1]]
+        raise InputError(f"{path}: {' and '.join(parts)}; a model has exactly the arrays that `save` writes")
 
 
 def _write(path: Any, arrays: dict[str, Any]) -> None:

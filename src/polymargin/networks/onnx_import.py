@@ -8,7 +8,6 @@ the operator and the node.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,12 @@ import numpy as np
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.foreign import first_line, package, why_not
+from polymargin.networks.onnx_files import numbers, read_message
 from polymargin.networks.onnx_operators import OPERATORS
-from polymargin.networks.operations import LARGEST_WEIGHTS, Tape
+from polymargin.networks.operations import Tape
 from polymargin.networks.operations_fold import fold
 from polymargin.networks.polynomial_network import PolynomialNetwork
 
-LARGEST_FILE = 1 << 28
 OLDEST_OPSET = 7
 _NAMES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 6: "int32", 7: "int64"}
 
@@ -44,18 +43,7 @@ def read_onnx(path: Any) -> OnnxModel:
     """Read an ONNX file with one input and one vector of logits."""
     onnx = package("onnx", "onnx")
     file = Path(path)
-    try:
-        size = file.stat().st_size
-        if size > LARGEST_FILE:
-            raise InputError(f"{path}: {size} bytes, more than the {LARGEST_FILE} this reader accepts")
-        model = onnx.ModelProto.FromString(file.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
-    except Exception as error:
-        if isinstance(error, InputError):
-            raise
-        # protobuf's own exception, whose class depends on its version
-        raise InputError(f"{path}: not a valid ONNX file ({first_line(error)})") from None
+    model = read_message(file)
     try:
         with np.errstate(all="ignore"):
             return _Reader(onnx, model, file.parent).run()
@@ -151,37 +139,11 @@ class _Reader:
 
     def _constant(self, tensor: Any, name: str) -> Any:
         """The numbers of a TensorProto, from the file or from a file beside it."""
-        if any(length < 0 for length in tensor.dims) or prod(tensor.dims) > LARGEST_WEIGHTS:
-            raise InputError(f"{name} has shape {list(tensor.dims)}; at most {LARGEST_WEIGHTS} numbers are accepted")
-        if tensor.data_location == self.onnx.TensorProto.EXTERNAL:
-            self._load_external(tensor, name)
-        try:
-            array = self.onnx.numpy_helper.to_array(tensor)
-        except Exception as error:  # whatever the helper meets in a damaged tensor
-            raise InputError(f"{name} cannot be read ({first_line(error)})") from None
+        array = numbers(tensor, name, self.folder)
         if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
             raise InputError(f"{name} has the type {array.dtype}; expected numbers")
         self.tape.spend(array.size)
         return array if array.dtype.kind in "iub" else array.astype(np.float64)
-
-    def _load_external(self, tensor: Any, name: str) -> None:
-        entries = {str(entry.key): str(entry.value) for entry in tensor.external_data}
-        location = entries.get("location", "")
-        file = self.folder / location
-        if not location or Path(location).name != location or not file.is_file():
-            raise InputError(f"{name} lies in {location!r}; expected a file in the folder of the model")
-        try:
-            wanted = prod(tensor.dims) * self.onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-            offset, length = int(entries.get("offset", "0")), int(entries.get("length", str(wanted)))
-        except (ValueError, KeyError):
-            raise InputError(f"{name}: an element type, an offset or a length that is not known") from None
-        if length != wanted or offset < 0 or offset + length > file.stat().st_size:
-            raise InputError(f"{name}: {length} bytes from {offset} on in {location!r}; expected {wanted} bytes there")
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            tensor.raw_data = stream.read(length)
-        tensor.ClearField("data_location")
-        tensor.ClearField("external_data")
 
     def _input_shape(self, value: Any) -> tuple[int, ...]:
         """The shape of one input: a symbolic first length is the batch and becomes 1."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.errors import InputError
+from polymargin.networks.npz import LARGEST_WEIGHTS
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,7 +30,6 @@ Indices = NDArray[np.intp]
 # What a file may ask for at most: degree of one activation (as in the checker), entries of a tensor, weights of a layer, work.
 LARGEST_DEGREE = 64
 LARGEST_TENSOR = 1 << 20
-LARGEST_WEIGHTS = 1 << 25
 LARGEST_WORK = 1 << 26
 # Work is counted in numbers that NumPy touches; what is done in Python, one by one, counts for more.
 ENTRY_WORK, ATOM_WORK = 100, 1000

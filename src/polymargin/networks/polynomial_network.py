@@ -20,12 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.network import Layered
 from polymargin.networks.npz import read_network, write_network
 from polymargin.polynomials import Expression, exact
 
 Array = NDArray[np.float64]
+
+# Of one activation. No method here goes near that degree; a file must not ask for more either.
+MOST_COEFFICIENTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,7 @@ class PolynomialNetwork:
 
     def __call__(self, points: ArrayLike) -> Array:
         """The logits at one point (n,) or a batch (m, n)."""
-        return self.logits(np.asarray(points, dtype=np.float64))
+        return self.logits(real_array(points, "the points"))
 
     def predict(self, points: ArrayLike) -> NDArray[np.int64]:
         """The class of the largest logit."""
@@ -139,7 +143,7 @@ class PolynomialNetwork:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        coordinates = np.asarray(point, dtype=np.float64).tolist()
+        coordinates = real_array(point, "the point").tolist()
         values = np.array([Fraction(value) for value in coordinates], dtype=object)
         return [exact(value) for value in self.logits(values)]
 
@@ -239,12 +243,7 @@ def _layer(layer: Any, position: int) -> Layer:
 
 def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
     """The values as float64, or a sentence about what is wrong with them."""
-    try:
-        if np.iscomplexobj(values):
-            raise TypeError
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} are not an array of real numbers") from None
+    array = real_array(values, name).copy()
     if array.ndim != axes:
         raise InputError(f"{name}: expected {axes} axes, got shape {array.shape}")
     if not np.isfinite(array).all():
@@ -259,6 +258,8 @@ def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: 
     if activations is None:
         if hidden and (not isinstance(degree, (int, np.integer)) or degree < 1):
             raise InputError(f"activation degree {degree!r}: expected an integer >= 1")
+        if degree is not None and degree >= MOST_COEFFICIENTS:
+            raise InputError(f"activation degree {degree}: expected at most {MOST_COEFFICIENTS - 1}")
         activations = [] if degree is None else [[0.0] * degree + [1.0]] * hidden
     elif hidden and len(activations) and np.ndim(activations[0]) == 0:
         activations = [activations] * hidden
@@ -267,6 +268,10 @@ def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: 
     result = []
     for position, coefficients in enumerate(activations):
         row = finite_array(coefficients, f"the activation coefficients of layer {position + 1}", 1)
+        if row.size > MOST_COEFFICIENTS:
+            raise InputError(
+                f"the activation of layer {position + 1} has {row.size} coefficients; expected at most {MOST_COEFFICIENTS}"
+            )
         trimmed = np.trim_zeros(row, "b")
         result.append(tuple((trimmed if trimmed.size else np.zeros(1)).tolist()))
     return tuple(result)

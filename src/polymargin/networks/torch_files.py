@@ -15,8 +15,7 @@ from typing import Any
 from polymargin.errors import InputError
 from polymargin.networks.foreign import first_line, opened, package
 from polymargin.networks.network import Network
-from polymargin.networks.npz import LARGEST_FILE
-from polymargin.networks.operations import LARGEST_WEIGHTS
+from polymargin.networks.npz import ARCHIVE_DAMAGE, LARGEST_FILE, LARGEST_WEIGHTS, MOST_ENTRIES
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.torch_import import from_torch
 
@@ -43,14 +42,24 @@ def read_torch_file(file: Path, trust: bool) -> Network:
 
 
 def check_archive(file: Path) -> None:
-    """Refuse what is not a zip archive, or would unpack to too much."""
+    """Refuse what is not a zip archive, would unpack to too much, or is damaged: torch does not check sums."""
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError) as error:
-        raise InputError(f"{file}: not a zip archive ({error}); files from before PyTorch 1.6 are not read") from None
-    if sum(entry.file_size for entry in entries) > LARGEST_FILE or len(entries) > 100_000:
-        raise InputError(f"{file}: more than {LARGEST_FILE} bytes unpacked")
+            if sum(entry.file_size for entry in entries) > LARGEST_FILE or len(entries) > MOST_ENTRIES:
+                raise InputError(f"{file}: more than {LARGEST_FILE} bytes or {MOST_ENTRIES} entries unpacked")
+            if len({entry.filename for entry in entries}) < len(entries):
+                raise InputError(f"{file}: an entry of the archive is given twice")
+            damaged = archive.testzip()
+    except InputError:
+        raise
+    except (OSError, *ARCHIVE_DAMAGE) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{file}: not a zip archive ({why}); files from before PyTorch 1.6 are not read") from None
+    if damaged is not None:
+        raise InputError(
+            f"{file}: the entry {damaged!r} does not have the checksum it was written with; the file is damaged"
+        )
 
 
 def _from_state(torch: Any, content: Any, file: Path) -> PolynomialNetwork:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import positive, real_array
 from polymargin.certificates import Answer, Verdict
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins import Standing
@@ -96,8 +97,7 @@ def piecewise_verify(
     >>> piecewise_verify(net, [0.25], 0.7).answer.name, piecewise_verify(net, [0.25], 0.8).answer.name
     ('ROBUST', 'VULNERABLE')
     """
-    if not isinstance(radius, (int, float, np.number)) or not np.isfinite(radius) or radius <= 0:
-        raise InputError(f"radius {radius!r}: expected a positive number")
+    radius = positive(radius, "radius")
     _check_timeout(timeout)
     started = perf_counter()
     start = _Start(network, _numbers(point))
@@ -256,10 +256,7 @@ def _verdict(incumbent: Incumbent, outcome: Outcome, radius: float, started: flo
 
 
 def _numbers(points: ArrayLike) -> Array:
-    try:
-        return np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("the points are not an array of real numbers") from None
+    return real_array(points, "the points")
 
 
 def _check_timeout(timeout: float | None) -> None:

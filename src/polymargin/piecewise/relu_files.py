@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError, MissingExtraError
+from polymargin.networks.onnx_files import numbers, read_message
 from polymargin.piecewise.relu_network import ReLUNetwork
 
 Array = NDArray[np.float64]
@@ -52,13 +53,11 @@ def relu_from_torch(module: Any) -> ReLUNetwork:
 
 def relu_from_onnx(path: Any) -> ReLUNetwork:
     """A network from an ONNX file with Gemm, MatMul, Add and Relu in a chain (Identity, Flatten, Dropout are passed over)."""
-    graph = _onnx_graph(path)
-    from onnx import numpy_helper
-
-    constants = {entry.name: numpy_helper.to_array(entry) for entry in graph.initializer}
+    graph = read_message(path).graph
+    constants = {entry.name: _numbers(entry, path) for entry in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute[0].name == "value":
-            constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+            constants[node.output[0]] = _numbers(node.attribute[0].t, path)
     inputs = [entry.name for entry in graph.input if entry.name not in constants]
     if len(inputs) != 1 or len(graph.output) != 1:
         raise InputError(f"{path}: {len(inputs)} inputs and {len(graph.output)} outputs; expected one of each")
@@ -80,20 +79,14 @@ def relu_from_onnx(path: Any) -> ReLUNetwork:
 
 def has_relu(path: Any) -> bool:
     """Whether an ONNX file has a Relu node: such a network is piecewise linear, not polynomial."""
-    return any(node.op_type == "Relu" for node in _onnx_graph(path).node)
+    return any(node.op_type == "Relu" for node in read_message(path).graph.node)
 
 
-def _onnx_graph(path: Any) -> Any:
+def _numbers(tensor: Any, path: Any) -> Any:
     try:
-        import onnx
-    except ImportError:
-        raise MissingExtraError("ONNX files need onnx; install it with: pip install 'polymargin[onnx]'") from None
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
-    try:
-        return onnx.load(str(path)).graph
-    except Exception as error:  # protobuf's DecodeError, whose class depends on the version
-        raise InputError(f"{path}: not an ONNX file ({error})") from None
+        return numbers(tensor, f"the constant {tensor.name!r}", Path(path).parent)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _append(steps: list[Step], node: Any, current: str, constants: dict[str, Any], path: Any) -> None:

@@ -18,6 +18,7 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.polynomial_network import Layer
 
@@ -64,7 +65,7 @@ class ReLUNetwork:
 
     def __call__(self, points: ArrayLike) -> Array:
         """The logits at one point (n,) or a batch (m, n)."""
-        values = np.asarray(points, dtype=np.float64)
+        values = real_array(points, "the points")
         for layer in self.layers[:-1]:
             values = np.maximum(layer(values), 0.0)
         return np.asarray(self.layers[-1](values))
@@ -75,7 +76,7 @@ class ReLUNetwork:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        values = [flint.fmpq(*value.as_integer_ratio()) for value in np.asarray(point, dtype=np.float64).tolist()]
+        values = [flint.fmpq(*value.as_integer_ratio()) for value in real_array(point, "the point").tolist()]
         zero = flint.fmpq(0)
         for position, (weights, bias) in enumerate(self._exact_layers):
             column = weights * flint.fmpq_mat(len(values), 1, values) + bias

@@ -19,6 +19,7 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.piecewise.relu_network import rational_matrix
@@ -106,7 +107,7 @@ class SplineNetwork:
 
     def __call__(self, points: ArrayLike) -> Array:
         """The logits at one point (n,) or a batch (m, n)."""
-        return np.asarray(self.layers[1](self.activate(self.layers[0](np.asarray(points, dtype=np.float64)))))
+        return np.asarray(self.layers[1](self.activate(self.layers[0](real_array(points, "the points")))))
 
     def predict(self, points: ArrayLike) -> NDArray[np.int64]:
         """The class of the largest logit."""
@@ -114,7 +115,7 @@ class SplineNetwork:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic; at a breakpoint the piece to its right counts."""
-        x = np.asarray(point, dtype=np.float64)[:, None]
+        x = real_array(point, "the point")[:, None]
         (first, first_bias), (last, last_bias) = self._exact_layers
         hidden = [self._exact_activation(value) for value in (first * rational_matrix(x) + first_bias).entries()]
         logits = last * flint.fmpq_mat(len(hidden), 1, hidden) + last_bias
@@ -166,10 +167,7 @@ def _piece(values: Sequence[float], number: int) -> tuple[float, ...]:
 
 
 def _numbers(values: Sequence[float], name: str) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} are not real numbers: {values!r}") from None
+    array = real_array(values, name).copy()
     if array.ndim != 1 or not array.size or not np.isfinite(array).all():
         raise InputError(f"{name} {values!r}: expected a list of finite numbers, at least one")
     return array

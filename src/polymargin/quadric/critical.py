@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.quadric.form import QuadricForm
@@ -71,7 +72,7 @@ def quadric_critical_points(
     QuadricCriticalPoints(4 complex, 4 real)
     """
     solver = source if isinstance(source, QuadricSolver) else QuadricSolver(source)
-    u = np.asarray(point, dtype=np.float64)
+    u = real_array(point, "the point")
     if u.shape != (solver.dimension,) or not np.isfinite(u).all():
         raise InputError(f"point {point!r}: expected {solver.dimension} finite numbers")
     spectrum = solver.spectrum

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
@@ -35,8 +36,8 @@ class QuadricForm:
     constant: float
 
     def __post_init__(self) -> None:
-        matrix = np.array(self.matrix, dtype=np.float64)
-        linear = np.array(self.linear, dtype=np.float64)
+        matrix = real_array(self.matrix, "the matrix").copy()
+        linear = real_array(self.linear, "the linear part").copy()
         if (
             matrix.ndim != 2
             or linear.shape != matrix.shape[:1]
@@ -59,7 +60,7 @@ class QuadricForm:
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
         """B at one point (n,) or a batch (m, n)."""
-        x = np.asarray(points, dtype=np.float64)
+        x = real_array(points, "the points")
         values = np.einsum("...i,...i->...", x @ self.matrix + self.linear, x) + self.constant
         return float(values) if np.ndim(values) == 0 else values
 

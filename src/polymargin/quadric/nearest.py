@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
@@ -100,7 +101,7 @@ class QuadricSolver:
 
     def nearest(self, point: ArrayLike) -> Nearest:
         """The nearest real boundary point to one point (n,)."""
-        return self.nearest_batch(np.asarray(point, dtype=np.float64)[None])[0]
+        return self.nearest_batch(real_array(point, "the point")[None])[0]
 
     def nearest_batch(self, points: ArrayLike) -> NearestBatch:
         """The nearest real boundary points to the rows of (p, n)."""
@@ -161,7 +162,7 @@ class QuadricSolver:
         return int((np.abs(spectrum.eigenvalues + 1 / (2 * multiplier)) <= spectrum.cluster_tolerance).sum()) - 1
 
     def _checked(self, points: ArrayLike) -> Array:
-        u = np.asarray(points, dtype=np.float64)
+        u = real_array(points, "the points")
         if u.ndim != 2 or u.shape[1] != self.dimension:
             raise InputError(f"points of shape {u.shape}: expected rows of {self.dimension} numbers")
         if not np.isfinite(u).all():

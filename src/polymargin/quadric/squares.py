@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import real_array
 from polymargin.boundary.sources import NetworkSource, Source
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
@@ -87,7 +88,7 @@ class SquareSum:
 
     def hidden(self, points: ArrayLike) -> Array:
         """y at points (…, n)."""
-        return np.asarray(np.asarray(points, dtype=np.float64) @ self.weights.T + self.bias)
+        return np.asarray(real_array(points, "the points") @ self.weights.T + self.bias)
 
     def __call__(self, points: ArrayLike) -> Array:
         """B at points (…, n)."""

@@ -1,0 +1,65 @@
+"""Processes that end together: children with their parent, and a parent that is asked to end cleans up first.
+
+A program that is told to end (SIGTERM, SIGHUP) usually vanishes on the spot, without the `finally` that stops its children and
+removes their folders. `ending_cleanly` turns the signal into an exception. A parent that is killed
+outright cannot do anything any more; there the system ends the children, if they asked for it when they began (Linux only).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>; what was asked for stays valid through exec
+
+
+class Terminated(SystemExit):
+    """The process was told to end; its exit status is 128 and the number of the signal, as in a shell."""
+
+
+@contextlib.contextmanager
+def ending_cleanly() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP raise `Terminated`, unless the program has other plans for them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    wanted = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
+    taken = [number for number in wanted if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, _terminate)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated(128 + number)
+
+
+def dying_with_us(command: Sequence[str]) -> list[str]:
+    """The command of a child that the system ends when this process dies."""
+    if not sys.platform.startswith("linux") or not sys.executable:
+        return list(command)
+    script = (
+        f"import ctypes, os; ctypes.CDLL(None).prctl({PR_SET_PDEATHSIG}, {int(signal.SIGKILL)})\n"
+        f"if os.getppid() == {os.getpid()}: os.execv({command[0]!r}, {list(command)!r})"
+    )
+    return [sys.executable, "-I", "-S", "-c", script]
+
+
+def die_with(parent: int) -> None:
+    """The same for a worker of a pool, as its first act: it takes signals as a plain process does."""
+    import ctypes
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)

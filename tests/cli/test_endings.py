@@ -1,0 +1,186 @@
+"""How a run of the command line can end: every way has its status, one sentence, and none is taken for an answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import random_network
+
+COMMAND = [sys.executable, "-c", "from polymargin.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("endings")
+    random_network([2, 4, 2], 3, seed=2).save(folder / "model.npz")
+    np.save(folder / "points.npy", np.random.default_rng(0).normal(size=(8, 2)))
+    return [str(folder / "model.npz"), str(folder / "points.npy")]
+
+
+def ended(changes: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A run of the command line with a few lines of Python before it."""
+    script = f"import os, signal\n{changes}\nfrom polymargin.cli import main\nmain()"
+    return subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def at_row(number: int, action: str) -> str:
+    """Python that does something when so many rows have been computed."""
+    return (
+        "import polymargin.margins.compute as compute\n"
+        "compute_rows, rows = compute._margins, []\n"
+        "def act():\n"
+        f"    {action}\n"
+        "def wrapped(task):\n"
+        "    rows.append(task)\n"
+        f"    if len(rows) > {number}: act()\n"
+        "    return compute_rows(task)\n"
+        "compute._margins = wrapped\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("RuntimeError('x' * 5 + chr(10) + 'Traceback')", "unexpected RuntimeError (xxxxx Traceback, <string> line 3)"),
+        ("RecursionError()", "unexpected RecursionError"),
+        ("MemoryError()", "not enough memory"),
+        ("EOFError()", "unexpected EOFError"),
+        ("OSError(28, 'No space left on device', 'place')", "place: No space left on device"),
+        ("ImportError('lost')", "a package cannot be loaded"),
+        ("SystemError('odd')", "unexpected SystemError"),
+    ],
+)
+def test_whatever_is_raised_is_one_sentence_and_status_2(files: list[str], error: str, words: str) -> None:
+    changes = f"def load(*_, **__): raise {error}\nimport polymargin.cli.verdicts as room\nroom.load = load"
+    run = ended(changes, "verify", *files, "--radius", "0.1")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.count("\n") == 1
+    assert words.partition(", <string>")[0] in run.stderr
+
+
+def test_an_interruption_says_how_to_go_on(files: list[str], tmp_path: Path) -> None:
+    for number, status, word in (
+        ("SIGINT", 130, "interrupted"),
+        ("SIGTERM", 143, "told to end"),
+        ("SIGHUP", 129, "told"),
+    ):
+        stop = at_row(3, f"os.kill(os.getpid(), signal.{number})")
+        lost = ended(stop, "margin", *files)
+        assert (lost.returncode, lost.stdout) == (status, "")
+        assert word in lost.stderr
+        assert "3 of 8 rows were done and are lost; with --checkpoint FILE" in lost.stderr
+        place = tmp_path / number
+        kept = ended(stop, "margin", *files, "--checkpoint", str(place))
+        assert kept.returncode == status
+        assert f"3 of 8 rows are in {place}: the same command continues" in kept.stderr
+        assert len(place.read_bytes().splitlines()) == 4
+        assert ended("", "margin", *files, "--checkpoint", str(place)).returncode == 0
+
+
+def test_memory_that_runs_out_keeps_the_rows(files: list[str], tmp_path: Path) -> None:
+    run = ended(at_row(3, "raise MemoryError"), "margin", *files, "--checkpoint", str(tmp_path / "rows"))
+    assert run.returncode == 2
+    assert "not enough memory; 3 of 8 rows are in" in run.stderr
+
+
+def test_a_closed_or_full_output_is_an_error(files: list[str]) -> None:
+    for words in (["margin", *files], ["verify", *files, "--radius", "0.001", "--json"], ["--version"]):
+        closed = subprocess.run(
+            [*COMMAND, *words], stderr=subprocess.PIPE, text=True, check=False, preexec_fn=lambda: os.close(1)
+        )
+        assert closed.returncode == 2
+        assert "standard output is closed" in closed.stderr
+        with open("/dev/full", "w") as full:
+            run = subprocess.run(
+                [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+            )
+        assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+        assert "No space left on device" in run.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_reader_that_stops_is_no_answer(files: list[str], words: list[str]) -> None:
+    for command in (["margin", *files], ["verify", *files, "--radius", "0.001"], ["--help"]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        options = words if command != ["--help"] else []
+        run = subprocess.run(
+            [*COMMAND, *command, *options], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+        )
+        os.close(writing)
+        assert (run.returncode, run.stderr) == (141, "")
+
+
+def test_closed_standard_error_is_borne(files: list[str]) -> None:
+    run = subprocess.run(
+        [*COMMAND, "margin", "no such file", files[1]],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: os.close(2),
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures the process in /proc")
+@pytest.mark.parametrize("spare", [0, 2, 20])
+def test_no_limit_of_memory_looks_like_an_answer(files: list[str], spare: int) -> None:
+    limit = (
+        "import resource\n"
+        "import polymargin.cli.app, polymargin.cli.margins, polymargin.cli.piecewise\n"
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, (size + ({spare} << 20), -1))"
+    )
+    run = ended(limit, "margin", *files, "--no-cache")
+    assert run.returncode in (0, 2)
+    assert run.returncode == 0 or (run.stdout == "" and run.stderr)
+
+
+def test_libraries_that_end_the_process_do_not_answer(files: list[str]) -> None:
+    """OpenBLAS ends with 1 where it gets no memory."""
+    leave = "import ctypes, polymargin.cli.margins as room\nroom.load = lambda *_, **__: ctypes.CDLL(None).exit(1)"
+    assert ended(leave, "margin", *files).returncode == 2
+
+
+def test_names_of_files_give_no_orders_to_the_terminal(files: list[str], tmp_path: Path) -> None:
+    odd = tmp_path / "a\x1b[31m\nPROVED [red]\udcff.npz"
+    odd.write_bytes(Path(files[0]).read_bytes())
+    for words in (
+        ["margin", odd, files[1]],
+        ["margin", tmp_path / "no\x1b\nPROVED", files[1]],
+        ["margin", files[0], odd],
+    ):
+        run = subprocess.run([*COMMAND, *words], capture_output=True, check=False, timeout=60)
+        printed = run.stdout + run.stderr
+        assert b"\x1b" not in printed
+        assert not any(line.startswith(b"PROVED") for line in printed.splitlines())
+    shown = subprocess.run(
+        [*COMMAND, "margin", odd, files[1]], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert r"a\x1b[31m\nPROVED [red]\udcff.npz" in shown
+
+
+def test_there_are_no_checkpoints_for_relu_networks(tmp_path: Path, files: list[str]) -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = [numpy_helper.from_array(np.eye(2, dtype=np.float32), name) for name in "ab"]
+    nodes = [
+        helper.make_node("MatMul", ["x", "a"], ["y"]),
+        helper.make_node("Relu", ["y"], ["z"]),
+        helper.make_node("MatMul", ["z", "b"], ["out"]),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2]) for name in ("x", "out")]
+    graph = helper.make_graph(nodes, "relu", ends[:1], ends[1:], weights)
+    (tmp_path / "relu.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    run = ended("", "margin", str(tmp_path / "relu.onnx"), files[1], "--checkpoint", str(tmp_path / "rows"))
+    assert run.returncode == 2
+    assert "leave --checkpoint out" in run.stderr

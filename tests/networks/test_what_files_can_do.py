@@ -1,0 +1,263 @@
+"""What a model file can do: be read as it was written, or be refused. Nothing in between, and not much memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+
+NET = random_network([3, 5, 2], 3, seed=2)
+
+
+def arrays() -> dict[str, Any]:
+    (first, last) = NET.layers
+    return {
+        "format": np.array("polymargin-network-1"),
+        "weight_1": first.weights,
+        "bias_1": first.bias,
+        "weight_2": last.weights,
+        "bias_2": last.bias,
+        "activation_1": np.array([0.0, 0.0, 0.0, 1.0]),
+    }
+
+
+def refused(path: Path, message: str) -> None:
+    with pytest.raises(pm.InputError, match=message):
+        pm.load(path)
+
+
+# -- .npz ------------------------------------------------------------------------------------------
+
+
+def test_exactly_what_save_writes_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "net.npz"
+    np.savez(file, **arrays())
+    assert pm.load(file).fingerprint == NET.fingerprint
+    for name in arrays():
+        content = arrays()
+        content[f"{name}x"] = content.pop(name)
+        np.savez(file, **content)
+        refused(file, "format 'missing'" if name == "format" else rf"{name}|weight|activation")
+        content.pop(f"{name}x")
+        np.savez(file, **content)
+        refused(file, "format 'missing'" if name == "format" else rf"no '{name}'|unknown|no 'bias|no 'activation")
+    for extra in ("bias_3", "bias1", "Bias_1", "activation_2", "note"):
+        np.savez(file, **arrays(), **{extra: np.zeros(2)})
+        refused(file, f"an unknown '{extra}'")
+
+
+def test_attention_has_exactly_its_arrays(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    V, K, Q, readout, bias = (generator.normal(size=shape) for shape in ((2, 2), (2, 1), (2, 1), (2, 4), 2))
+    module = pm.LightningAttention(V, K, Q, readout, bias)
+    module.save(tmp_path / "attention.npz")
+    assert pm.load(tmp_path / "attention.npz").fingerprint == module.fingerprint
+    with np.load(tmp_path / "attention.npz") as data:
+        content = dict(data)
+    np.savez(tmp_path / "more.npz", **content, extra=np.zeros(1))
+    refused(tmp_path / "more.npz", "an unknown 'extra'")
+    content.pop("bias")
+    np.savez(tmp_path / "less.npz", **content)
+    refused(tmp_path / "less.npz", "no 'bias'")
+
+
+def test_an_array_given_twice_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "net.npz", **arrays())
+    with zipfile.ZipFile(tmp_path / "net.npz", "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("bias_1.npy", archive.read("bias_2.npy"))
+    refused(tmp_path / "net.npz", "given twice")
+
+
+def test_old_files_of_ours_are_read() -> None:
+    folder = Path(pm.__file__).parent / "data"
+    for name in ("moons", "spheres", "cubic8"):
+        assert pm.load(folder / f"{name}.npz").class_count >= 2
+
+
+def flips(content: bytes, count: int, seed: int) -> Any:
+    generator = np.random.default_rng(seed)
+    for place in generator.integers(0, len(content), count).tolist():
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(generator.integers(8))
+        yield bytes(damaged)
+
+
+def fingerprint(path: Path) -> str | None:
+    try:
+        return pm.load(path).fingerprint
+    except pm.InputError:
+        return None
+
+
+def test_no_flip_of_a_network_gives_another_one(tmp_path: Path) -> None:
+    NET.save(tmp_path / "net.npz")
+    content = (tmp_path / "net.npz").read_bytes()
+    for damaged in flips(content, 400, 0):
+        (tmp_path / "net.npz").write_bytes(damaged)
+        assert fingerprint(tmp_path / "net.npz") in (None, NET.fingerprint)
+
+
+def test_no_flip_of_a_state_dict_gives_another_network(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save(pm.to_torch(NET).state_dict(), tmp_path / "net.pt")
+    content = (tmp_path / "net.pt").read_bytes()
+    truth = pm.load(tmp_path / "net.pt").fingerprint
+    found = []
+    for damaged in flips(content, 300, 1):
+        (tmp_path / "net.pt").write_bytes(damaged)
+        found.append(fingerprint(tmp_path / "net.pt"))
+    assert set(found) == {None, truth}
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+LIMITED = """
+import resource, sys
+import numpy as np, onnx
+import polymargin as pm
+from polymargin.networks import load
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    load(sys.argv[1])
+    print("read")
+except pm.InputError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def measured(path: Path) -> tuple[str, int]:
+    """What is said about a file, and by how many kilobytes the process grew."""
+    command = [sys.executable, "-c", LIMITED, str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    said, grown = run.stdout.splitlines()
+    return said, int(grown)
+
+
+def test_bombs_are_refused_by_what_they_declare(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    file = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("weight_1.npy", "w") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (6000, 6000)})
+        for _ in range(6000):
+            stream.write(bytes(8 * 6000))
+    said, grown = measured(file)
+    assert "more than 33554432 numbers" in said
+    assert grown < 20_000
+
+
+def test_a_header_that_promises_more_than_there_is(tmp_path: Path) -> None:
+    for shape in ((1 << 40, 1 << 20), (1 << 20,), (3, -1), (0, 1 << 62)):
+        with zipfile.ZipFile(tmp_path / "net.npz", "w") as archive, archive.open("weight_1.npy", "w") as stream:
+            np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+            stream.write(bytes(64))
+        refused(tmp_path / "net.npz", "says another size than it has")
+
+
+def test_a_million_coefficients_and_ten_thousand_layers(tmp_path: Path) -> None:
+    np.savez(tmp_path / "net.npz", **(arrays() | {"activation_1": np.ones(10**6)}))
+    refused(tmp_path / "net.npz", "1000000 coefficients")
+    with pytest.raises(pm.InputError, match="expected at most 4095"):
+        pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=10**9)
+    layers = {f"weight_{number}": np.eye(1) for number in range(1, 1200)}
+    np.savez(tmp_path / "deep.npz", format=np.array("polymargin-network-1"), **layers)
+    refused(tmp_path / "deep.npz", "1199 layers; at most 1000")
+
+
+def test_a_hundred_thousand_nodes(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    names = ["x", *(f"v{number}" for number in range(100_000))]
+    nodes = [onnx.helper.make_node("Add", [a, "x"], [b]) for a, b in pairwise(names)]
+    ends = [onnx.helper.make_tensor_value_info(name, 1, [1, 2]) for name in ("x", names[-1])]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "long", ends[:1], ends[1:]))
+    (tmp_path / "long.onnx").write_bytes(model.SerializeToString())
+    refused(tmp_path / "long.onnx", "100000 nodes and 0 initializers; at most 10000")
+
+
+def test_points_that_promise_more_than_there_is(tmp_path: Path) -> None:
+    from polymargin.cli.points import read_points
+
+    with (tmp_path / "p.npy").open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 2)})
+    np.save(tmp_path / "c.npy", np.array([[1 + 2j, 0]]))
+    np.save(tmp_path / "d.npy", np.array([["2020-01-01"]], dtype="datetime64[D]"))
+    with (tmp_path / "big.csv").open("wb") as stream:
+        stream.truncate(1 << 31)
+    for name, message in (("p", "cannot read points"), ("c", "complex128"), ("d", "datetime64")):
+        with pytest.raises(pm.InputError, match=message):
+            read_points(tmp_path / f"{name}.npy")
+    with pytest.raises(pm.InputError, match="more than the"):
+        read_points(tmp_path / "big.csv")
+
+
+# -- data outside the file -------------------------------------------------------------------------
+
+
+def test_external_data_behind_a_link_is_refused_by_both_readers(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    for operator in ("Mul", "Relu"):
+        folder = tmp_path / operator
+        folder.mkdir()
+        weights = onnx.TensorProto(name="w", dims=[2, 2], data_type=1, data_location=onnx.TensorProto.EXTERNAL)
+        weights.external_data.add(key="location", value="data.bin")
+        inputs = ["y", "y"] if operator == "Mul" else ["y"]
+        nodes = [onnx.helper.make_node("MatMul", ["x", "w"], ["y"]), onnx.helper.make_node(operator, inputs, ["z"])]
+        nodes.append(onnx.helper.make_node("MatMul", ["z", "v"], ["out"]))
+        ends = [onnx.helper.make_tensor_value_info(name, 1, [1, 2]) for name in ("x", "out")]
+        plain = onnx.numpy_helper.from_array(np.eye(2, dtype=np.float32), "v")
+        graph = onnx.helper.make_graph(nodes, "outside", ends[:1], ends[1:], [weights, plain])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+        (folder / "model.onnx").write_bytes(model.SerializeToString())
+        data = np.eye(2, dtype=np.float32).tobytes()
+        read = pm.load if operator == "Mul" else pm.relu_from_onnx
+        (folder / "data.bin").write_bytes(data)
+        assert read(folder / "model.onnx").class_count == 2
+        (folder / "data.bin").unlink()
+        (tmp_path / "elsewhere").write_bytes(data)
+        points = folder / "points.csv"
+        points.write_text("0.5,0.25\n")
+        for place in ("link", "pipe", "nothing"):
+            if place == "link":
+                (folder / "data.bin").symlink_to(tmp_path / "elsewhere")
+            if place == "pipe":
+                os.mkfifo(folder / "data.bin")
+            with pytest.raises(pm.InputError, match="expected a file in the folder of the model, no link"):
+                read(folder / "model.onnx")
+            if place == "link":
+                words = ["margin", str(folder / "model.onnx"), str(points), "--json"]
+                script = "from polymargin.cli import main; main()"
+                run = subprocess.run(
+                    [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
+                )
+                assert (run.returncode, run.stdout) == (2, "")
+                assert "no link" in run.stderr
+            (folder / "data.bin").unlink(missing_ok=True)
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def test_names_inside_files_are_escaped(tmp_path: Path) -> None:
+    bad = "a\x1b[2J\nPROVED\u202e\udcff"
+    np.savez(tmp_path / "net.npz", **arrays(), **{"a\x1b[2J\nPROVED": np.zeros(1)})
+    with pytest.raises(pm.InputError) as caught:
+        pm.load(tmp_path / "net.npz")
+    assert str(caught.value).isprintable()
+    assert r"\x1b[2J\nPROVED" in str(caught.value)
+    for error in (pm.InputError(bad), pm.TooManyPathsError(bad), pm.PolymarginError(bad)):
+        assert str(error) == r"a\x1b[2J\nPROVED\u202e\udcff"
+    with pytest.raises(pm.InputError) as caught:
+        pm.load(tmp_path / "no\x07such\nfile.npz")
+    assert str(caught.value).isprintable()
+    assert json.dumps(str(caught.value)).isprintable()
