@@ -1,10 +1,17 @@
-"""Every test session has a cache directory of its own, and property tests try the same examples every time."""
+"""Every test session has a cache directory of its own, property tests try the same examples every time, and doctests compare
+numbers as numbers (`tests/number_aware.py`)."""
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 from hypothesis import settings
+from number_aware import check_output
 
+pytest_plugins = ["pytester"]
+# pytest's own checker asks this one first.
+doctest.OutputChecker.check_output = check_output
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 
