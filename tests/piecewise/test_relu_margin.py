@@ -152,7 +152,7 @@ def test_batches_and_bad_rows() -> None:
 @pytest.mark.parametrize(
     ("points", "options", "message"),
     [
-        ([1.0, 2.0, 3.0], {}, "takes 2"),
+        ([1.0, 2.0, 3.0], {}, "expected 2 finite"),
         ([], {}, "shape"),
         ("abc", {}, "real numbers"),
         ([0.0, 0.0], {"timeout": 0.0}, "timeout"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import checked
 from polymargin.continuation.endgame import limits
 from polymargin.continuation.paths import PathEnd
 from polymargin.continuation.settings import TrackerSettings
@@ -47,6 +48,7 @@ class Solutions:
         return f"Solutions({len(self)} found by {self.path_count} paths: {ends}; seed {self.seed})"
 
 
+@checked()
 def solve(
     system: Sequence[Any],
     variables: Any = None,

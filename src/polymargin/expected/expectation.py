@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polymargin.arguments import checked
 from polymargin.boundary import generic_critical_count
 from polymargin.expected.families import ShallowFamily
 from polymargin.expected.integral import as_point, expected_for_field
@@ -19,6 +20,7 @@ from polymargin.expected.result import ExpectedCount
 from polymargin.expected.simulation import simulate_real_counts
 
 
+@checked()
 def expected_real_critical_points(
     dimension: int,
     degree: int,

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import checked
 from polymargin.errors import InputError
 from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
@@ -29,6 +30,7 @@ CountBatch: TypeAlias = Callable[[Array, Array, int | None], Counts]
 BATCH = 250
 
 
+@checked()
 def simulate_real_counts(
     family: Family,
     samples: int,
@@ -54,8 +56,6 @@ def simulate_real_counts(
     u = as_point(point, family.dimension)
     if not isinstance(samples, (int, np.integer)) or samples < 1:
         raise InputError(f"samples {samples!r}: expected an integer >= 1")
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed {seed!r}: expected an integer >= 0")
     parameters = family.sample(int(samples), np.random.default_rng(seed))
     batches = [parameters[start : start + BATCH] for start in range(0, len(parameters), BATCH)]
     if _univariate(family):

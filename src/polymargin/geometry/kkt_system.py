@@ -25,6 +25,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import checked, checked_point
 from polymargin.continuation import PathEnd, TrackerSettings, duplicates, solve
 from polymargin.errors import InputError
 from polymargin.margins import Standing, predicted_class
@@ -115,6 +116,7 @@ class KKTMargin:
         return f"KKTMargin({self.radius:.10g}{against}, {self.status.name}, {self.path_count} paths)"
 
 
+@checked(PolynomialNetwork)
 def kkt_margin(
     network: PolynomialNetwork,
     point: ArrayLike,
@@ -132,7 +134,7 @@ def kkt_margin(
     KKTMargin(0.75, class 1 against 0, NUMERICAL, 8 paths)
     """
     started = perf_counter()
-    u = _checked(network, point)
+    u = checked_point(point, network.dimension)
     label, tied = predicted_class(network, u)
     if tied is not None:
         return KKTMargin(0.0, u.copy(), label, tied, (), Standing.NUMERICAL, (), perf_counter() - started)
@@ -153,6 +155,7 @@ def kkt_margin(
     )
 
 
+@checked(PolynomialNetwork)
 def kkt_solutions(
     network: PolynomialNetwork,
     point: ArrayLike,
@@ -165,7 +168,7 @@ def kkt_solutions(
 ) -> KKTSolutions:
     """All solutions of the KKT equations for the predicted class at the point and one rival."""
     started = perf_counter()
-    u = _checked(network, point)
+    u = checked_point(point, network.dimension)
     label, _ = predicted_class(network, u)
     equations, names = kkt_equations(network, u, label, rival)
     others = tuple(index for index in range(network.class_count) if index not in (label, rival))
@@ -206,7 +209,7 @@ def kkt_equations(network: PolynomialNetwork, point: ArrayLike, label: int, riva
     >>> kkt_equations(PolynomialNetwork([[[1.0], [0.0]]]), [2.0], 0, 1)
     (['-2 + x0 - lam', '-x0'], ['x0', 'lam'])
     """
-    u = _checked(network, point)
+    u = checked_point(point, network.dimension)
     classes = range(network.class_count)
     if label not in classes or rival not in classes or label == rival:
         raise InputError(f"label {label} and rival {rival}: expected two different classes below {len(classes)}")
@@ -278,10 +281,3 @@ def _text(graph: Graph, node: Expression | int, names: list[str]) -> str:
         sign = {1: "", -1: "-"}.get(coefficient, f"{coefficient}*")
         terms.append(f"{sign}{inner}")
     return " + ".join(terms).replace("+ -", "- ")
-
-
-def _checked(network: PolynomialNetwork, point: ArrayLike) -> Array:
-    u = np.asarray(point, dtype=np.float64)
-    if u.shape != (network.dimension,) or not np.isfinite(u).all():
-        raise InputError(f"point {point!r}: expected {network.dimension} finite numbers")
-    return u

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import checked, checked_point, real_numbers
 from polymargin.boundary import Boundary
 from polymargin.bounds import attack
 from polymargin.continuation import TrackerSettings
@@ -47,6 +48,7 @@ SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
 ROWS_PER_TASK = 16
 
 
+@checked(Network, Boundary)
 def margin(
     model: Network | Boundary,
     points: ArrayLike,
@@ -80,8 +82,6 @@ def margin(
     >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed {seed!r}: expected an integer >= 0")
     array = _points(points)
     session = _Session(model, seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
     if array.ndim == 1:
@@ -140,10 +140,7 @@ class _Session:
             )
 
     def margin_at(self, u: NDArray[np.float64]) -> Margin:
-        if u.shape != (self.model.dimension,):
-            raise InputError(f"a point has {u.size} numbers, the model takes {self.model.dimension}")
-        if not np.isfinite(u).all():
-            raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+        checked_point(u, self.model.dimension)
         if isinstance(self.model, Boundary):
             base = self._base(None, self.model)
             started = perf_counter()
@@ -337,10 +334,7 @@ def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Marg
 
 
 def _points(points: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("the points are not an array of real numbers") from None
+    array = real_numbers("points", points)
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
     return array

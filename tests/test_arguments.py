@@ -1,0 +1,98 @@
+"""Every public function answers a wrong argument with one sentence that names the value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+from polymargin.expected import ShallowKernel
+
+POLYNOMIAL = random_network([2, 3, 2], 3, seed=0)
+QUADRATIC = random_network([2, 3, 2], 2, seed=0)
+RELU = pm.ReLUNetwork([np.eye(2), np.eye(2)])
+ELLIPSE = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
+PLANE = pm.Plane.of_two_inputs((-1.0, 1.0, -1.0, 1.0))
+U = [0.3, 0.1]
+
+# A call of every public function that would succeed, by parameters; files and other frameworks have tests of their own.
+CALLS: dict[str, dict[str, Any]] = {
+    "attack": {"network": POLYNOMIAL, "point": U},
+    "certify": {"network": POLYNOMIAL, "point": U},
+    "chambers": {"boundary": ELLIPSE, "plane": PLANE, "samples": 4},
+    "critical_points": {"boundary": ELLIPSE, "point": U},
+    "critical_points_with_multiplicity": {"boundary": ELLIPSE, "point": U},
+    "discriminant_crossings": {"boundary": ELLIPSE, "start": U, "end": [1.0, 1.0]},
+    "ed_degree": {"source": POLYNOMIAL},
+    "ed_discriminant": {"boundary": ELLIPSE},
+    "expected_for_field": {"field": ShallowKernel(2, 2), "point": U},
+    "expected_real_critical_points": {"dimension": 2, "degree": 2, "point": U},
+    "kkt_margin": {"network": QUADRATIC, "point": U},
+    "kkt_solutions": {"network": QUADRATIC, "point": U, "rival": 1},
+    "linear_regions": {"network": RELU},
+    "lower_bound": {"network": POLYNOMIAL, "point": U},
+    "margin": {"model": POLYNOMIAL, "points": U},
+    "parameter_discriminant": {"source": QUADRATIC},
+    "piecewise_margin": {"network": RELU, "points": U},
+    "piecewise_verify": {"network": RELU, "point": U, "radius": 0.1},
+    "solve": {"system": ["x**2 - 1"]},
+    "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},
+    "to_onnx": {"network": POLYNOMIAL, "path": "never-written.onnx"},
+    "to_torch": {"network": POLYNOMIAL},
+    "verify": {"network": POLYNOMIAL, "point": U, "radius": 0.1},
+}
+ELSEWHERE = {"from_sklearn", "from_torch", "load", "relu_from_onnx", "relu_from_torch"}
+
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "seed": (-1, 1.5, "zero", True),
+    "threads": (-4, 0, 1.5, "all"),
+    "limit": (-1, 0, "many"),
+    "timeout": (-1.0, 0, "soon", float("nan")),
+}
+POINTS = (["a", "b"], [float("nan"), 0.0], [1.0, 2.0, 3.0], 0.5, [[1.0, 2.0], [3.0]], None, "points.csv", [1j, 0.0])
+MODELS = (Path("model.npz"), "model.npz", None, [[1.0, 2.0]], 3)
+
+
+def wrong_models(good: Any) -> tuple[Any, ...]:
+    """What may be given instead of a model, networks of the other kinds among them."""
+    if isinstance(good, pm.ReLUNetwork):
+        return (*MODELS, POLYNOMIAL)
+    return (*MODELS, RELU, POLYNOMIAL) if isinstance(good, pm.Boundary) else (*MODELS, RELU)
+
+
+def cases() -> list[Any]:
+    found = []
+    for name, good in CALLS.items():
+        parameters = inspect.signature(getattr(pm, name)).parameters
+        wrong = {key: values for key, values in NUMBERS.items() if key in parameters}
+        wrong |= {key: POINTS for key in ("point", "points", "start", "end") if key in parameters}
+        if name.startswith("expected"):
+            wrong["point"] = tuple(value for value in POINTS if value is not None)  # None is the origin
+        wrong |= {
+            key: wrong_models(good[key]) for key in ("network", "boundary", "source", "model", "field") if key in good
+        }
+        for key, values in wrong.items():
+            found += [pytest.param(name, key, value, id=f"{name}-{key}-{index}") for index, value in enumerate(values)]
+    return found
+
+
+def test_every_public_function_is_here() -> None:
+    functions = {name for name in pm.__all__ if inspect.isfunction(getattr(pm, name))}
+    assert functions == set(CALLS) | ELSEWHERE
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), cases())
+def test_a_wrong_argument_gets_one_sentence(name: str, parameter: str, value: Any) -> None:
+    function: Callable[..., Any] = getattr(pm, name)
+    with pytest.raises(pm.InputError) as caught:
+        function(**{**CALLS[name], parameter: value})
+    sentence = str(caught.value)
+    assert sentence.startswith(parameter.rstrip("s"))
+    assert "\n" not in sentence
+    assert len(sentence) < 300
