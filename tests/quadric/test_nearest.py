@@ -55,12 +55,12 @@ def test_closed_forms(expression: str, variables: str, u: tuple[float, ...], dis
     found = QuadricSolver(boundary).nearest(u)
     assert found.kind is kind
     assert bool(found.notes) == (kind is not Kind.REGULAR)
-    assert found.distance == pytest.approx(distance, rel=1e-12, abs=1e-15)
+    assert found.distance == pytest.approx(distance, rel=1e-12, abs=1e-13)
     if math.isinf(distance):
         assert found.point is None
         return
     assert found.point is not None
-    assert np.linalg.norm(found.point - u) == pytest.approx(distance, rel=1e-12, abs=1e-15)
+    assert np.linalg.norm(found.point - u) == pytest.approx(distance, rel=1e-12, abs=1e-13)
     assert abs(float(boundary(found.point))) < 1e-13
     if math.isfinite(found.multiplier):
         stationary = found.point - u + found.multiplier * boundary.gradient(found.point)
@@ -155,7 +155,7 @@ def test_positions_far_from_and_close_to_the_boundary() -> None:
     for exponent in range(-12, 9):
         distance = 10.0**exponent
         found = solver.nearest([2 + distance, 0.0])
-        assert found.distance == pytest.approx(distance, rel=1e-12, abs=1e-15)
+        assert found.distance == pytest.approx(distance, rel=1e-12, abs=1e-13)
     sizes = 10.0 ** np.arange(-8, 9)
     for size in sizes:  # the same ellipse in other units
         form = QuadricForm(np.diag([1.0, 4.0]), np.zeros(2), -4.0 * size**2)
