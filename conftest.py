@@ -4,12 +4,15 @@ numbers as numbers (`tests/number_aware.py`)."""
 from __future__ import annotations
 
 import doctest
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
 from number_aware import check_output
 
 pytest_plugins = ["pytester"]
+# Looking for its doctests would import it, and it is made of torch.
+collect_ignore = [] if find_spec("torch") else ["src/polymargin/networks/torch_layers.py"]
 # pytest's own checker asks this one first.
 doctest.OutputChecker.check_output = check_output
 settings.register_profile("repeatable", derandomize=True)
