@@ -23,6 +23,8 @@ Answer = TypeVar("Answer")
 
 # Longer values are cut in messages.
 LONGEST = 60
+# No answer needs it, so a network that is never written to a file may lack it.
+UNASKED = {"save"}
 
 
 def checked(*models: Any) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
@@ -86,8 +88,8 @@ def check_model(name: str, value: Any, kinds: tuple[Any, ...]) -> None:
 def _is(value: Any, kind: Any) -> bool:
     if not getattr(kind, "_is_protocol", False):
         return isinstance(value, kind)
-    methods = [name for name in dir(kind) if not name.startswith("_") and inspect.isfunction(getattr(kind, name))]
-    return all(callable(getattr(type(value), name, None)) for name in methods)
+    methods = {name for name in dir(kind) if not name.startswith("_") and inspect.isfunction(getattr(kind, name))}
+    return all(callable(getattr(type(value), name, None)) for name in methods - UNASKED)
 
 
 def _remedy(value: Any, expected: str) -> str:
