@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: demo test slow lint docs sanitize clean
+.PHONY: demo test test-matrix slow lint docs sanitize clean
 
 demo: .venv/package
 	$(BIN)/polymargin demo
@@ -13,12 +13,16 @@ demo: .venv/package
 test: .venv/installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
+# The same on behalf of other CPUs (tools/test_matrix.py); MATRIX=--quick is the part of it that the gate runs.
+test-matrix: .venv/installed
+	$(BIN)/python tools/test_matrix.py $(MATRIX)
+
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 
 lint: .venv/installed
-	$(BIN)/ruff check src tests benchmarks tools experiments
-	$(BIN)/ruff format --check src tests benchmarks tools experiments
+	$(BIN)/ruff check conftest.py src tests benchmarks tools experiments
+	$(BIN)/ruff format --check conftest.py src tests benchmarks tools experiments
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 

@@ -1,9 +1,10 @@
-"""Every public function that takes points refuses what NumPy would quietly turn into other points."""
+"""Every public function answers a wrong argument with one sentence that names the value."""
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
+import inspect
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,95 +12,87 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.arguments import positive, real_array
 from polymargin.expected import ShallowKernel
-from polymargin.quadric import QuadricForm, QuadricSolver
 
-NETWORK = random_network([2, 4, 2], 3, seed=2)
-SQUARES = random_network([2, 4, 2], 2, seed=2)
-CURVE = pm.Boundary.from_expression("x**3 + y**3 + x*y - 1")
-CONIC = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
-RELU = pm.ReLUNetwork([(np.eye(2), [0.1, 0.2]), (np.array([[1.0, 0.0], [0.0, 1.0]]), [0.0, 0.5])])
+POLYNOMIAL = random_network([2, 3, 2], 3, seed=0)
+QUADRATIC = random_network([2, 3, 2], 2, seed=0)
+RELU = pm.ReLUNetwork([np.eye(2), np.eye(2)])
+ELLIPSE = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
+PLANE = pm.Plane.of_two_inputs((-1.0, 1.0, -1.0, 1.0))
+U = [0.3, 0.1]
 
-TAKES_POINTS = {
-    "margin": lambda p: pm.margin(NETWORK, p),
-    "margin of a quadric": lambda p: pm.margin(SQUARES, p),
-    "margin of a batch": lambda p: pm.margin(NETWORK, [p, p]),
-    "margin of a boundary": lambda p: pm.margin(CURVE, p),
-    "verify": lambda p: pm.verify(NETWORK, p, 1e-3),
-    "certify": lambda p: pm.certify(NETWORK, p),
-    "attack": lambda p: pm.attack(NETWORK, p),
-    "lower_bound": lambda p: pm.lower_bound(NETWORK, p),
-    "critical_points": lambda p: pm.critical_points(CURVE, p),
-    "kkt_margin": lambda p: pm.kkt_margin(SQUARES, p),
-    "piecewise_margin": lambda p: pm.piecewise_margin(RELU, p),
-    "piecewise_verify": lambda p: pm.piecewise_verify(RELU, p, 0.1),
-    "expected": lambda p: pm.expected_real_critical_points(2, 2, point=p),
-    "expected for a field": lambda p: pm.expected_for_field(ShallowKernel(2, 2), p),
-    "logits": lambda p: NETWORK(p),
-    "exact logits": lambda p: NETWORK.exact_logits(p),
-    "predict": lambda p: NETWORK.predict(p),
-    "ReLU logits": lambda p: RELU(p),
-    "boundary": lambda p: CURVE(p),
-    "gradient": lambda p: CURVE.gradient(p),
-    "quadric": lambda p: QuadricSolver(CONIC).nearest(p),
-    "crossings": lambda p: pm.discriminant_crossings(CONIC, p, [3.0, 0.001]),
-    "weights": lambda p: pm.PolynomialNetwork([([p, p], [0.0, 0.0]), np.eye(2)], degree=2),
-    "quadratic form": lambda p: QuadricForm([p, p], [0.0, 0.0], 0.0),
+# A call of every public function that would succeed, by parameters; files and other frameworks have tests of their own.
+CALLS: dict[str, dict[str, Any]] = {
+    "attack": {"network": POLYNOMIAL, "point": U},
+    "certify": {"network": POLYNOMIAL, "point": U},
+    "chambers": {"boundary": ELLIPSE, "plane": PLANE, "samples": 4},
+    "critical_points": {"boundary": ELLIPSE, "point": U},
+    "critical_points_with_multiplicity": {"boundary": ELLIPSE, "point": U},
+    "discriminant_crossings": {"boundary": ELLIPSE, "start": U, "end": [1.0, 1.0]},
+    "ed_degree": {"source": POLYNOMIAL},
+    "ed_discriminant": {"boundary": ELLIPSE},
+    "expected_for_field": {"field": ShallowKernel(2, 2), "point": U},
+    "expected_real_critical_points": {"dimension": 2, "degree": 2, "point": U},
+    "kkt_margin": {"network": QUADRATIC, "point": U},
+    "kkt_solutions": {"network": QUADRATIC, "point": U, "rival": 1},
+    "linear_regions": {"network": RELU},
+    "lower_bound": {"network": POLYNOMIAL, "point": U},
+    "margin": {"model": POLYNOMIAL, "points": U},
+    "parameter_discriminant": {"source": QUADRATIC},
+    "piecewise_margin": {"network": RELU, "points": U},
+    "piecewise_verify": {"network": RELU, "point": U, "radius": 0.1},
+    "solve": {"system": ["x**2 - 1"]},
+    "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},
+    "to_onnx": {"network": POLYNOMIAL, "path": "never-written.onnx"},
+    "to_torch": {"network": POLYNOMIAL},
+    "verify": {"network": POLYNOMIAL, "point": U, "radius": 0.1},
 }
-NOT_POINTS = {
-    "complex": np.array([0.1 + 2j, 0.2]),
-    "complex without imaginary part": np.array([0.1 + 0j, 0.2]),
-    "dates": np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
-    "durations": np.array([1, 2], dtype="timedelta64[s]"),
-    "masked": np.ma.array([0.1, 0.2], mask=[True, False]),
-    "texts": ["0.1", "0.2"],
-    "objects": np.array([0.1, 2j], dtype=object),
-    "uneven": [[0.1], [0.2, 0.3]],
+ELSEWHERE = {"from_sklearn", "from_torch", "load", "relu_from_onnx", "relu_from_torch"}
+
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "seed": (-1, 1.5, "zero", True),
+    "threads": (-4, 0, 1.5, "all"),
+    "limit": (-1, 0, "many"),
+    "timeout": (-1.0, 0, "soon", float("nan")),
 }
+POINTS = (["a", "b"], [float("nan"), 0.0], [1.0, 2.0, 3.0], 0.5, [[1.0, 2.0], [3.0]], None, "points.csv", [1j, 0.0])
+MODELS = (Path("model.npz"), "model.npz", None, [[1.0, 2.0]], 3)
 
 
-@pytest.mark.parametrize("taken", TAKES_POINTS)
-@pytest.mark.parametrize("kind", NOT_POINTS)
-def test_other_things_than_real_numbers_are_refused(taken: str, kind: str) -> None:
-    with pytest.raises(pm.InputError):
-        TAKES_POINTS[taken](NOT_POINTS[kind])
+def wrong_models(good: Any) -> tuple[Any, ...]:
+    """What may be given instead of a model, networks of the other kinds among them."""
+    if isinstance(good, pm.ReLUNetwork):
+        return (*MODELS, POLYNOMIAL)
+    return (*MODELS, RELU, POLYNOMIAL) if isinstance(good, pm.Boundary) else (*MODELS, RELU)
 
 
-@pytest.mark.parametrize("taken", TAKES_POINTS)
-def test_real_numbers_of_every_kind_are_taken(taken: str) -> None:
-    TAKES_POINTS[taken](np.array([0.5, 0.25], dtype=np.float32))
-    TAKES_POINTS[taken]([Fraction(1, 2), Fraction(1, 4)])
+def cases() -> list[Any]:
+    found = []
+    for name, good in CALLS.items():
+        parameters = inspect.signature(getattr(pm, name)).parameters
+        wrong = {key: values for key, values in NUMBERS.items() if key in parameters}
+        wrong |= {key: POINTS for key in ("point", "points", "start", "end") if key in parameters}
+        if name.startswith("expected"):
+            wrong["point"] = tuple(value for value in POINTS if value is not None)  # None is the origin
+        wrong |= {
+            key: wrong_models(good[key]) for key in ("network", "boundary", "source", "model", "field") if key in good
+        }
+        for key, values in wrong.items():
+            found += [pytest.param(name, key, value, id=f"{name}-{key}-{index}") for index, value in enumerate(values)]
+    return found
 
 
-def test_what_is_taken_is_taken_exactly() -> None:
-    assert real_array([True, 2, Fraction(1, 2)], "x").tolist() == [1.0, 2.0, 0.5]
-    assert real_array([[10**30]], "x").tolist() == [[1e30]]
-    array = np.zeros(3)
-    assert real_array(array, "x") is array
+def test_every_public_function_is_here() -> None:
+    functions = {name for name in pm.__all__ if inspect.isfunction(getattr(pm, name))}
+    assert functions == set(CALLS) | ELSEWHERE
 
 
-@pytest.mark.parametrize("value", [-1, 0, -1e-9, math.nan, math.inf, -math.inf, 1j, "1", None, True, [1.0]])
-def test_tolerances_are_positive_finite_numbers(value: Any) -> None:
-    for call in (
-        lambda: positive(value, "tolerance"),
-        lambda: pm.lower_bound(NETWORK, [0.1, 0.2], tolerance=value),
-        lambda: pm.lower_bound(NETWORK, [0.1, 0.2], limit=value),
-        lambda: pm.verify(NETWORK, [0.1, 0.2], value),
-        lambda: pm.piecewise_verify(RELU, [0.1, 0.2], value),
-        lambda: pm.TrackerSettings(accuracy=value),
-        lambda: pm.TrackerSettings(infinity=value),
-        lambda: pm.TrackerSettings(most_steps=value),
-    ):
-        with pytest.raises(pm.InputError, match="expected a positive, finite number"):
-            call()
-    if value is not None:
-        for dimension in (2, 4):
-            with pytest.raises(pm.InputError, match="expected a positive, finite number"):
-                pm.expected_real_critical_points(dimension, 2, tolerance=value)
-
-
-def test_steps_are_counted_in_whole_numbers_that_fit() -> None:
-    for value in (2.5, 2**31):
-        with pytest.raises(pm.InputError, match="most_steps"):
-            pm.TrackerSettings(most_steps=value)
+@pytest.mark.parametrize(("name", "parameter", "value"), cases())
+def test_a_wrong_argument_gets_one_sentence(name: str, parameter: str, value: Any) -> None:
+    function: Callable[..., Any] = getattr(pm, name)
+    with pytest.raises(pm.InputError) as caught:
+        function(**{**CALLS[name], parameter: value})
+    sentence = str(caught.value)
+    assert sentence.startswith(parameter.rstrip("s"))
+    assert "\n" not in sentence
+    assert len(sentence) < 300

@@ -83,3 +83,22 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def test_margins_do_not_import_what_they_do_not_need() -> None:
     assert loaded_after("import polymargin; polymargin.margin", "rich", "matplotlib", "torch", "sympy") == []
+
+
+def test_nothing_is_said_at_exit() -> None:
+    """The core complains about its objects that outlive Python, so no program may belong to the whole process."""
+    code = """
+import gc
+import polymargin as pm
+from polymargin.polynomials import Program
+cubic = pm.Boundary.from_expression("x**3 + x*y**2 - y - 1")
+pm.critical_points(cubic, [0.5, 0.25], cache=False)
+pm.margin(cubic, [0.5, 0.25], cache=False)
+pm.ed_degree(cubic, method="numeric")
+pm.expected_real_critical_points(2, 3, simulate=5)
+del cubic
+gc.collect()
+assert not [thing for thing in gc.get_objects() if isinstance(thing, Program)]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

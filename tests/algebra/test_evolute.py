@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import random
-import time
 from fractions import Fraction
 
 import flint
@@ -33,7 +33,7 @@ RATIONAL = {
 def found_evolute(text: str):
     surface = exact_hypersurface(pm.Boundary.from_expression(text, "x y"))
     centres = centre_map(surface, surface.polynomial)
-    return centres, evolute(centres, deadline=time.monotonic() + 100)
+    return centres, evolute(centres, deadline=math.inf)
 
 
 def centre(curve: tuple, place: flint.fmpq) -> tuple[flint.fmpq, flint.fmpq] | None:
@@ -114,7 +114,7 @@ def test_straight_lines_and_circles_have_none() -> None:
 def test_out_of_time() -> None:
     surface = exact_hypersurface(pm.Boundary.from_expression("y - x**2", "x y"))
     with pytest.raises(OutOfTimeError, match="degree 3"):
-        evolute(centre_map(surface, surface.polynomial), deadline=time.monotonic() - 1)
+        evolute(centre_map(surface, surface.polynomial), deadline=-math.inf)
 
 
 def test_reconstruction_of_large_fractions() -> None:

@@ -118,12 +118,12 @@ def test_a_bad_row_fails_alone_with_status_2(model: Path, tmp_path: Path) -> Non
     result = run("margin", model, tmp_path / "p.npy")
     assert result.returncode == 2
     assert "NUMERICAL" in result.stdout
-    assert "point 1: the point contains nan" in result.stdout
+    assert "point 1: point [nan, 0.0] contains nan" in result.stdout
 
 
 def test_wrong_width_and_limit(model: Path, tmp_path: Path, points: Path) -> None:
     np.save(tmp_path / "p.npy", np.zeros((1, 5)))
-    assert "5 numbers, the model takes 2" in run("margin", model, tmp_path / "p.npy").stdout
+    assert "of 5 numbers: expected 2 finite numbers" in run("margin", model, tmp_path / "p.npy").stdout
     refused = run("margin", model, points, "--limit", "3", "--no-cache")
     assert refused.returncode == 2
     assert "more than the limit of 3" in refused.stdout

@@ -58,8 +58,9 @@ def test_closed_forms_are_derivatives_of_the_kernel(dimension: int, degree: int,
                     lambda *v: function(degree, dimension, v[:dimension], v[dimension:]), place + place, tuple(orders)
                 )
                 assert abs(float(truth / scale) - getattr(found, name)[0][index]) < 1e-11 * degree**4
-    assert np.array_equal(found.hessian, found.hessian.transpose(0, 2, 1, 3, 4))
-    assert np.allclose(found.hessian, found.hessian.transpose(0, 3, 4, 1, 2), rtol=1e-14)
+    size = max(1.0, np.abs(found.hessian).max())
+    assert np.allclose(found.hessian, found.hessian.transpose(0, 2, 1, 3, 4), rtol=0, atol=1e-13 * size)
+    assert np.allclose(found.hessian, found.hessian.transpose(0, 3, 4, 1, 2), rtol=0, atol=1e-13 * size)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 10, 37, 100])
@@ -70,12 +71,12 @@ def test_profile_in_exact_arithmetic(degree: int) -> None:
     chances = {degree - 2 * s: Fraction(c, total) for s, c in enumerate(kernel.pairings)}
     mean = sum(k * p for k, p in chances.items())
     assert mean == Fraction(degree**2, 2 * degree - 1)
-    assert kernel.first_derivative == pytest.approx(float(mean), rel=1e-15)
+    assert kernel.first_derivative == pytest.approx(float(mean), rel=1e-13)
     second = sum(k * (k - 1) * p for k, p in chances.items())
-    assert kernel.second_derivative == pytest.approx(float(second), rel=1e-15)
+    assert kernel.second_derivative == pytest.approx(float(second), rel=1e-13)
     # The part of the conditional Hessian that is a multiple of the metric.
     assert sum(k * k * p for k, p in chances.items()) - mean**2 == 2 * second / (2 * degree - 1)
-    assert float(kernel.profile(1.0)) == pytest.approx(1.0, rel=1e-14)
+    assert float(kernel.profile(1.0)) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_degree_one_hundred_does_not_overflow() -> None:
@@ -83,7 +84,7 @@ def test_degree_one_hundred_does_not_overflow() -> None:
     far = np.array([1e4, -2e4, 5e3])
     with mpmath.workdps(30):
         truth = mpmath.log(pairing_kernel(100, 3, far.tolist(), far.tolist()))
-    assert float(kernel.log_variance(far)) == pytest.approx(float(truth), rel=1e-14)
+    assert float(kernel.log_variance(far)) == pytest.approx(float(truth), rel=1e-12)
     assert kernel(far, far) == math.inf
     assert float(kernel.correlation(far, far)) == pytest.approx(1.0, rel=1e-12)
     assert np.isfinite(kernel.jets(far[None]).hessian).all()

@@ -126,3 +126,9 @@ def test_a_tie_and_bad_input() -> None:
         kkt_equations(network, [1.0, 0.0], 0, 0)
     with pytest.raises(pm.TooManyPathsError):
         kkt_margin(random_network([3, 4, 4], 3, 0), np.zeros(3), limit=100)
+
+
+def test_logits_with_a_constant_difference_are_refused() -> None:
+    network = pm.PolynomialNetwork([np.eye(2), ([[0.0, 0.0], [0.0, 0.0]], [1.0, 0.0])], degree=2)
+    with pytest.raises(pm.InputError, match="constant"):
+        kkt_solutions(network, [1.0, 0.5], 1)

@@ -231,7 +231,7 @@ def test_a_bad_row_fails_alone() -> None:
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([1.0, 2.0, 3.0], "3 numbers, the model takes 2"),
+        ([1.0, 2.0, 3.0], "of 3 numbers: expected 2 finite numbers"),
         ([math.nan, 1.0], "contains nan"),
         ([], "expected one vector"),
         ([[[1.0, 2.0]]], "expected one vector"),

@@ -28,7 +28,7 @@ def checked(widths: list[int], seed: int) -> tuple[pm.Margin, list[tuple[np.ndar
     if found.point is not None:
         logits = network.exact_logits(found.point)
         assert logits[found.rival] >= logits[found.label]
-        assert np.linalg.norm(found.point - u) == pytest.approx(found.radius, rel=1e-14)
+        assert np.linalg.norm(found.point - u) == pytest.approx(found.radius, rel=1e-12)
     return found, random_layers(widths, seed), u
 
 
@@ -126,7 +126,7 @@ def test_lipschitz_in_the_point() -> None:
 
 def test_a_timeout_gives_a_bracket() -> None:
     network, u = random_relu([20, 40, 20, 5], 1), 2 * random_point(20, 1)
-    found = piecewise_margin(network, u, timeout=1e-6)
+    found = piecewise_margin(network, u, timeout=1e-9)
     assert found.status is pm.Standing.BRACKETED
     assert 0 <= found.lower < found.upper == found.radius < np.inf
     assert found.open_cells > 0
@@ -152,7 +152,7 @@ def test_batches_and_bad_rows() -> None:
 @pytest.mark.parametrize(
     ("points", "options", "message"),
     [
-        ([1.0, 2.0, 3.0], {}, "takes 2"),
+        ([1.0, 2.0, 3.0], {}, "expected 2 finite"),
         ([], {}, "shape"),
         ("abc", {}, "real numbers"),
         ([0.0, 0.0], {"timeout": 0.0}, "timeout"),

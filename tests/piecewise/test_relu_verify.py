@@ -33,8 +33,8 @@ def test_verdicts_around_the_margin(seed: int) -> None:
 
 def test_a_timeout_is_unknown() -> None:
     network, u = random_relu([20, 40, 20, 5], 1), 2 * random_point(20, 1)
-    upper = piecewise_margin(network, u, timeout=1e-6).upper
-    verdict = piecewise_verify(network, u, 0.99 * upper, timeout=1e-6)
+    upper = piecewise_margin(network, u, timeout=1e-9).upper
+    verdict = piecewise_verify(network, u, 0.99 * upper, timeout=1e-9)
     assert verdict.answer is pm.Answer.UNKNOWN
     assert verdict.status is pm.Standing.BRACKETED
     assert "cells open" in verdict.reason

@@ -212,7 +212,7 @@ def test_time_and_sizes(tmp_path: Path) -> None:
     point = np.zeros(6)
     radius = float(pm.attack(deep, point).distance) * 0.999  # too close for a quick proof
     file = write_robustness_query(tmp_path / "q.vnnlib", point, radius, label=int(deep.predict(point)), classes=2)
-    answer = answer_query(read_query(file), deep, timeout=1e-4)
+    answer = answer_query(read_query(file), deep, timeout=1e-9)
     assert answer.result is Result.TIMED_OUT
     with pytest.raises(pm.InputError, match="6 inputs and 2 outputs, the network has 3 and 3"):
         answer_query(read_query(file), NET)

@@ -18,8 +18,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
-from polymargin.bounds.view import View, checked_point, label_at, views
+from polymargin.bounds.view import View, label_at, views
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 
@@ -46,6 +47,7 @@ class Attack:
         return f"Attack(distance {self.distance:.10g}, class {self.label} loses to {self.rival})"
 
 
+@checked(Network)
 def attack(
     network: Network,
     point: ArrayLike,
@@ -62,7 +64,7 @@ def attack(
     >>> attack(net, [0.0, 0.25])
     Attack(distance 0.75, class 0 loses to 1)
     """
-    u = checked_point(network, point)
+    u = checked_point(point, network.dimension)
     if starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
     label = label_at(network, u)

@@ -14,12 +14,12 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import positive
+from polymargin.arguments import checked, checked_point, positive
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.tree import Leaf
-from polymargin.bounds.view import View, checked_point, label_at
+from polymargin.bounds.view import View, label_at
 from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
@@ -41,6 +41,7 @@ class LowerBound:
         return f"LowerBound({self.radius:.10g}, class {self.label}, limited by {self.rival})"
 
 
+@checked(Network)
 def lower_bound(network: Network, point: ArrayLike, *, tolerance: float = 1e-6, limit: float = 1e6) -> LowerBound:
     """The largest radius provable against all rivals in one piece, up to the relative tolerance.
 
@@ -52,7 +53,7 @@ def lower_bound(network: Network, point: ArrayLike, *, tolerance: float = 1e-6, 
     """
     started = perf_counter()
     tolerance, limit = positive(tolerance, "tolerance"), positive(limit, "limit")
-    u = checked_point(network, point)
+    u = checked_point(point, network.dimension)
     label = label_at(network, u)
     view = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}
     rivals = sorted(view, key=lambda rival: _first_order(view[rival], label, rival))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import real_array
+from polymargin.arguments import checked_point
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork, activate
@@ -51,7 +51,7 @@ class View:
     @classmethod
     def of(cls, network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> View:
         """The view for a pair of classes; a network made of layers has one view for all pairs."""
-        u = checked_point(network, point)
+        u = checked_point(point, network.dimension)
         if network.hidden_layers == 0:
             raise InputError("a network without hidden layers has flat boundaries; `margin` gives them in closed form")
         layered = network.layered(label, rival)
@@ -129,13 +129,6 @@ def views(network: Network, point: Array, label: int, rivals: Sequence[int]) -> 
         else:
             result.append((view, [rival]))
     return result
-
-
-def checked_point(network: Network, point: ArrayLike) -> Array:
-    u = real_array(point, "the point")
-    if u.shape != (network.dimension,) or not np.isfinite(u).all():
-        raise InputError(f"point of shape {u.shape}: expected {network.dimension} finite numbers")
-    return u
 
 
 def label_at(network: Network, u: Array) -> int:

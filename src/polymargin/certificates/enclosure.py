@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
+from polymargin.arguments import checked
 from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
@@ -53,6 +54,7 @@ class CertifiedMargin:
         return f"CertifiedMargin({m.lower:.12g} <= margin <= {m.upper:.12g}, {m.status.name} by {m.method})"
 
 
+@checked(Network)
 def certify(
     network: Network,
     point: ArrayLike,

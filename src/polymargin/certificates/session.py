@@ -8,10 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from polymargin.arguments import real_array
+from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings, available_threads
 from polymargin.errors import InputError
@@ -45,14 +44,12 @@ class Session:
     """One network at one point: its class, its rivals, and the clock."""
 
     def __init__(self, network: Network, point: ArrayLike, options: Options, timeout: float | None) -> None:
-        if timeout is not None and not timeout > 0:
-            raise InputError(f"timeout {timeout!r}: expected a positive number of seconds")
         if network.kind not in PROVABLE:
             raise InputError(
                 f"a network of kind {network.kind!r} has margins but no proofs: the checker does not know it"
             )
         self.network = network
-        self.u = _point(network, point)
+        self.u = checked_point(point, network.dimension)
         self.options = options
         self.label, self.tied = predicted_class(network, self.u)
         self.rivals = [rival for rival in range(network.class_count) if rival != self.label]
@@ -88,12 +85,3 @@ class Session:
             cache=options.cache,
             settings=options.settings,
         )
-
-
-def _point(network: Network, point: ArrayLike) -> NDArray[np.float64]:
-    u = real_array(point, "the point")
-    if u.shape != (network.dimension,):
-        raise InputError(f"a point of shape {u.shape}: the model takes {network.dimension} numbers")
-    if not np.isfinite(u).all():
-        raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
-    return u

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import positive
+from polymargin.arguments import checked, positive
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
 from polymargin.certificates.rivals import (
@@ -69,6 +69,7 @@ class Verdict:
         return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.status.name}: {self.reason})"
 
 
+@checked(Network)
 def verify(
     network: Network,
     point: ArrayLike,

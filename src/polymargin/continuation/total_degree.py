@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import checked
 from polymargin.continuation.endgame import limits
 from polymargin.continuation.paths import PathEnd
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import random_phase, total_degree_start
 from polymargin.continuation.tracking import duplicates, follow
 from polymargin.errors import InputError, TooManyPathsError
-from polymargin.polynomials import Graph, flatten, jacobian, parse_polynomial, variable_names
+from polymargin.polynomials import Expression, Graph, flatten, jacobian, parse_polynomial, variable_names
 
 DEFAULT_LIMIT = 200_000
 # Fraction of the way that is left when the endgame begins.
@@ -47,6 +48,7 @@ class Solutions:
         return f"Solutions({len(self)} found by {self.path_count} paths: {ends}; seed {self.seed})"
 
 
+@checked()
 def solve(
     system: Sequence[Any],
     variables: Any = None,
@@ -72,12 +74,28 @@ def solve(
         raise InputError(f"{len(system)} equations in {len(names)} variables; a square system is needed")
     graph = Graph()
     x = graph.inputs(len(names))
-    start_weight, target_weight = graph.parameters(2)
-    levels = graph.parameters(len(names))
     target = [parse_polynomial(equation, graph, dict(zip(names, x, strict=True))) for equation in system]
+    for text, equation in zip(system, target, strict=True):
+        if graph.degree(equation) < 1:
+            raise InputError(f"equation {text!s} is constant; remove it")
+    return solve_expressions(target, x, names, seed=seed, threads=threads, limit=limit, settings=settings)
+
+
+def solve_expressions(
+    target: Sequence[Expression],
+    x: Sequence[Expression],
+    names: Sequence[str],
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    settings: TrackerSettings | None = None,
+) -> Solutions:
+    """`solve` for as many equations, none of them constant, as there are unknowns x: all inputs of one graph."""
+    graph = x[0].graph
+    start_weight, target_weight = graph.parameters(2)
+    levels = graph.parameters(len(x))
     degrees = [graph.degree(equation) for equation in target]
-    if min(degrees) < 1:
-        raise InputError(f"equation {system[degrees.index(min(degrees))]!s} is constant; remove it")
     path_count = int(np.prod([float(degree) for degree in degrees]))
     if path_count > limit:
         raise TooManyPathsError(f"the system has total degree {path_count:,}, more than the limit of {limit:,}")

@@ -26,6 +26,8 @@ END_ZONE = 1e-3
 HASTY = 500
 # Double-doubles may follow a path this far out.
 FAR_OUT = 1e30
+# Names the instruction set of the core, for tests of one machine on behalf of others; the widest of this machine if unset.
+INSTRUCTION_SET = "POLYMARGIN_INSTRUCTION_SET"
 
 
 def track(
@@ -57,7 +59,7 @@ def track(
         threads=threads or available_threads(),
         double_double=double_double,
         selected=chosen,
-        instruction_set=instruction_set,
+        instruction_set=instruction_set or os.environ.get(INSTRUCTION_SET) or None,
     )
     return Paths(**found)
 

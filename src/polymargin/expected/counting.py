@@ -13,7 +13,6 @@ complete is tried again from another generic member, and what then remains is re
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,72 @@ ATTEMPTS = 3
 FAR_OUT = 1e30
 
 
-@lru_cache(maxsize=32)
+class MemberCounter:
+    """Counts the real critical points of members of one family.
+
+    It owns what all members share, the critical equations and the generic members, found when they are first needed. It travels
+    to other processes with what it has found.
+    """
+
+    def __init__(self, family: Family, seed: int) -> None:
+        self.family = family
+        self.seed = seed
+        self.program = critical_program(family)
+        self._generic: dict[int, Start] = {}
+
+    @property
+    def complex_count(self) -> int:
+        """Critical points of a generic member, the complex ones included."""
+        return len(self.generic_member(0).solutions)
+
+    def generic_member(self, attempt: int) -> Start:
+        """The critical points that the family knows of one member, moved to generic complex parameters."""
+        if attempt not in self._generic:
+            self._generic[attempt] = self._find_generic(self.seed + attempt)
+        return self._generic[attempt]
+
+    def count(self, parameters: Array, u: Array, threads: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Real critical points of members (T, P), and how many more each of them may have."""
+        counts = np.zeros(len(parameters), dtype=np.int64)
+        missing = np.full(len(parameters), np.iinfo(np.int64).max)
+        for attempt in range(ATTEMPTS):
+            doubtful = np.flatnonzero(missing)
+            if not len(doubtful):
+                break
+            fixed = np.broadcast_to(np.append(u, 0.0), (len(doubtful), len(u) + 1))
+            targets = np.concatenate([parameters[doubtful], fixed], axis=1)
+            paths = self._move(targets, attempt, threads)
+            for row, index in enumerate(doubtful):
+                real, lost = _count_one(paths, row)
+                if lost < missing[index]:
+                    counts[index], missing[index] = real, lost
+        return counts, missing
+
+    def _find_generic(self, seed: int) -> Start:
+        family = self.family
+        generator = np.random.default_rng([20268, seed])
+        start = family.start(seed)
+        real_part, imaginary_part = family.sample(2, generator)
+        rest = generator.standard_normal((2, family.dimension + 1))
+        parameters = np.concatenate([real_part + 1j * imaginary_part, rest[0] + 1j * rest[1]])
+        paths = follow(self.program, start.solutions, start.parameters, parameters)
+        if not paths.converged.all() or duplicates(paths.points[0]).any():
+            raise PolymarginError(
+                f"the critical points of a generic member of {family} were not all found; try another seed"
+            )
+        return Start(parameters, paths.points[0])
+
+    def _move(self, targets: Array, attempt: int, threads: int | None) -> Paths:
+        program, start = self.program, self.generic_member(attempt)
+        if attempt == 0:
+            return follow(program, start.solutions, start.parameters, targets, threads=threads)
+        # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.
+        settings = replace(TrackerSettings().tightened(), infinity=FAR_OUT)
+        return track(
+            program, start.solutions, start.parameters, targets, settings=settings, threads=threads, double_double=True
+        )
+
+
 def critical_program(family: Family) -> Program:
     """The critical equations of the family in the unknowns (x, λ), with parameters (θ, u, ε)."""
     graph = Graph()
@@ -48,53 +112,6 @@ def critical_program(family: Family) -> Program:
     for i, row in enumerate(curvature):
         jacobian += [multiplier * entry + int(i == j) for j, entry in enumerate(row)] + [slope[i]]
     return flatten(graph, [*equations, value], [*jacobian, *slope, graph.constant(0)])
-
-
-@lru_cache(maxsize=32)
-def generic_member(family: Family, seed: int) -> Start:
-    """The critical points that the family knows of one member, moved to generic complex parameters."""
-    generator = np.random.default_rng([20268, seed])
-    start = family.start(seed)
-    real_part, imaginary_part = family.sample(2, generator)
-    rest = generator.standard_normal((2, family.dimension + 1))
-    parameters = np.concatenate([real_part + 1j * imaginary_part, rest[0] + 1j * rest[1]])
-    paths = follow(critical_program(family), start.solutions, start.parameters, parameters)
-    if not paths.converged.all() or duplicates(paths.points[0]).any():
-        raise PolymarginError(
-            f"the critical points of a generic member of {family} were not all found; try another seed"
-        )
-    return Start(parameters, paths.points[0])
-
-
-def count_members(
-    family: Family, parameters: Array, point: Array, seed: int, threads: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Real critical points of members (T, P), and how many more each of them may have."""
-    counts = np.zeros(len(parameters), dtype=np.int64)
-    missing = np.full(len(parameters), np.iinfo(np.int64).max)
-    for attempt in range(ATTEMPTS):
-        doubtful = np.flatnonzero(missing)
-        if not len(doubtful):
-            break
-        fixed = np.broadcast_to(np.append(point, 0.0), (len(doubtful), len(point) + 1))
-        targets = np.concatenate([parameters[doubtful], fixed], axis=1)
-        paths = _move(family, targets, seed + attempt, threads, careful=attempt > 0)
-        for row, index in enumerate(doubtful):
-            real, lost = _count_one(paths, row)
-            if lost < missing[index]:
-                counts[index], missing[index] = real, lost
-    return counts, missing
-
-
-def _move(family: Family, targets: Array, seed: int, threads: int | None, *, careful: bool) -> Paths:
-    program, start = critical_program(family), generic_member(family, seed)
-    if not careful:
-        return follow(program, start.solutions, start.parameters, targets, threads=threads)
-    # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.
-    settings = replace(TrackerSettings().tightened(), infinity=FAR_OUT)
-    return track(
-        program, start.solutions, start.parameters, targets, settings=settings, threads=threads, double_double=True
-    )
 
 
 def _count_one(paths: Paths, row: int) -> tuple[int, int]:

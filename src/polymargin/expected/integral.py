@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polymargin.arguments import positive, real_array
+from polymargin.arguments import checked, checked_point, positive, real_array
 from polymargin.errors import InputError
 from polymargin.expected.determinants import mean_absolute_determinant
 from polymargin.expected.fields import Array, GaussianField
@@ -30,6 +30,7 @@ DEFAULT_SAMPLED_TOLERANCE = 3e-3
 MOST_SAMPLES = 1 << 20
 
 
+@checked(GaussianField)
 def expected_for_field(
     field: GaussianField,
     point: ArrayLike | None = None,
@@ -104,10 +105,7 @@ def joint_density(
 
 def as_point(point: ArrayLike | None, dimension: int) -> Array:
     """The point as an array (n,); the origin by default."""
-    u = np.zeros(dimension) if point is None else real_array(point, "the point")
-    if u.shape != (dimension,) or not np.isfinite(u).all():
-        raise InputError(f"point {point!r}: expected {dimension} finite numbers")
-    return u
+    return np.zeros(dimension) if point is None else checked_point(point, dimension)
 
 
 def _polar(points: ArrayLike, u: Array) -> tuple[Array, Array]:

@@ -13,8 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin.arguments import checked
 from polymargin.errors import InputError
-from polymargin.expected.counting import count_members, generic_member
+from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
 from polymargin.expected.fields import Array
 from polymargin.expected.integral import as_point
@@ -22,11 +23,14 @@ from polymargin.expected.real_zeros import count_real_zeros
 from polymargin.expected.result import SimulatedCounts
 
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+# Members (T, P), a point and threads to real critical points (T,) and missing ones (T,); any process can do it.
+CountBatch: TypeAlias = Callable[[Array, Array, int | None], Counts]
 
 # Samples handed to the tracker, or to a worker process, at once.
 BATCH = 250
 
 
+@checked()
 def simulate_real_counts(
     family: Family,
     samples: int,
@@ -52,42 +56,41 @@ def simulate_real_counts(
     u = as_point(point, family.dimension)
     if not isinstance(samples, (int, np.integer)) or samples < 1:
         raise InputError(f"samples {samples!r}: expected an integer >= 1")
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed {seed!r}: expected an integer >= 0")
     parameters = family.sample(int(samples), np.random.default_rng(seed))
     batches = [parameters[start : start + BATCH] for start in range(0, len(parameters), BATCH)]
+    if _univariate(family):
+        count_batch, complex_count, method = _count_zeros, family.degree, "isolated zeros"
+    elif family.degree == 1:
+        count_batch, complex_count, method = _count_hyperplanes, 1, "hyperplane"
+    else:
+        counter = MemberCounter(family, int(seed))
+        count_batch, complex_count, method = counter.count, counter.complex_count, "continuation"
     counts, missing = [], []
-    for found, lost in _results(family, batches, u, int(seed), threads, executor):
+    for found, lost in _results(count_batch, batches, u, threads, executor):
         counts.append(found)
         missing.append(lost)
         if progress is not None:
             progress(len(found))
-    if _univariate(family):
-        complex_count, method = family.degree, "isolated zeros"
-    elif family.degree == 1:
-        complex_count, method = 1, "hyperplane"
-    else:
-        complex_count, method = len(generic_member(family, int(seed)).solutions), "continuation"
     return SimulatedCounts(np.concatenate(counts), np.concatenate(missing), complex_count, method, int(seed))
 
 
 def _results(
-    family: Family, batches: list[Array], u: Array, seed: int, threads: int | None, executor: Executor | None
+    count_batch: CountBatch, batches: list[Array], u: Array, threads: int | None, executor: Executor | None
 ) -> Iterator[Counts]:
     if executor is None:
-        return (_count_batch(family, batch, u, seed, threads) for batch in batches)
-    futures = [executor.submit(_count_batch, family, batch, u, seed, 1) for batch in batches]
+        return (count_batch(batch, u, threads) for batch in batches)
+    futures = [executor.submit(count_batch, batch, u, 1) for batch in batches]
     return (future.result() for future in futures)
 
 
-def _count_batch(family: Family, parameters: Array, u: Array, seed: int, threads: int | None) -> Counts:
-    """Counts and missing ones of one batch; a function of its arguments alone, so that any process can do it."""
-    if _univariate(family):
-        counts = np.array([count_real_zeros(row) for row in parameters.tolist()], dtype=np.int64)
-        return counts, np.zeros_like(counts)
-    if family.degree == 1:  # every hyperplane has one foot
-        return np.ones(len(parameters), dtype=np.int64), np.zeros(len(parameters), dtype=np.int64)
-    return count_members(family, parameters, u, seed, threads)
+def _count_zeros(parameters: Array, u: Array, threads: int | None) -> Counts:
+    counts = np.array([count_real_zeros(row) for row in parameters.tolist()], dtype=np.int64)
+    return counts, np.zeros_like(counts)
+
+
+def _count_hyperplanes(parameters: Array, u: Array, threads: int | None) -> Counts:
+    """Every hyperplane has one foot."""
+    return np.ones(len(parameters), dtype=np.int64), np.zeros(len(parameters), dtype=np.int64)
 
 
 def _univariate(family: Family) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import checked
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.geometry.planes import Plane
@@ -58,6 +59,7 @@ class Chambers:
         return {int(value): float(n / known.size) for value, n in zip(values, cells, strict=True)}
 
 
+@checked(Boundary)
 def chambers(
     boundary: Boundary,
     plane: Plane,

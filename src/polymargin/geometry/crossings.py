@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import real_array
+from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.geometry.real_counts import RealCounter
@@ -27,6 +27,7 @@ class Crossing:
     after: int
 
 
+@checked(Boundary)
 def discriminant_crossings(
     boundary: Boundary,
     start: ArrayLike,
@@ -43,9 +44,9 @@ def discriminant_crossings(
     >>> [round(c.position, 6) for c in discriminant_crossings(ellipse, [0.0, 0.001], [3.0, 0.001], cache=False)]
     [0.496399]
     """
-    ends = real_array([start, end], "the ends of the segment")
-    if ends.shape != (2, boundary.dimension) or not np.isfinite(ends).all() or (ends[0] == ends[1]).all():
-        raise InputError(f"a segment needs two different points of {boundary.dimension} finite numbers")
+    ends = [checked_point(place, boundary.dimension, name) for name, place in (("start", start), ("end", end))]
+    if (ends[0] == ends[1]).all():
+        raise InputError(f"start and end {start!r}: a segment needs two different points")
     counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache)
 
     def count(positions: NDArray[np.float64]) -> NDArray[np.int64]:

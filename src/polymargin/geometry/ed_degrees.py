@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polymargin.arguments import checked
 from polymargin.boundary import (
     Architecture,
     AttentionArchitecture,
@@ -24,6 +25,7 @@ from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
 from polymargin.geometry.monodromy_count import monodromy_count
 from polymargin.margins import Standing, TraceTest
 from polymargin.networks import LightningAttention, PolynomialNetwork
+from polymargin.networks.network import LogitMap
 from polymargin.quadric import quadric_ed_degree
 
 METHODS = ("auto", "formula", "numeric", "blend", "symbolic")
@@ -71,6 +73,7 @@ class EDDegree:
         }
 
 
+@checked(Boundary, LogitMap, NetworkArchitecture, AttentionArchitecture)
 def ed_degree(
     source: Any,
     *,

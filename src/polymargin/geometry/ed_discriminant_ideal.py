@@ -9,6 +9,7 @@ from polymargin.algebra.engines import DEFAULT_TIMEOUT
 from polymargin.algebra.hypersurface import Hypersurface, exact_hypersurface
 from polymargin.algebra.rings import Ring, integer_form
 from polymargin.algebra.small_bases import reduced_basis
+from polymargin.arguments import checked
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.geometry.ed_discriminant_elimination import eliminated_components
@@ -21,6 +22,7 @@ METHODS = ("auto", "quadric", "plane", "elimination")
 LARGEST_TERM_COUNT = 200_000
 
 
+@checked(Boundary)
 def ed_discriminant(boundary: Boundary, *, method: str = "auto", timeout: float = DEFAULT_TIMEOUT) -> EDDiscriminant:
     """The ED discriminant: the closure of the data points at which critical points of the distance merge.
 

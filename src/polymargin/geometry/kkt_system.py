@@ -25,8 +25,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import real_array
-from polymargin.continuation import PathEnd, TrackerSettings, duplicates, solve
+from polymargin.arguments import checked, checked_point
+from polymargin.continuation import PathEnd, TrackerSettings, duplicates
+from polymargin.continuation.total_degree import solve_expressions
 from polymargin.errors import InputError
 from polymargin.margins import Standing, predicted_class
 from polymargin.networks import PolynomialNetwork
@@ -116,6 +117,7 @@ class KKTMargin:
         return f"KKTMargin({self.radius:.10g}{against}, {self.status.name}, {self.path_count} paths)"
 
 
+@checked(PolynomialNetwork)
 def kkt_margin(
     network: PolynomialNetwork,
     point: ArrayLike,
@@ -133,7 +135,7 @@ def kkt_margin(
     KKTMargin(0.75, class 1 against 0, NUMERICAL, 8 paths)
     """
     started = perf_counter()
-    u = _checked(network, point)
+    u = checked_point(point, network.dimension)
     label, tied = predicted_class(network, u)
     if tied is not None:
         return KKTMargin(0.0, u.copy(), label, tied, (), Standing.NUMERICAL, (), perf_counter() - started)
@@ -154,6 +156,7 @@ def kkt_margin(
     )
 
 
+@checked(PolynomialNetwork)
 def kkt_solutions(
     network: PolynomialNetwork,
     point: ArrayLike,
@@ -166,11 +169,13 @@ def kkt_solutions(
 ) -> KKTSolutions:
     """All solutions of the KKT equations for the predicted class at the point and one rival."""
     started = perf_counter()
-    u = _checked(network, point)
+    u = checked_point(point, network.dimension)
     label, _ = predicted_class(network, u)
-    equations, names = kkt_equations(network, u, label, rival)
+    equations, unknowns, names = _system(network, u, label, rival)
     others = tuple(index for index in range(network.class_count) if index not in (label, rival))
-    found = solve(equations, names, seed=seed, threads=threads, limit=limit, settings=settings)
+    if any(equation.graph.degree(equation) < 1 for equation in equations):
+        raise InputError(f"classes {label} and {rival}: a difference of logits is constant, there is no boundary")
+    found = solve_expressions(equations, unknowns, names, seed=seed, threads=threads, limit=limit, settings=settings)
     solutions = _unique(found.points)
     size = network.dimension
     x, slacks = solutions[:, :size], solutions[:, size + 1 :]
@@ -207,7 +212,14 @@ def kkt_equations(network: PolynomialNetwork, point: ArrayLike, label: int, riva
     >>> kkt_equations(PolynomialNetwork([[[1.0], [0.0]]]), [2.0], 0, 1)
     (['-2 + x0 - lam', '-x0'], ['x0', 'lam'])
     """
-    u = _checked(network, point)
+    equations, unknowns, names = _system(network, checked_point(point, network.dimension), label, rival)
+    return [_text(unknowns[0].graph, equation, names) for equation in equations], names
+
+
+def _system(
+    network: PolynomialNetwork, u: Array, label: int, rival: int
+) -> tuple[list[Expression], list[Expression], list[str]]:
+    """The equations, the unknowns (x, λ, μ) and their names."""
     classes = range(network.class_count)
     if label not in classes or rival not in classes or label == rival:
         raise InputError(f"label {label} and rival {rival}: expected two different classes below {len(classes)}")
@@ -226,7 +238,7 @@ def kkt_equations(network: PolynomialNetwork, point: ArrayLike, label: int, riva
     equations.append(gaps[0])
     equations.extend(slack * gap for slack, gap in zip(slacks, gaps[1:], strict=True))
     names = [*(f"x{axis}" for axis in range(len(x))), "lam", *(f"mu{index}" for index in others)]
-    return [_text(graph, equation, names) for equation in equations], names
+    return equations, [*x, multiplier, *slacks], names
 
 
 def kkt_bound(dimension: int, classes: int, degree: int) -> int:
@@ -279,10 +291,3 @@ def _text(graph: Graph, node: Expression | int, names: list[str]) -> str:
         sign = {1: "", -1: "-"}.get(coefficient, f"{coefficient}*")
         terms.append(f"{sign}{inner}")
     return " + ".join(terms).replace("+ -", "- ")
-
-
-def _checked(network: PolynomialNetwork, point: ArrayLike) -> Array:
-    u = real_array(point, "the point")
-    if u.shape != (network.dimension,) or not np.isfinite(u).all():
-        raise InputError(f"point {point!r}: expected {network.dimension} finite numbers")
-    return u

@@ -26,8 +26,8 @@ from polymargin.algebra.plane import univariate
 from polymargin.algebra.plane_points import regular_intersections
 from polymargin.algebra.rings import Ring, gradient, integer_form
 from polymargin.algebra.singular import primary_decomposition
+from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
-from polymargin.errors import InputError
 from polymargin.polynomials import exact
 
 
@@ -62,6 +62,7 @@ class CriticalMultiplicities:
         return tuple(point for component in self.components for point in component.real_points)
 
 
+@checked(Boundary)
 def critical_points_with_multiplicity(
     boundary: Boundary, point: Sequence[Any], *, timeout: float = DEFAULT_TIMEOUT
 ) -> CriticalMultiplicities:
@@ -73,8 +74,7 @@ def critical_points_with_multiplicity(
     >>> critical_points_with_multiplicity(parabola, [0, Fraction(1, 2)]).components
     (PrimaryComponent(⟨x1^2 - x2, x1^3⟩, points: 1, real: 1, multiplicity: 3),)
     """
-    if len(point) != boundary.dimension:
-        raise InputError(f"a point with {len(point)} coordinates: expected {boundary.dimension}")
+    checked_point(point, boundary.dimension)
     surface = exact_hypersurface(boundary)
     data = [surface.ring.scalar(exact(coordinate)) for coordinate in point]
     seen = surface.coordinates(data)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from polymargin.arguments import checked
 from polymargin.boundary import Boundary
 from polymargin.boundary.sources import ExpressionSource
 from polymargin.errors import InputError
@@ -98,6 +99,7 @@ class ParameterDiscriminant:
         return plain
 
 
+@checked(PolynomialNetwork, Boundary, QuadricForm)
 def parameter_discriminant(
     source: PolynomialNetwork | Boundary | QuadricForm,
     label: int = 0,
@@ -118,8 +120,6 @@ def parameter_discriminant(
         raise InputError(f"tolerance {tolerance}: expected a relative size, at least 0 and below 1")
     if isinstance(source, PolynomialNetwork):
         source = Boundary.from_network(source, label, rival)
-    if not isinstance(source, (Boundary, QuadricForm)):
-        raise InputError(f"{type(source).__name__}: expected a PolynomialNetwork, a Boundary or a QuadricForm")
     if exact is None:
         exact = isinstance(source, Boundary) and isinstance(source.source, ExpressionSource)
     if exact:

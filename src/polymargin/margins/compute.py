@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import real_array
+from polymargin.arguments import checked, real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError, PolymarginError
@@ -30,6 +30,7 @@ from polymargin.work import completed
 ROWS_PER_TASK = 16
 
 
+@checked(Network, Boundary)
 def margin(
     model: Network | Boundary,
     points: ArrayLike,
@@ -63,8 +64,6 @@ def margin(
     >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed {seed!r}: expected an integer >= 0")
     array = _points(points)
     search = Search(seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
     session = margins_of(model, search)
@@ -127,7 +126,7 @@ def _margin_or_failure(session: ModelMargins, u: NDArray[np.float64]) -> Margin:
 
 
 def _points(points: ArrayLike) -> NDArray[np.float64]:
-    array = real_array(points, "the points")
+    array = real_array(points, "points")
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
     return array

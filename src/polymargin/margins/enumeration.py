@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import real_array
+from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, TrackerSettings
 from polymargin.errors import InputError
@@ -51,6 +51,7 @@ class CriticalPoints:
         return f"CriticalPoints({len(self)} complex, {int(self.real.sum())} real; {state})"
 
 
+@checked(Boundary)
 def critical_points(
     boundary: Boundary,
     point: ArrayLike,
@@ -67,9 +68,7 @@ def critical_points(
     >>> critical_points(circle, [1.0, 0.2], cache=False)
     CriticalPoints(2 complex, 2 real; complete)
     """
-    u = real_array(point, "the point")
-    if u.shape != (boundary.dimension,) or not np.isfinite(u).all():
-        raise InputError(f"point {point!r}: expected {boundary.dimension} finite numbers")
+    u = checked_point(point, boundary.dimension)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
     if boundary.degree == 1:

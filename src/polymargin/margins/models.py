@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.margins.bracket import bracketed
@@ -58,7 +59,7 @@ class BoundaryMargins:
         return pair_for(self._boundary, self._search)
 
     def margin_at(self, u: Array) -> Margin:
-        check_point(u, self._boundary.dimension)
+        checked_point(u, self._boundary.dimension)
         pair = self._pair
         started = perf_counter()
         return _combine(None, [pair.margin_at(u, None)], perf_counter() - started)
@@ -73,7 +74,7 @@ class NetworkMargins:
         self._pairs: dict[tuple[int, int], Pair] = {}
 
     def margin_at(self, u: Array) -> Margin:
-        check_point(u, self._network.dimension)
+        checked_point(u, self._network.dimension)
         return self._unscaled.original(self._margin_at(self._unscaled.point(u)))
 
     def _margin_at(self, u: Array) -> Margin:
@@ -127,14 +128,6 @@ class NetworkMargins:
             else:
                 defended.append(pair if pair.complete else bracketed(network, u, label, pair))
         return defended
-
-
-def check_point(u: Array, dimension: int) -> None:
-    """One finite vector of the right length, or a sentence."""
-    if u.shape != (dimension,):
-        raise InputError(f"a point has {u.size} numbers, the model takes {dimension}")
-    if not np.isfinite(u).all():
-        raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
 
 
 def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:

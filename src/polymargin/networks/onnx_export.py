@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polymargin.arguments import checked
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.foreign import package
@@ -20,6 +21,7 @@ OPSET = 13
 INPUT, OUTPUT = "input", "logits"
 
 
+@checked(PolynomialNetwork, LightningAttention)
 def to_onnx(
     network: PolynomialNetwork | LightningAttention, path: Any, *, powers: str = "Pow", precision: str | None = None
 ) -> Path:

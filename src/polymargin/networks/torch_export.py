@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from polymargin.arguments import checked
 from polymargin.networks.foreign import package
 from polymargin.networks.polynomial_network import PolynomialNetwork
 
 
+@checked(PolynomialNetwork)
 def to_torch(network: PolynomialNetwork) -> Any:
     """A torch.nn.Sequential of Linear and polynomial layers in float64, with exactly the network's numbers, in eval mode."""
     torch = package("torch", "torch")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import positive, real_array
+from polymargin.arguments import checked, checked_point, positive, real_array
 from polymargin.certificates import Answer, Verdict
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins import Standing
@@ -42,6 +42,7 @@ LARGEST_SCALE = 140
 BEYOND = 1e-9
 
 
+@checked(ReLUNetwork, SplineNetwork)
 def piecewise_margin(
     network: ReLUNetwork | SplineNetwork,
     points: ArrayLike,
@@ -63,8 +64,7 @@ def piecewise_margin(
     >>> piecewise_margin(net, [0.25])
     Margin(0.75, class 1 against 0, NUMERICAL by regions)
     """
-    _check_timeout(timeout)
-    array = _numbers(points)
+    array = real_array(points, "points")
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
     if array.ndim == 1:
@@ -81,6 +81,7 @@ def piecewise_margin(
     return results
 
 
+@checked(ReLUNetwork, SplineNetwork)
 def piecewise_verify(
     network: ReLUNetwork | SplineNetwork,
     point: ArrayLike,
@@ -98,9 +99,8 @@ def piecewise_verify(
     ('ROBUST', 'VULNERABLE')
     """
     radius = positive(radius, "radius")
-    _check_timeout(timeout)
     started = perf_counter()
-    start = _Start(network, _numbers(point))
+    start = _Start(network, real_array(point, "point"))
     if start.tied is not None:
         incumbent = Incumbent(network, start.u, start.label)
         incumbent.offer(start.u, start.tied)
@@ -113,12 +113,7 @@ class _Start:
     """A network at a point: its class in exact arithmetic, and whether doubles can tell it from the others."""
 
     def __init__(self, network: ReLUNetwork | SplineNetwork, u: Array) -> None:
-        if not isinstance(network, (ReLUNetwork, SplineNetwork)):
-            raise InputError(f"network {network!r}: expected a ReLUNetwork or a SplineNetwork")
-        if u.shape != (network.dimension,):
-            raise InputError(f"a point of shape {u.shape}: the model takes {network.dimension} numbers")
-        if not np.isfinite(u).all():
-            raise InputError(f"the point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
+        checked_point(u, network.dimension)
         _check_scale(network)
         self.network, self.u = network, u
         logits: list[Fraction] = network.exact_logits(u)
@@ -253,15 +248,6 @@ def _verdict(incumbent: Incumbent, outcome: Outcome, radius: float, started: flo
         reason=reason,
         seconds=perf_counter() - started,
     )
-
-
-def _numbers(points: ArrayLike) -> Array:
-    return real_array(points, "the points")
-
-
-def _check_timeout(timeout: float | None) -> None:
-    if timeout is not None and not timeout > 0:
-        raise InputError(f"timeout {timeout!r}: expected a positive number of seconds")
 
 
 def _failed(error: str, seconds: float) -> PiecewiseMargin:

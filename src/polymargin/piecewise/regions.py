@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import checked
 from polymargin.errors import TooManyPathsError
 from polymargin.piecewise.projection import project_origin
 from polymargin.piecewise.relu_network import ReLUNetwork
@@ -61,6 +62,7 @@ class LinearRegion:
         return None if found.point is None else u + found.point
 
 
+@checked(ReLUNetwork)
 def linear_regions(network: ReLUNetwork, *, limit: int = DEFAULT_LIMIT) -> list[LinearRegion]:
     """Every full-dimensional region; refused beyond `limit` of them.
 

@@ -1,0 +1,26 @@
+"""Every test session has a cache directory of its own, property tests try the same examples every time, and doctests compare
+numbers as numbers (`tests/number_aware.py`)."""
+
+from __future__ import annotations
+
+import doctest
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import settings
+from number_aware import check_output
+
+pytest_plugins = ["pytester"]
+# Looking for its doctests would import it, and it is made of torch.
+collect_ignore = [] if find_spec("torch") else ["src/polymargin/networks/torch_layers.py"]
+# pytest's own checker asks this one first.
+doctest.OutputChecker.check_output = check_output
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYMARGIN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
