@@ -186,8 +186,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main([str(model), str(good), str(bad)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert ": PROVED: " in lines[0]
-    assert ": REFUSED: " in lines[1]
+    assert lines[0].startswith(f"PROVED: {good}: class 0: ")
+    assert lines[1].startswith(f"REFUSED: {bad}: certificate: ")
     assert main([str(model), str(tmp_path / "none.json"), str(bad)]) == 2
     assert main([str(tmp_path / "none.npz"), str(good)]) == 2
     assert main([str(good), str(good)]) == 2
