@@ -80,16 +80,20 @@ class Attention:
 
     def exact_logits(self, point: Sequence[fmpq]) -> list[fmpq]:
         """By the definition, as exact rationals."""
-        size, inner = self.value.rows + 2 * self.key.columns, self.value.rows * self.key.columns
-        products = self.dimension * size + 2 * inner * self.tokens + self.readout.rows * self.readout.columns
         x = fmpq_mat(self.tokens, self.value.columns, list(point)).transpose()
         value, key, query, readout = map(_rational, (self.value, self.key, self.query, self.readout))
         bits = 3 * _length(x) + sum(map(_length, (value, key, query, readout)))
-        spend(_PRODUCT * products, bits, "the exact logits of the attention module")
+        spend(_PRODUCT * self._products(), bits, "the exact logits of the attention module")
         v, k, q = value * x, key.transpose() * x, query.transpose() * x
         flat = (v * k.transpose() * q).transpose().entries()
         image = readout * fmpq_mat(len(flat), 1, flat)
         return [value + fmpq(*b.as_integer_ratio()) for value, b in zip(image.entries(), self.bias, strict=True)]
+
+    def _products(self) -> int:
+        """For the logits at one point."""
+        forms = self.dimension * (self.value.rows + 2 * self.key.columns)
+        inner = 2 * self.value.rows * self.key.columns * self.tokens
+        return forms + inner + self.readout.rows * self.readout.columns
 
     def layers(self, label: int, rival: int, lowering: Any = None) -> Model:
         """A network of two classes with the difference f_label − f_rival; without a lowering R, T and the scales are ones."""
@@ -114,8 +118,8 @@ class Attention:
                 raise Refused("lowering: its numbers need more memory than this checker allows")
             outer, values = _in_basis(outer, values, bases[0])
             keys, queries = _in_basis(keys, queries, bases[1])
-        neurons = 4 * r * s * self.tokens
-        spend(neurons * (_COPY * self.dimension + 2 * _SUM * self.value.columns), bits, "the layer of cubes")
+        per_neuron = _COPY * self.dimension + 2 * _SUM * self.value.columns
+        spend(4 * r * s * self.tokens * per_neuron, bits, "the layer of cubes")
         cubes = _Cubes(outer, values.tolist(), keys.transpose().tolist(), queries.tolist())
         for i in range(r):
             for j in range(s):

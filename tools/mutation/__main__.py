@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,9 +57,9 @@ def main() -> int:
         remember(module, name)
     session = MutationSession(PACKAGE, everything, arguments.jobs, lambda text: print(text, flush=True))
     begin = time.perf_counter()
-    pytest.main(
-        ["-q", "-s", "--rootdir", str(ROOT), "-o", "tmp_path_retention_policy=none", *arguments.tests], [session]
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]
+        pytest.main([*options, *arguments.tests], [session])
     if len(session.killers) != len(everything):
         print("the tests did not run; see above")
         return 2

@@ -2,7 +2,7 @@
 
 Every mutant changes one place: a comparison, an operator, a number, a condition, a call, a statement. Sentences for
 people (arguments of `raise`, names of parts in messages) are left alone, and so are annotations, defaults, `strict=`
-and the estimates of work in `spend`, of which only the whole statement is taken out.
+and the estimates of work and memory, of which only the whole statement that uses them is taken out.
 Methods of balls are exchanged with their neighbours (lower and upper ends, interior and closed containment, a ball and
 its midpoint), for a checker lives on these.
 """
@@ -31,6 +31,8 @@ _NAMES = {
     "columns": ("rows",), "nrows": ("ncols",), "ncols": ("nrows",), "low": ("high",), "high": ("low",), "p": ("q",), "q": ("p",),
 }  # fmt: skip
 _VALUES = {"real", "imag", "rows", "columns", "p", "q"}
+_ESTIMATES = {"work", "_products", "_length", "_inverse_length"}
+"""Functions that say how much work there is, not what is true."""
 _BALLS = {"ball", "solve", "inv", "sqrt", "sigma", "first", "second"}
 """Functions and methods whose result, or the value they are called on, is also tried as its midpoint alone."""
 
@@ -55,6 +57,8 @@ def mutants(path: Path) -> Iterator[Mutant]:
     source = ast.parse(path.read_text(encoding="utf-8"))
     seen: dict[str, int] = {}
     for place, statement in _places(source):
+        if place.split(".")[-1] in _ESTIMATES:
+            continue
         for line, before, after, build in _changes(source, statement):
             change = f"{before} → {after}"
             count = seen[place + change] = seen.get(place + change, 0) + 1
@@ -99,7 +103,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.keyword) and node.arg == "strict":
         return
     yield node
-    if isinstance(node, (ast.Raise, ast.JoinedStr)) or (isinstance(node, ast.Expr) and _calls(node.value, "spend")):
+    if isinstance(node, (ast.Raise, ast.JoinedStr)) or (isinstance(node, ast.Expr) and _estimates(node.value)):
         return
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list"):
@@ -109,8 +113,8 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _walk(child)
 
 
-def _calls(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+def _estimates(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("spend", "_afford")
 
 
 def _replacements(node: ast.AST) -> Iterator[ast.AST]:

@@ -52,8 +52,13 @@ class MutationSession:
                     self._collect(running)
                 report = Path(folder) / str(number)
                 running[self._start(session.items, mutant, report)] = mutant, report
+                if number % 100 == 99:
+                    self.tell(f"{number + 1} of {len(self.mutants)}")
             while running:
                 self._collect(running)
+        for index, item in enumerate(session.items):  # nothing that the mutants did may have stayed
+            if _fails(item, session.items[index + 1] if index + 1 < len(session.items) else None):
+                raise pytest.UsageError(f"{item.nodeid} fails after the mutants, without any")
         return True
 
     def _first_round(self, items: list[pytest.Item]) -> None:
