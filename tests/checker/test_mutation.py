@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = '''
 LIMIT = 3
+PAIR = (1.5, "a")
 
 def inside(x, low, high):
     """A sentence, which is left alone."""
@@ -33,7 +34,8 @@ def changes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
 def test_every_decision_of_a_function_is_weakened_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = changes(monkeypatch, tmp_path)
     assert set(found) == {
-        "small.py | LIMIT | 3 → 4",
+        "small.py | PAIR | 1.5 → 2.5",
+        "small.py | PAIR | (1.5, 'a') → (1.5,)",
         "small.py | inside | if x is None → if True",
         "small.py | inside | if x is None → if False",
         "small.py | inside | x is None → x is not None",

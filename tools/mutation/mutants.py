@@ -1,8 +1,8 @@
 """One-line weakenings of Python source, made on its syntax tree.
 
 Every mutant changes one place: a comparison, an operator, a number, a condition, a call, a statement. Sentences for
-people (arguments of `raise`, names of parts in messages) are left alone, and so are annotations, defaults, `strict=`
-and the estimates of work and memory, of which only the whole statement that uses them is taken out.
+people (arguments of `raise`, names of parts in messages) are left alone, and so are annotations, defaults, `strict=`,
+the limits, and the estimates of work and memory, of which only the whole statement that uses them is taken out.
 Methods of balls are exchanged with their neighbours (lower and upper ends, interior and closed containment, a ball and
 its midpoint), for a checker lives on these.
 """
@@ -84,8 +84,13 @@ def _places(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
             for member in node.body:
                 if isinstance(member, ast.FunctionDef):
                     yield f"{node.name}.{member.name}", member
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and not _is_limit(node.value):
             yield node.targets[0].id, node
+
+
+def _is_limit(value: ast.expr) -> bool:
+    """A number alone: how much is read or done, not what is true."""
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.BinOp) and isinstance(value.op, ast.LShift))
 
 
 def _changes(source: ast.Module, statement: ast.stmt) -> Iterator[tuple[int, str, str, Callable[[], ast.Module]]]:
@@ -183,9 +188,10 @@ def _call(node: ast.Call) -> Iterator[ast.AST]:
         if isinstance(node.func, ast.Attribute):
             inner = ast.Call(ast.Attribute(node.func.value, "mid", ast.Load()), [], [])
             yield ast.Call(ast.Attribute(inner, node.func.attr, ast.Load()), node.args, node.keywords)
-    if isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
+    bare = isinstance(node.func, ast.Attribute) and not node.args
+    if bare and (name in _NAMES or name in ("mid", "transpose", "sqrt", "derivative")):
         yield node.func.value  # x.upper() → x
-    if name in ("abs", "sum", "reversed", "sorted", "int", "bool", "list") and node.args:
+    if name in ("abs", "reversed", "sorted") and node.args:
         yield node.args[0]
     if len(node.args) == 2 and name in ("at_least", "arb", "acb", "_in_basis", "_shorter", "fmpq"):
         changed = copy.deepcopy(node)

@@ -2,7 +2,7 @@
 
 Each mutant lives in a fork of the session, so nothing is imported or collected twice, and what the solver computed in the
 first round is remembered. Only tests that run the changed line are tried: first those that killed other mutants of the
-same function, then the fastest.
+same function, then the fastest, none of the long ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import functools
 import os
 import pickle
 import resource
-import signal
 import sys
 import tempfile
 import time
@@ -28,6 +27,8 @@ from mutation.mutants import Mutant
 from mutation.patching import apply
 
 _MEMORY = 6 << 30
+_LONGEST = 0.25
+"""Seconds of a test that is used: what only a long test notices counts as not noticed."""
 
 
 class MutationSession:
@@ -62,17 +63,17 @@ class MutationSession:
         return True
 
     def _first_round(self, items: list[pytest.Item]) -> None:
-        """Twice: to fill the memory of the solver, and to see lines and times."""
-        for traced in (False, True):
+        """Twice: to see the lines and to fill the memory of the solver, and to see the times without both."""
+        for traced in (True, False):
             self._seconds = []
             for index, item in enumerate(items):
-                begin, lines = time.perf_counter(), set()
+                begin, lines = time.process_time(), set()
                 sys.settrace(_tracer(self.package, lines) if traced else None)
                 failed = _fails(item, items[index + 1] if index + 1 < len(items) else None)
                 sys.settrace(None)
                 if failed:
                     raise pytest.UsageError(f"{item.nodeid} fails without any mutant")
-                self._seconds.append(time.perf_counter() - begin)
+                self._seconds.append(time.process_time() - begin)
                 for line in lines:
                     self._lines.setdefault(line, []).append(index)
             self.tell(f"{len(items)} tests in {sum(self._seconds):.0f} s")
@@ -83,7 +84,8 @@ class MutationSession:
         if child:
             return child
         try:
-            signal.alarm(int(20 + 5 * sum(self._seconds[index] for index in order)))
+            seconds = int(10 + 3 * sum(self._seconds[index] for index in order))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
@@ -109,7 +111,8 @@ class MutationSession:
                 if file == mutant.file and abs(line - mutant.line) <= 3
             ]
         place = mutant.file + mutant.place
-        return sorted(set().union(*lines), key=lambda index: (-self._kills[place, index], self._seconds[index]))
+        quick = {index for index in set().union(*lines) if self._seconds[index] < _LONGEST}
+        return sorted(quick, key=lambda index: (-self._kills[place, index], self._seconds[index]))
 
     def _collect(self, running: dict[int, tuple[Mutant, Path]]) -> None:
         child, _ = os.wait()
