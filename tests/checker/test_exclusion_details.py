@@ -1,0 +1,130 @@
+"""Exclusion proofs at their edges: radii, empty and touching ranges, roundings, keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checker.certificate_makers import certificate, write
+
+import polymargin as pm
+from polymargin_checker import check, definite
+
+NET = pm.PolynomialNetwork([[[1.0, 0.0], [0.0, 1.0]], ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])], degree=2)
+"""B = 1 + x₁² + x₂², which is positive everywhere."""
+
+
+def exclusion(radius: str = "0x1p-1", lower: str | None = None, **changes: Any) -> Any:
+    bound = {"slopes": [], "quadratics": [["0x1p0", "0x0p0", "0x0p0"]] * 2, "multiplier": "0x1p-1"}
+    proof = {"kind": "exclusion", "radius": radius, "tree": {"ranges": [], "bound": bound | changes}}
+    lower = radius if lower is None else lower
+    rivals = [{"rival": 1, "lower": lower, "proof": proof}]
+    return certificate(NET, [0.0, 0.0], 0, {"kind": "robust", "radius": lower}, rivals, None)
+
+
+@pytest.mark.parametrize(
+    ("radius", "lower", "reason"),
+    [
+        ("0x1p-1", "0x1p-1", None),
+        ("0x0p0", "0x0p0", None),
+        ("-0x1p-1", "-0x1p0", "radius of the exclusion proof is negative"),
+        ("-0x1p-1", "0x1p-1", "radius of the exclusion proof is negative"),
+        ("0x1p-1", "0x1.1p-1", "lower bound is above the radius"),
+        ("0x1p-1", "inf", "lower bound is above the radius"),
+    ],
+)
+def test_radii(tmp_path: Path, radius: str, lower: str, reason: str | None) -> None:
+    verdict = check(*write(tmp_path, NET, exclusion(radius, lower)))
+    assert verdict.accepted is (reason is None), verdict.reason
+    assert reason is None or reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "accepted"),
+    [("0x0p0", True), ("0x1p1", True), ("0x1p2", False), ("0x1.fp1", True), ("-0x1p-60", False)],
+)
+def test_multipliers(tmp_path: Path, multiplier: str, accepted: bool) -> None:
+    """1 − μ/4 has to be positive: not zero, and not with a negative μ."""
+    verdict = check(*write(tmp_path, NET, exclusion(multiplier=multiplier)))
+    assert verdict.accepted is accepted, verdict.reason
+
+
+@pytest.mark.parametrize("where", ["proof", "leaf", "bound", "split"])
+def test_nothing_is_said_that_is_not_read(tmp_path: Path, where: str) -> None:
+    document = exclusion()
+    proof = document["rivals"][0]["proof"]
+    leaf = proof["tree"]
+    if where == "split":
+        proof["tree"] = {"split": [0, "0x0p0"], "low": leaf, "high": leaf}
+    assert check(*write(tmp_path, NET, document)).accepted
+    part = {"proof": proof, "leaf": leaf, "bound": leaf["bound"], "split": proof["tree"]}[where]
+    for key in list(part):
+        if key not in ("kind", "split"):
+            value = part.pop(key)
+            assert f"the key {key!r} is missing" in check(*write(tmp_path, NET, document)).reason
+            part[key] = value
+    part["note"] = 1
+    assert "unknown key 'note'" in check(*write(tmp_path, NET, document)).reason
+
+
+@pytest.mark.parametrize(
+    ("value", "accepted"),
+    [("0x0p0", True), ("0x1p-1", True), ("-0x1p-1", True), ("0x1.01p-1", False), ("-0x1.01p-1", False)],
+)
+def test_a_split_is_within_its_range(tmp_path: Path, value: str, accepted: bool) -> None:
+    document = exclusion()
+    proof = document["rivals"][0]["proof"]
+    proof["tree"] = {"split": [1, value], "low": proof["tree"], "high": proof["tree"]}
+    verdict = check(*write(tmp_path, NET, document))
+    assert verdict.accepted is accepted
+    assert accepted or verdict.reason == "rival 1: a split value lies outside the range of coordinate 1"
+
+
+def test_each_half_of_a_split_is_its_own(tmp_path: Path) -> None:
+    """y₁² lies above the line through (0, 0) and (½, ¼) where y₁ < 0 only, above its mirror image where y₁ > 0 only."""
+
+    def leaf(slope: str) -> Any:
+        bound = {"slopes": [], "quadratics": [["0x0p0", slope, "0x0p0"], ["0x0p0"] * 3], "multiplier": "0x1p0"}
+        return {"ranges": [], "bound": bound}
+
+    document = exclusion()
+    proof = document["rivals"][0]["proof"]
+    down, up = leaf("0x1p-3"), leaf("-0x1p-3")
+    for low, high, reason in (
+        (down, up, None),
+        (up, down, "leaf 0, bound, quadratic of neuron 0"),
+        (down, down, "leaf 1, bound, quadratic of neuron 0"),
+        (up, up, "leaf 0, bound, quadratic of neuron 0"),
+    ):
+        proof["tree"] = {"split": [0, "0x0p0"], "low": low, "high": high}
+        verdict = check(*write(tmp_path, NET, document))
+        assert verdict.accepted is (reason is None), verdict.reason
+        assert reason is None or reason in verdict.reason
+        proof["tree"]["split"] = [1, "0x0p0"]
+        assert not check(*write(tmp_path, NET, document)).accepted
+
+
+def test_a_system_that_cannot_be_solved_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stubborn:
+        def __init__(self, rows: list[list[float]]) -> None:
+            self.rows = rows
+
+        def nrows(self) -> int:
+            return len(self.rows)
+
+        def __getitem__(self, place: tuple[int, int]) -> float:
+            return self.rows[place[0]][place[1]]
+
+        def tolist(self) -> list[list[float]]:
+            return self.rows
+
+        def transpose(self) -> Stubborn:
+            return self
+
+        def solve(self, other: Stubborn) -> Stubborn:
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(definite, "arb_mat", Stubborn)
+    assert definite.positive_definite(Stubborn([[1.0]]))
+    assert not definite.positive_definite(Stubborn([[1.0, 0.0], [0.0, 1.0]]))
