@@ -82,8 +82,8 @@ class Attention:
         """By the definition, as exact rationals."""
         x = fmpq_mat(self.tokens, self.value.columns, list(point)).transpose()
         value, key, query, readout = map(_rational, (self.value, self.key, self.query, self.readout))
-        bits = 3 * _length(x) + sum(map(_length, (value, key, query, readout)))
-        spend(_PRODUCT * self._products(), bits, "the exact logits of the attention module")
+        lengths = 3 * _length(x), *map(_length, (value, key, query, readout))
+        spend(_PRODUCT * self._products(), sum(lengths), "the exact logits of the attention module")
         v, k, q = value * x, key.transpose() * x, query.transpose() * x
         flat = (v * k.transpose() * q).transpose().entries()
         image = readout * fmpq_mat(len(flat), 1, flat)

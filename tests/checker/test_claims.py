@@ -38,6 +38,8 @@ def test_hyperplane_bounds_are_sharp(tmp_path: Path) -> None:
     assert not refused.accepted
     assert "the hyperplane is nearer" in refused.reason
     assert "the hyperplane is nearer" in verdict(tmp_path, infinite(affine("inf"))).reason
+    assert verdict(tmp_path, affine("-0x1p+9")).accepted
+    assert verdict(tmp_path, affine("0x0p0")).accepted
 
 
 def infinite(document: Any) -> Any:

@@ -16,7 +16,7 @@ from flint import acb, arb, fmpq
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
-from polymargin_checker import check, document, npy, work
+from polymargin_checker import check, document, exclusion, npy, work
 from polymargin_checker.completeness import _check_disjoint
 from polymargin_checker.model import Matrix
 from polymargin_checker.quadratic import BallQuadratic
@@ -210,3 +210,13 @@ def test_long_logits_are_refused_for_their_work(tmp_path: Path, degree: int, mon
     made = certificate(net, [0.0], 0, {"kind": "robust", "radius": "0x0p0"}, [], None)
     made["point"] = [["0x1p1000", "0x1p-1000"]]
     assert f"the exact logits: {MORE}" in check(*write(tmp_path, net, made)).reason
+
+
+def test_splits_without_end_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net, made = square_exclusion(2, 2, 9)
+    assert check(*write(tmp_path, net, made)).accepted
+    little_work(monkeypatch)
+    spent: list[str] = []
+    monkeypatch.setattr(exclusion, "spend", lambda products, bits, what: spent.append(what))
+    assert check(*write(tmp_path, net, made)).accepted
+    assert spent == ["the splits of an exclusion proof"] * 255

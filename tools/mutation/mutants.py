@@ -1,8 +1,8 @@
 """One-line weakenings of Python source, made on its syntax tree.
 
 Every mutant changes one place: a comparison, an operator, a number, a condition, a call, a statement. Sentences for
-people (arguments of `raise`, names of parts in messages) are left alone, and so are annotations, defaults, `strict=`,
-the limits, and the estimates of work and memory, of which only the whole statement that uses them is taken out.
+people (arguments of `raise`, names of parts in messages) are left alone, and so are annotations, defaults, `strict=`, the
+limits and comparisons with them, and the estimates of work and memory: of these only the statement as a whole is taken out.
 Methods of balls are exchanged with their neighbours (lower and upper ends, interior and closed containment, a ball and
 its midpoint), for a checker lives on these.
 """
@@ -107,6 +107,8 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
         return
     if isinstance(node, ast.keyword) and node.arg == "strict":
         return
+    if isinstance(node, ast.Compare) and _is_limit_name(node.comparators[-1]):
+        return
     yield node
     if isinstance(node, (ast.Raise, ast.JoinedStr)) or (isinstance(node, ast.Expr) and _estimates(node.value)):
         return
@@ -116,6 +118,10 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield from _walk(child)
+
+
+def _is_limit_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id.lstrip("_").isupper()
 
 
 def _estimates(node: ast.AST) -> bool:
