@@ -26,6 +26,7 @@ from polymargin_checker.krawczyk import contract, symmetrised
 from polymargin_checker.leaf import BallProblem
 from polymargin_checker.model import Matrix, Model, read_model
 from polymargin_checker.network import Boundary
+from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import value_range
 
 
@@ -326,3 +327,55 @@ def test_a_boundary_of_attention_depends_on_as_many_forms_as_are_counted(
     assert model.layers(0, 1).variables >= rank
     t, d, d_prime, a = shape
     assert model.layers(0, 1).variables == min(t * d, t * (d_prime + 2 * a))
+
+
+def module(**zeros: Any) -> Attention:
+    """One token of two numbers, one value: B = b + (v·x) (k·x) (q·x), with some entries made zero."""
+    parts = {name: [1.0, 2.0] for name in ("value", "key", "query")} | zeros
+    value, key, query = (
+        Matrix(*shape, parts[name]) for name, shape in (("value", (1, 2)), ("key", (2, 1)), ("query", (2, 1)))
+    )
+    return Attention(value, key, query, Matrix(2, 1, parts.get("readout", [1.0, 0.0])), [0.5, 0.0])
+
+
+def lowering(*scales: str) -> Any:
+    return {"values": [["0x1p0"]], "keys": [["0x1p0"]], "scales": [[list(scales)]]}
+
+
+@pytest.mark.parametrize(
+    "scales", [("0x0p0",) * 3, ("0x0p0", "0x1p0", "0x1p0"), ("0x1p0", "0x0p0", "0x1p0"), ("0x1p0", "0x1p0", "0x0p0")]
+)
+@pytest.mark.parametrize("name", [None, "value", "key", "query"])
+@pytest.mark.parametrize("entries", [[0.0, 1.0], [1.0, 0.0]])
+def test_a_product_is_left_out_only_if_all_of_a_factor_is_zero(scales: Any, name: Any, entries: list[float]) -> None:
+    partly = module(**({} if name is None else {name: entries}))
+    with pytest.raises(Refused, match="a scale of the product 0, 0 is zero, but the product is not"):
+        partly.layers(0, 1, lowering(*scales))
+    for dead in [{name: [0.0, 0.0]}] if name else [{"readout": [1.0, 1.0]}]:
+        layers = module(**dead).layers(0, 1, lowering(*scales))
+        assert [list(matrix.values) for matrix in layers.weights] == [[0, 0], [0, 0]]
+        assert [list(bias) for bias in layers.biases] == [[0], [fmpq(1, 2), 0]]
+
+
+def test_a_product_of_which_some_tokens_vanish_is_not_left_out() -> None:
+    """Two tokens, and a read-out that looks at one of them."""
+    base = module()
+    two = Attention(base.value, base.key, base.query, Matrix(2, 2, [1.0, 0.0, 0.0, 0.0]), base.bias)
+    with pytest.raises(Refused, match="the product is not"):
+        two.layers(0, 1, lowering("0x0p0", "0x0p0", "0x0p0"))
+
+
+def test_points_and_radii_of_many_bits_are_enclosed() -> None:
+    """130 bits and more do not fit the precision of an exclusion proof."""
+    model = Model((Matrix(1, 1, [1.0]), Matrix(2, 1, [1.0, 0.0])), ([0.0], [0.0, 0.0]), ((0.0, 0.0, 1.0),))
+    long = 1 + fmpq(1, 1 << 140)
+    with working_precision(128):
+        problem = BallProblem(model, [long], long)
+        assert problem.start[0].contains(long)
+        assert problem.quadratic._square.contains(long * long)
+        assert problem.root_ranges()[0][1] >= arb(long)
+        assert problem.shifted[0](arb(0)).contains(long * long)
+        wide = Model((Matrix(1, 2, [1.0, 2.0**-70]), *model.weights[1:]), model.biases, model.activations)
+        end = BallProblem(wide, [fmpq(0)] * 2, fmpq(1)).root_ranges()[0][1]
+    with working_precision(400):
+        assert end * end >= arb(1 + fmpq(1, 1 << 140))

@@ -6,17 +6,33 @@ import json
 import random
 import struct
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from checker.certificate_makers import certificate, hexes, write
+from checker.deep_exclusions import deep_leaf
 from flint import acb, arb, fmpq
+from problems import random_network
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
-from polymargin_checker import check, document, exclusion, npy, work
+from polymargin_checker import attention as attention_module
+from polymargin_checker import (
+    check,
+    completeness,
+    document,
+    exact,
+    exclusion,
+    krawczyk,
+    leaf,
+    npy,
+    quadratic,
+    univariate,
+    work,
+)
 from polymargin_checker.completeness import _check_disjoint
 from polymargin_checker.model import Matrix
 from polymargin_checker.quadratic import BallQuadratic
@@ -212,11 +228,61 @@ def test_long_logits_are_refused_for_their_work(tmp_path: Path, degree: int, mon
     assert f"the exact logits: {MORE}" in check(*write(tmp_path, net, made)).reason
 
 
-def test_splits_without_end_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    net, made = square_exclusion(2, 2, 9)
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What the checker asks for, by name, without any limit."""
+    asked: Counter[str] = Counter()
+    for module in (attention_module, completeness, exact, exclusion, krawczyk, leaf, quadratic, univariate):
+        monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.update([what]))
+    return asked
+
+
+def test_every_step_of_an_exclusion_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
+    net, made = square_exclusion(2, 2, 4)
     assert check(*write(tmp_path, net, made)).accepted
-    little_work(monkeypatch)
-    spent: list[str] = []
-    monkeypatch.setattr(exclusion, "spend", lambda products, bits, what: spent.append(what))
+    assert counted["the exact logits"] == 3
+    assert counted["the splits of an exclusion proof"] == 7
+    assert counted["the first layer of an exclusion proof"] == 1
+    assert counted["the positive definite tests of an exclusion proof"] == 8
+    assert counted["polynomials in one variable"] == 16
+
+
+def test_the_second_try_of_a_definite_test_is_counted(counted: Counter[str]) -> None:
+    """Equal rows: the small space is singular, the full one is tried."""
+    weights = BallQuadratic(Matrix(2, 3, [1.0, 0.0, 0.0] * 2), fmpq(1))
+    assert weights.positive([arb(1)] * 2, [arb(0)] * 2, arb(3), arb(1))
+    assert counted == {"the positive definite tests of an exclusion proof": 2}
+
+
+def test_every_step_of_a_deep_exclusion_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
+    net = random_network([2, 3, 3, 2], 2, 4)
+    u = next(u for u in np.random.default_rng(0).normal(size=(50, 2)) if net.predict(u) == 0)
+    tree = deep_leaf(net, u, 1e-3, 0, 1, intervals_only=True)
+    proof = {"kind": "exclusion", "radius": (1e-3).hex(), "tree": tree}
+    rivals = [{"rival": 1, "lower": (1e-3).hex(), "proof": proof}]
+    made = certificate(net, u, 0, {"kind": "robust", "radius": (1e-3).hex()}, rivals, None)
+    verdict = check(*write(tmp_path, net, made))
+    assert verdict.accepted, verdict.reason
+    assert counted["leaf 0, intervals of layer 2"] == 1
+    assert counted["leaf 0, bound, slopes of layer 2"] == 1
+
+
+def test_every_step_for_attention_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
+    keys = [hexes(row) for row in np.random.default_rng(1).normal(size=(3, 3))]
+    check(*write(tmp_path, *attention(keys)))
+    assert counted["the exact logits of the attention module"] == 1
+    assert counted["the matrices of the lowering"] == 2
+    assert counted["the layer of cubes"] == 1
+
+
+def test_krawczyk_and_hyperplanes_are_counted(tmp_path: Path, counted: Counter[str]) -> None:
+    net, made = flat_completeness(2, 64)
     assert check(*write(tmp_path, net, made)).accepted
-    assert spent == ["the splits of an exclusion proof"] * 255
+    assert counted["Krawczyk's test in 2 variables"] == 2  # the box, and the box with its mirror image
+    deep = pm.PolynomialNetwork([np.eye(2), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])], degree=1)
+    rivals = [{"rival": 1, "lower": "0x1p-2", "proof": {"kind": "hyperplane"}}]
+    made = certificate(deep, [0.0, 0.0], 0, {"kind": "robust", "radius": "0x1p-2"}, rivals, None)
+    counted.clear()
+    (tmp_path / "model.npz").unlink()
+    assert check(*write(tmp_path, deep, made)).accepted
+    assert counted["the exact logits"] == 4
