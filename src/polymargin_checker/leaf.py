@@ -8,6 +8,7 @@ sum is positive on the ball by the S-lemma. Every replacement is one inequality 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from flint import arb, arb_mat, arb_poly, ctx, fmpq
@@ -60,7 +61,7 @@ class Leaf:
         problem = self._problem
         name = f"{self._name}, ranges of layer {layer}"
         weights, biases = problem.weights[layer - 1].tolist(), problem.biases[layer - 1].entries()
-        bounds: list[Interval] | None = None
+        bounds = cache(lambda: self._interval_bounds(layer))
         ranges: list[Interval] = []
         for neuron, entry in enumerate(items(entries, name, len(biases))):
             where = f"{name}, neuron {neuron}"
@@ -68,16 +69,14 @@ class Leaf:
             low, high = ball(number(low_entry, where)), ball(number(high_entry, where))
             if not low <= high:
                 raise Refused(f"{where}: the range is empty")
-            if (low_bound is None or high_bound is None) and bounds is None:
-                bounds = self._interval_bounds(layer)
             if low_bound is not None:
                 self.prove(low_bound, f"{where}, lower end", weights[neuron], biases[neuron] - low, layer - 1)
-            elif bounds is not None and not low <= bounds[neuron][0]:
+            elif not low <= bounds()[neuron][0]:
                 raise Refused(f"{where}: interval arithmetic does not prove the lower end")
             if high_bound is not None:
                 negative = [-weight for weight in weights[neuron]]
                 self.prove(high_bound, f"{where}, upper end", negative, high - biases[neuron], layer - 1)
-            elif bounds is not None and not bounds[neuron][1] <= high:
+            elif not bounds()[neuron][1] <= high:
                 raise Refused(f"{where}: interval arithmetic does not prove the upper end")
             ranges.append((low, high))
         self._ranges.append(ranges)
