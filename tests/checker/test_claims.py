@@ -221,3 +221,24 @@ def test_a_trivial_proof_proves_nothing_above_zero(tmp_path: Path) -> None:
         document["rivals"] = [{"rival": r, "lower": lower, "proof": {"kind": "trivial"}} for r in (1, 2)]
         document["claim"]["lower"] = lower if lower != "inf" else "0x1p-1"
         assert verdict(tmp_path, document).accepted is expected, lower
+
+
+@pytest.mark.parametrize("kind", ["margin", "robust", "vulnerable"])
+@pytest.mark.parametrize("part", ["document", "model", "claim", "rival", "proof", "trivial", "upper", "critical point"])
+def test_nothing_is_said_that_is_not_read(tmp_path: Path, kind: str, part: str) -> None:
+    document = affine()
+    if kind != "margin":
+        document["claim"] = {"kind": kind, "radius": "0x1p0" if kind == "robust" else "0x1.1p0"}
+    if part == "trivial":
+        document["rivals"][0].update(lower="0x0p0", proof={"kind": "trivial"})
+        document["claim"].update(
+            {"lower": "0x0p0"} if kind == "margin" else {"radius": "0x0p0"} if kind == "robust" else {}
+        )
+    assert verdict(tmp_path, document).accepted
+    if part == "critical point":
+        document["upper"] = {"kind": "critical-point", "rival": 1, "index": 0}
+    first = document["rivals"][0]
+    places = {"document": document, "model": document["model"], "claim": document["claim"], "rival": first}
+    place = places | {"proof": first["proof"], "trivial": first["proof"]}
+    (place | {"upper": document["upper"], "critical point": document["upper"]})[part]["lower_bound"] = "0x1p+9"
+    assert "unknown key 'lower_bound'" in verdict(tmp_path, document).reason

@@ -217,6 +217,8 @@ def test_tampered_ranges_and_slopes(deep: Case) -> None:
             # A line turned downward stays below the activation, but then the parabolas no longer fit.
             assert "not shown to lie below" in reason
             assert position == 0 or f"slopes of layer 2, neuron {neuron}: the line" in reason
+        # The offset of a line counts: one far below leaves nothing positive.
+        assert "positive definite" in refusal(lambda tree, i=neuron: shift(tree["bound"]["slopes"][0][i], 1, -1e6))
     assert "the range is empty" in refusal(lambda tree: shift(tree["ranges"][0][0], 0, 1e6))
     assert "expected 1 entries" in refusal(lambda tree: tree["ranges"].clear())
     assert "expected 4 entries" in refusal(lambda tree: tree["ranges"][0].pop())

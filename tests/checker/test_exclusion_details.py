@@ -128,3 +128,77 @@ def test_a_system_that_cannot_be_solved_proves_nothing(monkeypatch: pytest.Monke
     monkeypatch.setattr(definite, "arb_mat", Stubborn)
     assert definite.positive_definite(Stubborn([[1.0]]))
     assert not definite.positive_definite(Stubborn([[1.0, 0.0], [0.0, 1.0]]))
+
+
+MIXED = pm.PolynomialNetwork(
+    [[[1.0]], ([[1.0]], [1.0]), ([[1.0], [0.0]], [3.0, 0.0])], activations=[[0.0, 0.0, 1.0], [0.0, -1.0]]
+)
+"""z² = x² + 1 and B = 3 − z² = 2 − x²: two layers that differ."""
+
+
+def mixed(radius: str, top: str, slope: tuple[str, str], quadratic: tuple[str, str, str], multiplier: str) -> Any:
+    bound = {"slopes": [[list(slope)]], "quadratics": [list(quadratic)], "multiplier": multiplier}
+    tree = {"ranges": [[["0x1p-1", top, None, None]]], "bound": bound}
+    proof = {"kind": "exclusion", "radius": radius, "tree": tree}
+    rivals = [{"rival": 1, "lower": radius, "proof": proof}]
+    return certificate(MIXED, [0.0], 0, {"kind": "robust", "radius": radius}, rivals, None)
+
+
+@pytest.mark.parametrize(
+    ("radius", "top", "slope", "quadratic", "multiplier", "reason"),
+    [
+        ("0x1p0", "0x1.1p1", ("-0x1p0", "0x0p0"), ("-0x1p0", "0x0p0", "0x0p0"), "0x1.8p0", None),
+        # A line below the activation of the other layer.
+        ("0x1p1", "0x1.8p2", ("0x1p0", "0x0p0"), ("0x1p0", "0x0p0", "0x0p0"), "0x1p-1", "slopes of layer 2, neuron 0"),
+        # The range that the activation of the other layer would give.
+        (
+            "0x1p1",
+            "0x1.9p1",
+            ("-0x1p0", "0x0p0"),
+            ("-0x1p0", "0x0p0", "0x0p0"),
+            "0x1.8p0",
+            "does not prove the upper end",
+        ),
+        # A parabola below the activation of the other layer.
+        ("0x1p0", "0x1.1p1", ("-0x1p0", "0x0p0"), ("0x0p0", "0x1p0", "0x0p0"), "0x1p-3", "quadratic of neuron 0"),
+        # The bias of the deeper layer counts: without it 3 − μ r² would be positive.
+        ("0x1p0", "0x1.1p1", ("-0x1p0", "0x0p0"), ("-0x1p0", "0x0p0", "0x0p0"), "0x1.4p1", "positive definite"),
+        ("0x1p0", "0x1.1p1", ("-0x1p0", "-0x1p0"), ("-0x1p0", "0x0p0", "0x0p0"), "0x1.8p0", "positive definite"),
+        ("0x1p0", "0x1.1p1", ("-0x1p0", "0x0p0"), ("-0x1p0", "0x0p0", "-0x1p0"), "0x1.8p0", "positive definite"),
+    ],
+)
+def test_every_layer_has_its_own_activation(
+    tmp_path: Path, radius: str, top: str, slope: Any, quadratic: Any, multiplier: str, reason: str | None
+) -> None:
+    verdict = check(*write(tmp_path, MIXED, mixed(radius, top, slope, quadratic, multiplier)))
+    assert verdict.accepted is (reason is None), verdict.reason
+    assert reason is None or reason in verdict.reason
+
+
+CHAIN = pm.PolynomialNetwork([[[1.0]], [[10.0]], [[1.0]], ([[1.0], [0.0]], [5.0, 0.0])], degree=1)
+"""z¹ = x, z² = z³ = 10 x and B = 5 + 10 x: the margin is ½."""
+
+
+@pytest.mark.parametrize(
+    ("radius", "second", "third", "reason"),
+    [
+        (0.25, 2.5, 2.5, None),
+        (0.25, 2.4, 2.5, "layer 2, neuron 0: interval arithmetic does not prove the lower end"),
+        (0.25, 2.5, 2.4, "layer 3, neuron 0: interval arithmetic does not prove the lower end"),
+        (1.0, 10.0, 1.0, "layer 3, neuron 0: interval arithmetic does not prove the lower end"),
+        (1.0, 10.0, 10.0, "layer 3, neuron 0: the line"),
+    ],
+)
+def test_ranges_come_from_the_layer_just_below(
+    tmp_path: Path, radius: float, second: float, third: float, reason: str | None
+) -> None:
+    """A constant −2.5 lies below z³ where that is in [−2.5, 2.5] only."""
+    ranges = [[[(-end - 1e-9).hex(), (end + 1e-9).hex(), None, None]] for end in (second, third)]
+    slopes = [[["0x0p0", (-2.51).hex()]], [["0x0p0", "0x0p0"]]]
+    bound = {"slopes": slopes, "quadratics": [["0x0p0"] * 3], "multiplier": "0x1p0"}
+    proof = {"kind": "exclusion", "radius": radius.hex(), "tree": {"ranges": ranges, "bound": bound}}
+    rivals = [{"rival": 1, "lower": radius.hex(), "proof": proof}]
+    document = certificate(CHAIN, [0.0], 0, {"kind": "robust", "radius": radius.hex()}, rivals, None)
+    verdict = check(*write(tmp_path, CHAIN, document))
+    assert verdict.accepted is (reason is None), verdict.reason
+    assert reason is None or reason in verdict.reason
