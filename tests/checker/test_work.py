@@ -255,7 +255,7 @@ def test_the_second_try_of_a_definite_test_is_counted(counted: Counter[str]) -> 
 
 
 def test_every_step_of_a_deep_exclusion_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
-    net = random_network([2, 3, 3, 2], 2, 4)
+    net = random_network([2, 3, 4, 2], 2, 4)
     u = next(u for u in np.random.default_rng(0).normal(size=(50, 2)) if net.predict(u) == 0)
     tree = deep_leaf(net, u, 1e-3, 0, 1, intervals_only=True)
     proof = {"kind": "exclusion", "radius": (1e-3).hex(), "tree": tree}
