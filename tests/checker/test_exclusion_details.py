@@ -202,3 +202,35 @@ def test_ranges_come_from_the_layer_just_below(
     verdict = check(*write(tmp_path, CHAIN, document))
     assert verdict.accepted is (reason is None), verdict.reason
     assert reason is None or reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("first", "radius", "multiplier"),
+    [
+        ([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], 50.0, 1e-4),  # more rows than columns, one of them zero
+        ([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]], 1.5, 0.4),  # fewer rows than columns, one of them with zeros
+        ([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 1.5, 0.4),
+        ([[0.0, 1.0]], 1.5, 0.4),
+    ],
+)
+def test_every_neuron_counts_in_the_smaller_space(
+    tmp_path: Path, first: list[list[float]], radius: float, multiplier: float
+) -> None:
+    """B = 1 − y² for the last neuron y, which has norm 1: the margin is 1, whatever the other neurons are."""
+    size = len(first)
+    last = [[0.0] * (size - 1) + [-1.0], [0.0] * size]
+    net = pm.PolynomialNetwork([first, (last, [1.0, 0.0])], degree=2)
+    for r, mu, accepted in (
+        (radius, multiplier, False),
+        (1.001, 1.0001, False),
+        (1.001, 0.5, False),
+        (0.99, 1.01, True),
+    ):
+        quadratics = [["0x0p0"] * 3] * (size - 1) + [["-0x1p0", "0x0p0", "0x0p0"]]
+        bound = {"slopes": [], "quadratics": quadratics, "multiplier": mu.hex()}
+        proof = {"kind": "exclusion", "radius": r.hex(), "tree": {"ranges": [], "bound": bound}}
+        rivals = [{"rival": 1, "lower": r.hex(), "proof": proof}]
+        document = certificate(net, [0.0] * len(first[0]), 0, {"kind": "robust", "radius": r.hex()}, rivals, None)
+        verdict = check(*write(tmp_path, net, document))
+        assert verdict.accepted is accepted, verdict.reason
+        assert accepted or "positive definite" in verdict.reason
