@@ -128,6 +128,8 @@ def test_exact_logits_survive_cancellation(tmp_path: Path) -> None:
         (lambda d: d["rivals"].append(copy.deepcopy(d["rivals"][0])), "rival 1 is listed twice"),
         (lambda d: d["rivals"][0].update(rival=0), "is the label itself"),
         (lambda d: d["rivals"][0].update(rival=7), "rival: expected an integer"),
+        (lambda d: d["rivals"][0].update(rival=3), "rival: expected an integer from 0 to 2"),
+        (lambda d: d["upper"].update(rival=3), "upper, rival: expected an integer from 0 to 2"),
         (lambda d: d["rivals"][0].update(lower="0x1p-1"), "rival 1: its lower bound 0.5 is below the claimed 1.0"),
         (lambda d: d["rivals"][0].update(proof={"kind": "trust me"}), "unknown kind 'trust me'"),
         (lambda d: d["rivals"][0].update(proof=None), "proof: expected an object"),
