@@ -211,6 +211,7 @@ def test_ranges_come_from_the_layer_just_below(
         ([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]], 1.5, 0.4),  # fewer rows than columns, one of them with zeros
         ([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 1.5, 0.4),
         ([[0.0, 1.0]], 1.5, 0.4),
+        ([[0.0] * 300 + [1.0]], 1.5, 0.4),  # too many inputs for a second try
     ],
 )
 def test_every_neuron_counts_in_the_smaller_space(
