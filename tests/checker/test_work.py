@@ -286,3 +286,13 @@ def test_krawczyk_and_hyperplanes_are_counted(tmp_path: Path, counted: Counter[s
     (tmp_path / "model.npz").unlink()
     assert check(*write(tmp_path, deep, made)).accepted
     assert counted["the exact logits"] == 4
+
+
+def test_a_file_is_read_to_its_end_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the last byte that is read there could be anything."""
+    model, file = write(tmp_path, *flat_completeness(2, 64))
+    size = file.stat().st_size
+    monkeypatch.setattr(document, "LARGEST_FILE", size)
+    assert check(model, file).accepted
+    file.write_bytes(file.read_bytes() + b" ")
+    assert f"more than {size} bytes" in check(model, file).reason
