@@ -236,6 +236,8 @@ def test_ranges_of_a_polynomial_that_is_known_roughly_stay_wide() -> None:
             (arb_poly([arb(1, 0.25)]), 0.75, 1.25),
             (arb_poly([arb(0, 1), arb(0, 1), 1]), -1.25, 3.0),
             (arb_poly([0, -1, 1]), -0.25, 0.0),
+            (arb_poly([]), 0.0, 0.0),
+            (arb_poly([arb(0.0)]), 0.0, 0.0),
         ):
             bottom, top = value_range(polynomial, (arb(0), arb(1)))
             assert low - 0.01 < float(bottom)
