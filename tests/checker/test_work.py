@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from checker.certificate_makers import certificate, hexes, write
 from checker.deep_exclusions import deep_leaf
-from flint import acb, arb, fmpq
+from flint import acb, arb, arb_poly, fmpq
 from problems import random_network
 
 import polymargin as pm
@@ -296,3 +296,9 @@ def test_a_file_is_read_to_its_end_or_not_at_all(tmp_path: Path, monkeypatch: py
     assert check(model, file).accepted
     file.write_bytes(file.read_bytes() + b" ")
     assert f"more than {size} bytes" in check(model, file).reason
+
+
+def test_pieces_of_a_polynomial_are_counted(counted: Counter[str]) -> None:
+    touching = arb_poly([arb(1) / 9 + arb(1) / 1000, -arb(2) / 3, 1])  # (x − 1/3)² and a little
+    assert univariate.nonnegative(touching, (arb(0), arb(1)))
+    assert counted["polynomials in one variable"] > 3
