@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: demo test test-matrix slow lint docs sanitize clean
+.PHONY: demo test test-matrix slow mutations lint docs sanitize clean
 
 demo: .venv/package
 	$(BIN)/polymargin demo
@@ -19,6 +19,10 @@ test-matrix: .venv/installed
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
+
+# Does a test notice every weakening of the checker? Fails on a survivor that results/mutations does not explain.
+mutations: .venv/installed
+	PYTHONPATH=src $(BIN)/python tools/mutation
 
 lint: .venv/installed
 	$(BIN)/ruff check conftest.py src tests benchmarks tools experiments

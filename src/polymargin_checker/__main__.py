@@ -1,6 +1,7 @@
 """python -m polymargin_checker MODEL CERTIFICATE [CERTIFICATE ...]
 
-One line per certificate. Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
+One line per certificate, which begins with PROVED or REFUSED.
+Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from polymargin_checker.checker import check
+from polymargin_checker.words import one_line
 
 USAGE = "usage: python -m polymargin_checker MODEL CERTIFICATE [CERTIFICATE ...]"
 
@@ -28,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = 0
     for certificate in certificates:
         verdict = check(model, certificate)
-        prefix = f"{certificate}: " if len(certificates) > 1 else ""
-        print(f"{prefix}{'PROVED' if verdict.accepted else 'REFUSED'}: {verdict.reason}")
+        name = f"{one_line(certificate)}: " if len(certificates) > 1 else ""
+        print(f"{'PROVED' if verdict.accepted else 'REFUSED'}: {name}{verdict.reason}")
         if not verdict.accepted:
             status = max(status, 1 if verdict.usable else 2)
     return status

@@ -16,26 +16,29 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from flint import fmpq, fmpq_mat
 
 from polymargin_checker import npy
 from polymargin_checker.document import fields, items
-from polymargin_checker.dyadics import number, shown
+from polymargin_checker.dyadics import number
 from polymargin_checker.model import Matrix, Model, little_endian
 from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.words import shown
+from polymargin_checker.work import spend
 
 FORMAT = "polymargin-attention-1"
 
 _LARGEST_LAYER = 1 << 20
-"""Weights of the layer of cubes; more would look like a hang."""
-
-_MOST_PRODUCTS = 1 << 24
-"""Of rational numbers, for the logits at one point."""
+"""Weights of the layer of cubes; more would fill the memory."""
 
 _LONGEST = 1 << 16
 """Bits of a numerator or denominator; enough for matrices of a few hundred rows."""
+
+_PRODUCT, _COPY, _SUM, _INVERSE = 4, 8, 64, 80
+"""Products of integers that an operation on rationals counts for: common divisors have to be found."""
 
 _CUBE = (0.0, 0.0, 0.0, 1.0)
 _SIGNS = ((1, 1, 1, 1), (1, 1, -1, -1), (1, -1, 1, -1), (-1, 1, 1, -1))
@@ -77,14 +80,20 @@ class Attention:
 
     def exact_logits(self, point: Sequence[fmpq]) -> list[fmpq]:
         """By the definition, as exact rationals."""
-        size, inner = self.value.rows + 2 * self.key.columns, self.value.rows * self.key.columns
-        if self.dimension * size + 2 * inner * self.tokens > _MOST_PRODUCTS:
-            raise Refused("the attention module is too large for exact arithmetic in this checker")
         x = fmpq_mat(self.tokens, self.value.columns, list(point)).transpose()
-        v, k, q = _rational(self.value) * x, _rational(self.key).transpose() * x, _rational(self.query).transpose() * x
+        value, key, query, readout = map(_rational, (self.value, self.key, self.query, self.readout))
+        lengths = 3 * _length(x), *map(_length, (value, key, query, readout))
+        spend(_PRODUCT * self._products(), sum(lengths), "the exact logits of the attention module")
+        v, k, q = value * x, key.transpose() * x, query.transpose() * x
         flat = (v * k.transpose() * q).transpose().entries()
-        image = _rational(self.readout) * fmpq_mat(len(flat), 1, flat)
+        image = readout * fmpq_mat(len(flat), 1, flat)
         return [value + fmpq(*b.as_integer_ratio()) for value, b in zip(image.entries(), self.bias, strict=True)]
+
+    def _products(self) -> int:
+        """For the logits at one point."""
+        forms = self.dimension * (self.value.rows + 2 * self.key.columns)
+        inner = 2 * self.value.rows * self.key.columns * self.tokens
+        return forms + inner + self.readout.rows * self.readout.columns
 
     def layers(self, label: int, rival: int, lowering: Any = None) -> Model:
         """A network of two classes with the difference f_label − f_rival; without a lowering R, T and the scales are ones."""
@@ -96,11 +105,21 @@ class Attention:
         if 4 * r * s * self.tokens * self.dimension > _LARGEST_LAYER:
             raise Refused("the attention module is too large for an exclusion or completeness proof in this checker")
         scales = [[[fmpq(1)] * 3 for _ in range(s)] for _ in range(r)]
+        bits = sum(map(_length, (outer, values, keys, queries)))
         if lowering is not None:
             fields(lowering, "lowering", ("values", "keys", "scales"))
-            outer, values = _in_basis(outer, values, _numbers(lowering["values"], "lowering, values", (r, r)))
-            keys, queries = _in_basis(keys, queries, _numbers(lowering["keys"], "lowering, keys", (s, s)))
+            bases = [
+                fmpq_mat(_numbers(lowering[name], f"lowering, {name}", (size, size)))
+                for name, size in (("values", r), ("keys", s))
+            ]
             scales = _numbers(lowering["scales"], "lowering, scales", (r, s, 3))
+            bits += sum(map(_inverse_length, bases)) + 3 * _length(fmpq_mat([list(chain(*row)) for row in scales]))
+            if bits > _LONGEST:
+                raise Refused("lowering: its numbers need more memory than this checker allows")
+            outer, values = _in_basis(outer, values, bases[0])
+            keys, queries = _in_basis(keys, queries, bases[1])
+        per_neuron = _COPY * self.dimension + 2 * _SUM * self.value.columns
+        spend(4 * r * s * self.tokens * per_neuron, bits, "the layer of cubes")
         cubes = _Cubes(outer, values.tolist(), keys.transpose().tolist(), queries.tolist())
         for i in range(r):
             for j in range(s):
@@ -143,8 +162,6 @@ class _Cubes:
         weights, factors = self.weights, self.factors
         if not weights:  # the difference is constant, and a layer is not empty
             weights, factors = [[fmpq(0)] * dimension], [fmpq(0)]
-        if any(max(entry.p.bit_length(), entry.q.bit_length()) > _LONGEST for row in weights for entry in row):
-            raise Refused("lowering: its numbers need more memory than this checker allows")
         hidden = len(weights)
         first = Matrix(hidden, dimension, [entry for row in weights for entry in row])
         top = Matrix(2, hidden, factors + [fmpq(0)] * hidden)
@@ -201,8 +218,21 @@ def _identity(size: int) -> Any:
     return fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
 
 
-def _in_basis(left: Any, right: Any, rows: list[list[Any]]) -> tuple[Any, Any]:
-    basis = fmpq_mat(rows)
+def _length(matrix: Any) -> int:
+    """Bits of the longest numerator and of the longest denominator together."""
+    entries = matrix.entries()
+    longest = max(int(entry.p).bit_length() for entry in entries), max(int(entry.q).bit_length() for entry in entries)
+    return sum(longest)
+
+
+def _inverse_length(matrix: Any) -> int:
+    """The same of the inverse at most: its entries are ratios of determinants."""
+    size = matrix.nrows()
+    return int(size * (_length(matrix) + size.bit_length()))
+
+
+def _in_basis(left: Any, right: Any, basis: Any) -> tuple[Any, Any]:
+    spend(_INVERSE * basis.nrows() ** 3, _inverse_length(basis), "the matrices of the lowering")
     try:
         return left * basis.inv(), basis * right
     except ZeroDivisionError:

@@ -15,12 +15,14 @@ from flint import fmpq
 from polymargin_checker.attention import Attention
 from polymargin_checker.completeness import Completeness, Nature, check_completeness
 from polymargin_checker.document import fields, integer, items, kind, read_document
-from polymargin_checker.dyadics import at_least, decimal, number, number_or_infinity, shown
+from polymargin_checker.dyadics import at_least, number, number_or_infinity
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.exclusion import check_exclusion
 from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
+from polymargin_checker.work import limited_work
 
 FORMAT = "polymargin-certificate-1"
 
@@ -49,10 +51,10 @@ class Claim:
 
     def __str__(self) -> str:
         if self.kind == "robust":
-            return f"robust: no other class ties or wins at a distance below {decimal(self.lower)}"
+            return f"robust: no other class ties or wins at a distance below {rounded_down(self.lower)}"
         if self.kind == "vulnerable":
-            return f"vulnerable: another class ties or wins at a distance of at most {decimal(self.upper)}"
-        return f"the margin lies in [{decimal(self.lower)}, {decimal(self.upper)}]"
+            return f"vulnerable: another class ties or wins at a distance of at most {rounded_up(self.upper)}"
+        return f"the margin lies in [{rounded_down(self.lower)}, {rounded_up(self.upper)}]"
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,12 @@ def check(model_path: Any, certificate_path: Any) -> Verdict:
     try:
         model = read_model(model_path)
         document = read_document(certificate_path)
-        return Verdict(True, _prove(model, document))
+        with limited_work():
+            return Verdict(True, _prove(model, document))
     except Unusable as refusal:
-        return Verdict(False, str(refusal), usable=False)
+        return Verdict(False, one_line(str(refusal)), usable=False)
     except Refused as refusal:
-        return Verdict(False, str(refusal))
+        return Verdict(False, one_line(str(refusal)))
     except (MemoryError, RecursionError):
         return Verdict(False, "the files need more memory than there is")
     except Exception as error:  # A checker that fails has proved nothing, and hostile input must not show a traceback.
@@ -137,9 +140,8 @@ def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, C
             raise Refused(f"rival {rival} is listed twice")
         lower = number_or_infinity(entry["lower"], f"rival {rival}, lower")
         if claim.kind != "vulnerable" and not at_least(lower, claim.lower):
-            raise Refused(
-                f"rival {rival}: its lower bound {decimal(lower)} is below the claimed {decimal(claim.lower)}"
-            )
+            bounds = f"{rounded_down(lower)} is below the claimed {rounded_up(claim.lower)}"
+            raise Refused(f"rival {rival}: its lower bound {bounds}")
         try:
             proofs[rival] = _check_proof(situation, rival, lower, entry["proof"])
         except Refused as refusal:

@@ -22,9 +22,7 @@ from polymargin_checker.krawczyk import Box, contract, symmetrised
 from polymargin_checker.model import Model
 from polymargin_checker.network import Boundary
 from polymargin_checker.refusal import Refused
-
-LARGEST_DIMENSION = 300
-"""Krawczyk's test costs n³ per solution; more inputs than this would look like a hang."""
+from polymargin_checker.work import spend
 
 
 class Nature(Enum):
@@ -72,8 +70,6 @@ def check_completeness(model: Model, point: Sequence[fmpq], label: int, rival: i
     fields(proof, "completeness proof", ("kind", "precision", "solutions"))
     precision = integer(proof["precision"], "precision", LEAST, MOST)
     entries = items(proof["solutions"], "solutions")
-    if model.dimension > LARGEST_DIMENSION:
-        raise Refused(f"completeness for {model.dimension} inputs; this checker accepts up to {LARGEST_DIMENSION}")
     _check_count(model, len(entries))
     with working_precision(precision):
         boundary = Boundary(model, label, rival)
@@ -154,6 +150,7 @@ def _check_disjoint(boxes: Sequence[Box]) -> None:
             low, other = shadows[later]
             if low > end:
                 break
+            spend(len(boxes[other]), 0, "the boxes of a completeness proof, which share their shadows")
             if all(a.overlaps(b) for a, b in zip(boxes[index], boxes[other], strict=True)):
                 first, second = sorted((index, other))
                 raise Refused(f"the boxes of solutions {first} and {second} overlap; the solutions may be the same")

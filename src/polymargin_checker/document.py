@@ -10,10 +10,14 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from polymargin_checker.dyadics import shown
 from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.words import shown
 
 LARGEST_FILE = 1 << 27
+LARGEST_VALUE = 1 << 30
+"""Bytes that the parsed file may take; a file of empty lists takes thirty times its own size."""
+_BYTES = {b",": 40, b"[": 96, b"{": 320, b'"': 32}
+"""Of memory at most for what each character stands for in JSON: an entry, a list, an object, half of a string."""
 
 
 def read_document(path: Any) -> Any:
@@ -28,6 +32,8 @@ def read_document(path: Any) -> Any:
         raise Unusable(f"{path}: cannot read the file ({error})") from None
     if len(content) > LARGEST_FILE:
         raise Refused(f"the certificate has more than {LARGEST_FILE} bytes")
+    if len(content) + sum(content.count(mark) * size for mark, size in _BYTES.items()) > LARGEST_VALUE:
+        raise Refused(f"the certificate may take more than {LARGEST_VALUE} bytes of memory")
     try:
         return json.loads(content.decode("utf-8"), object_pairs_hook=_without_repetition, parse_constant=_no_constant)
     except RecursionError:

@@ -13,6 +13,8 @@ from typing import Any
 from flint import arb, fmpq
 
 from polymargin_checker.refusal import Refused
+from polymargin_checker.words import shown
+from polymargin_checker.work import count_number
 
 _HEXADECIMAL = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]{1,16})(?:\.([0-9a-fA-F]{0,32}))?[pP]([+-]?[0-9]{1,4})")
 _LARGEST_EXPONENT = 1100
@@ -21,6 +23,7 @@ _MOST_TERMS = 16
 
 def number(value: Any, name: str) -> fmpq:
     """One finite number, exactly."""
+    count_number()
     if isinstance(value, str):
         return _parse(value, name)
     if isinstance(value, list):
@@ -45,26 +48,6 @@ def at_least(large: fmpq | None, small: fmpq | None) -> bool:
 def ball(value: fmpq) -> arb:
     """A ball around the number: exact if it fits the working precision, an enclosure otherwise."""
     return arb(value)
-
-
-def decimal(value: fmpq | None) -> str:
-    """For reading only."""
-    if value is None:
-        return "inf"
-    try:
-        return repr(int(value.p) / int(value.q))
-    except OverflowError:
-        return str(arb(value).str(6, radius=False))
-
-
-def shown(value: Any) -> str:
-    """A short form of a foreign value for a message."""
-    if isinstance(value, (dict, list)):
-        return f"{'an object' if isinstance(value, dict) else 'a list'} of length {len(value)}"
-    if isinstance(value, int) and abs(value) > 10**12:
-        return "a huge integer"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _parse(text: str, name: str) -> fmpq:

@@ -14,6 +14,7 @@ from flint import fmpq, fmpz, fmpz_mat
 
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.work import spend
 
 _MOST_BITS = 1 << 30
 """Of all integers of one matrix or vector together."""
@@ -21,6 +22,8 @@ _DOUBLE = 2200
 """No double needs more over a common denominator with others."""
 _LONGEST = 1 << 20
 """Of one integer; enough for degrees in the thousands."""
+
+_WORK = "the exact logits"
 
 Fixed = tuple[fmpz_mat, int]
 
@@ -46,6 +49,7 @@ def slope(model: Model, label: int, rival: int) -> list[fmpq]:
         factor, factor_exponent = _fixed([coefficients[1] if len(coefficients) > 1 else 0.0], 1, 1)
         matrix, matrix_exponent = _matrix(weights)
         _afford(_bits(vector) + 2 * _DOUBLE, weights.columns)
+        spend(weights.rows * weights.columns, _bits(vector) + _bits(matrix), _WORK)
         vector, exponent = vector * factor[0, 0] * matrix, exponent + factor_exponent + matrix_exponent
     return [fmpq(entry, 1 << exponent) for entry in vector.entries()]
 
@@ -54,6 +58,7 @@ def _affine(weights: Matrix, bias: Sequence[float], values: fmpz_mat, exponent: 
     matrix, matrix_exponent = _matrix(weights)
     shift, shift_exponent = _fixed(bias, len(bias), 1)
     _afford(_bits(values) + _DOUBLE, weights.rows)
+    spend(weights.rows * weights.columns, _bits(values) + _bits(matrix), _WORK)
     product, exponent = matrix * values, exponent + matrix_exponent
     common = max(exponent, shift_exponent)
     total = product * (fmpz(1) << (common - exponent)) + shift * (fmpz(1) << (common - shift_exponent))
@@ -64,7 +69,9 @@ def _activate(coefficients: Sequence[float], values: fmpz_mat, exponent: int) ->
     """Horner's rule on numerators: Σ c_k (z 2^(−e))^k over the common denominator 2^(e d)."""
     row, row_exponent = _fixed(coefficients, 1, len(coefficients))
     degree = len(coefficients) - 1
-    _afford((_bits(values) + exponent) * degree + _bits(row), values.nrows())
+    length = (_bits(values) + exponent) * degree + _bits(row)
+    _afford(length, values.nrows())
+    spend(degree * values.nrows(), length, _WORK)
     scaled = [row[0, k] << (exponent * (degree - k)) for k in range(degree + 1)]
     results = []
     for z in values.entries():

@@ -20,6 +20,7 @@ from polymargin_checker.model import Model
 from polymargin_checker.network import output_row
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import Interval
+from polymargin_checker.work import spend
 
 PRECISION = 128
 
@@ -56,6 +57,7 @@ def _parts(node: Any, ranges: list[Interval]) -> list[tuple[Any, list[Interval]]
     low, high = ranges[coordinate]
     if not (low <= value and value <= high):
         raise Refused(f"a split value lies outside the range of coordinate {coordinate}")
+    spend(len(ranges), 0, "the splits of an exclusion proof")
     below, above = list(ranges), list(ranges)
     below[coordinate], above[coordinate] = (low, value), (value, high)
     return [(node["high"], above), (node["low"], below)]

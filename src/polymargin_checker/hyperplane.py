@@ -21,4 +21,4 @@ def check_hyperplane(model: Model, label: int, rival: int, difference: fmpq, low
     if square == 0 or (lower is not None and lower <= 0):
         return
     if lower is None or lower * lower * square > difference * difference:
-        raise Refused(f"rival {rival}: the hyperplane is nearer than the stated lower bound")
+        raise Refused("the hyperplane is nearer than the stated lower bound")

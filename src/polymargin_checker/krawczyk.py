@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flint import acb, acb_mat, arb
+from flint import acb, acb_mat, arb, ctx
 
 from polymargin_checker.network import Boundary
+from polymargin_checker.work import spend
+
+_INVERSE = 16
+"""Products of real numbers for one entry of a row of an inverse of complex matrices and of a product with it."""
 
 Box = list[acb]
 """Complex rectangles for x_1, …, x_n, λ."""
@@ -23,6 +27,7 @@ Box = list[acb]
 def contract(boundary: Boundary, u: Sequence[arb], box: Box) -> Box | None:
     """K if the box passes the test, None if not."""
     n = boundary.dimension
+    spend(boundary.work() + _INVERSE * (n + 1) ** 3, ctx.prec, f"Krawczyk's test in {n} variables")
     middle = [entry.mid() for entry in box]
     offset = acb_mat(n + 1, 1, [entry - centre for entry, centre in zip(box, middle, strict=True)])
     derivative = _derivative(boundary, box)

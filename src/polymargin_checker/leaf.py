@@ -8,9 +8,10 @@ sum is positive on the ball by the S-lemma. Every replacement is one inequality 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from flint import arb, arb_mat, arb_poly, fmpq
+from flint import arb, arb_mat, arb_poly, ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
@@ -19,6 +20,7 @@ from polymargin_checker.network import real_column, real_matrix
 from polymargin_checker.quadratic import BallQuadratic
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import Interval, nonnegative, value_range
+from polymargin_checker.work import spend
 
 
 class BallProblem:
@@ -28,6 +30,8 @@ class BallProblem:
         self.weights = [real_matrix(weights) for weights in model.weights[:-1]]
         self.biases = [real_column(bias) for bias in model.biases[:-1]]
         self.activations = [arb_poly([arb(c) for c in coefficients]) for coefficients in model.activations]
+        degree, first = self.activations[0].degree(), self.weights[0]
+        spend(_products(first) + first.nrows() * (degree + 1) ** 2, ctx.prec, "the first layer of an exclusion proof")
         u = arb_mat(len(point), 1, [ball(coordinate) for coordinate in point])
         self.start: list[arb] = (self.weights[0] * u + self.biases[0]).entries()
         self.shifted = [self.activations[0](arb_poly([s, 1])) for s in self.start]  # y ↦ σ¹(s + y)
@@ -57,7 +61,7 @@ class Leaf:
         problem = self._problem
         name = f"{self._name}, ranges of layer {layer}"
         weights, biases = problem.weights[layer - 1].tolist(), problem.biases[layer - 1].entries()
-        bounds: list[Interval] | None = None
+        bounds = cache(lambda: self._interval_bounds(layer))
         ranges: list[Interval] = []
         for neuron, entry in enumerate(items(entries, name, len(biases))):
             where = f"{name}, neuron {neuron}"
@@ -65,16 +69,14 @@ class Leaf:
             low, high = ball(number(low_entry, where)), ball(number(high_entry, where))
             if not low <= high:
                 raise Refused(f"{where}: the range is empty")
-            if (low_bound is None or high_bound is None) and bounds is None:
-                bounds = self._interval_bounds(layer)
             if low_bound is not None:
                 self.prove(low_bound, f"{where}, lower end", weights[neuron], biases[neuron] - low, layer - 1)
-            elif bounds is not None and not low <= bounds[neuron][0]:
+            elif not low <= bounds()[neuron][0]:
                 raise Refused(f"{where}: interval arithmetic does not prove the lower end")
             if high_bound is not None:
                 negative = [-weight for weight in weights[neuron]]
                 self.prove(high_bound, f"{where}, upper end", negative, high - biases[neuron], layer - 1)
-            elif bounds is not None and not bounds[neuron][1] <= high:
+            elif not bounds()[neuron][1] <= high:
                 raise Refused(f"{where}: interval arithmetic does not prove the upper end")
             ranges.append((low, high))
         self._ranges.append(ranges)
@@ -100,6 +102,7 @@ class Leaf:
                 raise Refused(f"{where}: the line is not shown to lie below the activation on its range")
             factors.append(slope)
             constant += offset
+        spend(_products(problem.weights[layer - 1]), ctx.prec, name)
         row = arb_mat(1, len(factors), factors)
         constant += (row * problem.biases[layer - 1])[0, 0]
         return (row * problem.weights[layer - 1]).entries(), constant
@@ -125,6 +128,7 @@ class Leaf:
     def _interval_bounds(self, layer: int) -> list[Interval]:
         """Interval arithmetic through one layer: the ends of σ over the ranges below, times the weights by sign."""
         problem = self._problem
+        spend(4 * _products(problem.weights[layer - 1]), ctx.prec, f"{self._name}, intervals of layer {layer}")
         below = [value_range(problem.activations[layer - 2], interval) for interval in self._ranges[layer - 2]]
         low = arb_mat(len(below), 1, [interval[0] for interval in below])
         high = arb_mat(len(below), 1, [interval[1] for interval in below])
@@ -133,6 +137,10 @@ class Leaf:
         lower = (positive * low + negative * high + bias).entries()
         upper = (positive * high + negative * low + bias).entries()
         return list(zip(lower, upper, strict=True))
+
+
+def _products(weights: arb_mat) -> int:
+    return int(weights.nrows() * weights.ncols())
 
 
 def _signed_parts(weights: Matrix) -> tuple[arb_mat, arb_mat]:

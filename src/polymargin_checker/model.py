@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from polymargin_checker import npy
-from polymargin_checker.dyadics import shown
 from polymargin_checker.refusal import Unusable
+from polymargin_checker.words import shown
 
 if TYPE_CHECKING:
     from polymargin_checker.attention import Attention

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flint import acb, acb_mat, acb_poly, arb, arb_mat
 
@@ -35,6 +36,11 @@ class Boundary:
         row, constant = output_row(model, label, rival)
         self.output = acb_mat(arb_mat(1, len(row), row))
         self.constant = acb(constant)
+
+    def work(self) -> int:
+        """Products for one jet with its Hessian, on real numbers."""
+        widths = [self.dimension, *(weights.nrows() for weights in self.weights)]
+        return 4 * self.dimension * sum(width * (self.dimension + below) for below, width in pairwise(widths))
 
     def jet(self, x: Sequence[acb], hessian: bool) -> Jet:
         values = acb_mat(len(x), 1, list(x))

@@ -7,6 +7,7 @@ evaluated. Accepted are little-endian float32, float64 and integers that float64
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import struct
@@ -16,15 +17,17 @@ import zlib
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from polymargin_checker.dyadics import shown
 from polymargin_checker.refusal import Unusable
+from polymargin_checker.words import shown
 
 LARGEST_FILE = 1 << 26
 _LARGEST_INTEGER = 1 << 53
 _LONGEST_HEADER = 4096
-_MOST_ENTRIES = 10_000
+_LARGEST_DIRECTORY = 1 << 20
+"""Bytes of the list of entries at the end of an archive; enough for thousands of layers."""
+_END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
 _TYPES = {
     "<f8": "d", "<f4": "f", "|i1": "b", "|u1": "B",
     "<i2": "h", "<i4": "i", "<i8": "q", "<u2": "H", "<u4": "I", "<u8": "Q",
@@ -49,8 +52,10 @@ def read_entries(path: Any) -> dict[str, bytes]:
     try:
         if not file.is_file():
             raise Unusable(f"{path}: no such file")
-        with zipfile.ZipFile(file) as archive:
-            return _unpack(archive, path)
+        with file.open("rb") as stream:
+            _bound_directory(stream, path)
+            with zipfile.ZipFile(stream) as archive:
+                return _unpack(archive, path)
     except OSError as error:
         raise Unusable(f"{path}: cannot read the file ({error.strerror or error})") from None
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, MemoryError) as error:
@@ -93,10 +98,25 @@ def text(content: bytes, name: str) -> str:
         raise Unusable(f"{name}: not a string") from None
 
 
+def _bound_directory(stream: BinaryIO, path: Any) -> None:
+    """Refuse an archive of too many entries before `zipfile` lists them.
+
+    NumPy ends an archive with a record of 22 bytes and no comment; at its byte 12 is the size of the list of entries.
+    """
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - 42))
+    tail = stream.read(42)
+    if tail[-22:-18] != _END or tail[-2:] != bytes(2) or tail[:4] == _END_OF_LARGE:
+        raise Unusable(f"{path}: not a valid .npz file (no plain end of a zip archive)")
+    (directory,) = struct.unpack_from("<I", tail, len(tail) - 10)
+    if directory > _LARGEST_DIRECTORY:
+        raise Unusable(f"{path}: a list of entries of {directory} bytes; expected at most {_LARGEST_DIRECTORY}")
+
+
 def _unpack(archive: zipfile.ZipFile, path: Any) -> dict[str, bytes]:
     entries = archive.infolist()
-    if len(entries) > _MOST_ENTRIES or sum(entry.file_size for entry in entries) > LARGEST_FILE:
-        raise Unusable(f"{path}: more than {LARGEST_FILE} bytes or {_MOST_ENTRIES} entries unpacked")
+    if sum(entry.file_size for entry in entries) > LARGEST_FILE:
+        raise Unusable(f"{path}: more than {LARGEST_FILE} bytes unpacked")
     result: dict[str, bytes] = {}
     for entry in entries:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

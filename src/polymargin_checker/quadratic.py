@@ -13,19 +13,18 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
 from polymargin_checker.model import Matrix
 from polymargin_checker.network import real_matrix
-from polymargin_checker.refusal import Refused
+from polymargin_checker.work import spend
 
 _LARGEST_SECOND_TRY = 300
 """Inputs up to which the full space is tried after the smaller one failed (dependent rows of W¹)."""
 
-_LARGEST_SPACE = 1000
-"""Variables of the positive definite test, which costs their cube; more would look like a hang."""
+_WORK = "the positive definite tests of an exclusion proof"
 
 
 class BallQuadratic:
@@ -36,17 +35,23 @@ class BallQuadratic:
         self._square = ball(radius * radius)
         self._rows = [row for row in map(weights.row, range(weights.rows)) if any(row)]
         self._small = 0 < len(self._rows) < weights.columns
-        variables = len(self._rows) if self._small else weights.columns
-        if variables > _LARGEST_SPACE:
-            raise Refused(f"exclusion in {variables} variables; this checker accepts up to {_LARGEST_SPACE}")
 
     def positive(self, p: list[arb], t: list[arb], c: arb, multiplier: arb) -> bool:
         """True only if the quadratic is positive on the closed ball; the multiplier is not negative."""
+        spend(self._products(self._small), ctx.prec, _WORK)
         if self._small and self._definite(*self._row_space, p, t, c, multiplier):
             return True
         if self._small and self._weights.columns > _LARGEST_SECOND_TRY:
             return False
+        if self._small:
+            spend(self._products(False), ctx.prec, _WORK)
         return self._definite(*self._full_space, p, t, c, multiplier)
+
+    def _products(self, small: bool) -> int:
+        """For M and K, the block with M, and the test."""
+        rows, columns = self._weights.rows, self._weights.columns
+        variables = len(self._rows) if small else columns
+        return (variables + 1) ** 2 * (max(rows, variables) + (columns if small else 0))
 
     @cached_property
     def _row_space(self) -> tuple[arb_mat, arb_mat]:

@@ -13,10 +13,15 @@ from functools import cache
 from itertools import pairwise
 from math import comb
 
-from flint import arb, arb_poly, fmpq
+from flint import arb, arb_poly, ctx, fmpq
+
+from polymargin_checker.work import spend
 
 MOST_PIECES = 1000
 """Before a polynomial counts as not proved."""
+
+_AROUND = 8
+"""Products that an operation of this file counts for: it is called from Python."""
 
 Interval = tuple[arb, arb]
 
@@ -45,6 +50,7 @@ def value_range(polynomial: arb_poly, interval: Interval) -> Interval:
 def bernstein(polynomial: arb_poly, interval: Interval) -> list[arb]:
     """The coefficients b_0, …, b_d; b_0 and b_d are the values at the ends."""
     low, high = interval
+    spend(_AROUND * len(polynomial) ** 2, ctx.prec, "polynomials in one variable")
     shifted = polynomial(arb_poly([low, high - low])).coeffs() or [arb(0)]
     return [
         sum((ratio * value for ratio, value in zip(row, shifted, strict=False)), arb(0))
@@ -54,6 +60,7 @@ def bernstein(polynomial: arb_poly, interval: Interval) -> list[arb]:
 
 def halves(piece: Sequence[arb]) -> tuple[list[arb], list[arb]]:
     """The coefficients on the two halves of the interval."""
+    spend(_AROUND * len(piece) ** 2, ctx.prec, "polynomials in one variable")
     left, right, current = [piece[0]], [piece[-1]], list(piece)
     while len(current) > 1:
         current = [(a + b) / 2 for a, b in pairwise(current)]

@@ -38,6 +38,8 @@ def test_hyperplane_bounds_are_sharp(tmp_path: Path) -> None:
     assert not refused.accepted
     assert "the hyperplane is nearer" in refused.reason
     assert "the hyperplane is nearer" in verdict(tmp_path, infinite(affine("inf"))).reason
+    assert verdict(tmp_path, affine("-0x1p+9")).accepted
+    assert verdict(tmp_path, affine("0x0p0")).accepted
 
 
 def infinite(document: Any) -> Any:
@@ -126,6 +128,8 @@ def test_exact_logits_survive_cancellation(tmp_path: Path) -> None:
         (lambda d: d["rivals"].append(copy.deepcopy(d["rivals"][0])), "rival 1 is listed twice"),
         (lambda d: d["rivals"][0].update(rival=0), "is the label itself"),
         (lambda d: d["rivals"][0].update(rival=7), "rival: expected an integer"),
+        (lambda d: d["rivals"][0].update(rival=3), "rival: expected an integer from 0 to 2"),
+        (lambda d: d["upper"].update(rival=3), "upper, rival: expected an integer from 0 to 2"),
         (lambda d: d["rivals"][0].update(lower="0x1p-1"), "rival 1: its lower bound 0.5 is below the claimed 1.0"),
         (lambda d: d["rivals"][0].update(proof={"kind": "trust me"}), "unknown kind 'trust me'"),
         (lambda d: d["rivals"][0].update(proof=None), "proof: expected an object"),
@@ -186,8 +190,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main([str(model), str(good), str(bad)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert ": PROVED: " in lines[0]
-    assert ": REFUSED: " in lines[1]
+    assert lines[0].startswith(f"PROVED: {good}: class 0: ")
+    assert lines[1].startswith(f"REFUSED: {bad}: certificate: ")
     assert main([str(model), str(tmp_path / "none.json"), str(bad)]) == 2
     assert main([str(tmp_path / "none.npz"), str(good)]) == 2
     assert main([str(good), str(good)]) == 2
@@ -219,3 +223,24 @@ def test_a_trivial_proof_proves_nothing_above_zero(tmp_path: Path) -> None:
         document["rivals"] = [{"rival": r, "lower": lower, "proof": {"kind": "trivial"}} for r in (1, 2)]
         document["claim"]["lower"] = lower if lower != "inf" else "0x1p-1"
         assert verdict(tmp_path, document).accepted is expected, lower
+
+
+@pytest.mark.parametrize("kind", ["margin", "robust", "vulnerable"])
+@pytest.mark.parametrize("part", ["document", "model", "claim", "rival", "proof", "trivial", "upper", "critical point"])
+def test_nothing_is_said_that_is_not_read(tmp_path: Path, kind: str, part: str) -> None:
+    document = affine()
+    if kind != "margin":
+        document["claim"] = {"kind": kind, "radius": "0x1p0" if kind == "robust" else "0x1.1p0"}
+    if part == "trivial":
+        document["rivals"][0].update(lower="0x0p0", proof={"kind": "trivial"})
+        document["claim"].update(
+            {"lower": "0x0p0"} if kind == "margin" else {"radius": "0x0p0"} if kind == "robust" else {}
+        )
+    assert verdict(tmp_path, document).accepted
+    if part == "critical point":
+        document["upper"] = {"kind": "critical-point", "rival": 1, "index": 0}
+    first = document["rivals"][0]
+    places = {"document": document, "model": document["model"], "claim": document["claim"], "rival": first}
+    place = places | {"proof": first["proof"], "trivial": first["proof"]}
+    (place | {"upper": document["upper"], "critical point": document["upper"]})[part]["lower_bound"] = "0x1p+9"
+    assert "unknown key 'lower_bound'" in verdict(tmp_path, document).reason

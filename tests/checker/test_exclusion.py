@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import certificate, hexes, shallow_tree, write
-from checker.deep_exclusions import deep_leaf
+from checker.deep_exclusions import deep_bound, deep_leaf
 from problems import random_network
 
 import polymargin as pm
@@ -217,10 +217,37 @@ def test_tampered_ranges_and_slopes(deep: Case) -> None:
             # A line turned downward stays below the activation, but then the parabolas no longer fit.
             assert "not shown to lie below" in reason
             assert position == 0 or f"slopes of layer 2, neuron {neuron}: the line" in reason
+        # The offset of a line counts: one far below leaves nothing positive.
+        assert "positive definite" in refusal(lambda tree, i=neuron: shift(tree["bound"]["slopes"][0][i], 1, -1e6))
     assert "the range is empty" in refusal(lambda tree: shift(tree["ranges"][0][0], 0, 1e6))
     assert "expected 1 entries" in refusal(lambda tree: tree["ranges"].clear())
     assert "expected 4 entries" in refusal(lambda tree: tree["ranges"][0].pop())
     assert "slopes: expected 1 entries" in refusal(lambda tree: tree["bound"]["slopes"].clear())
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_one_end_without_a_bound_is_proved_by_intervals_or_not_at_all(deep: Case, end: int) -> None:
+    """All other ends have bounds of their own, so that nothing else asks for the intervals."""
+    document = copy.deepcopy(deep.document)
+    tree = document["rivals"][0]["proof"]["tree"]
+    layer = deep.net.layers[1]
+    for neuron, entry in enumerate(tree["ranges"][0]):
+        low, high = float.fromhex(entry[0]), float.fromhex(entry[1])
+        row, bias = layer.weights[neuron], float(layer.bias[neuron])
+        wide = (high - low) + 1.0
+        entry[0], entry[1] = (low - wide).hex(), (high + wide).hex()
+        entry[2] = deep_bound(deep.net, deep.u, deep.radius, [], row, bias - low + wide, 1)[1]
+        entry[3] = deep_bound(deep.net, deep.u, deep.radius, [], -row, high + wide - bias, 1)[1]
+    for neuron, entry in enumerate(tree["ranges"][0]):
+        kept, entry[2 + end] = entry[2 + end], None
+        ends = entry[0], entry[1]
+        entry[end] = entry[1 - end]  # a range of one point
+        verdict = deep.verdict(document)
+        word = ("lower", "upper")[end]
+        assert f"neuron {neuron}: interval arithmetic does not prove the {word} end" in verdict.reason
+        entry[0], entry[1] = ends
+        entry[2 + end] = kept
+        assert "ranges of layer 2" not in deep.verdict(document).reason
 
 
 def test_bounds_cannot_lean_on_ranges_that_are_not_proved_yet(three: Case) -> None:

@@ -1,0 +1,50 @@
+"""Work is counted before it is done, so that no file can keep the checker busy for long.
+
+The unit is the bit operation: a product of two b-bit numbers counts b (log₂ b)², which is close to what python-flint
+takes at every length, about 10¹² in a second. A certificate may ask for `FLAT` of them, and for `PER_NUMBER` more
+with every number that it gives: a long proof may take long, a short one may not. Numbers below `SHORTEST` bits count
+as that many, for the work around a product does not shrink with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from polymargin_checker.refusal import Refused
+
+FLAT = 1 << 44
+PER_NUMBER = 1 << 33
+SHORTEST = 128
+
+_left: ContextVar[int | None] = ContextVar("bit operations left", default=None)
+
+
+@contextmanager
+def limited_work() -> Iterator[None]:
+    """Inside, `spend` refuses what is beyond the limit."""
+    token = _left.set(FLAT)
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def spend(products: int, bits: int, what: str) -> None:
+    """Ask for so many products of numbers of so many bits, or refuse."""
+    left = _left.get()
+    if left is None:
+        return
+    length = max(bits, SHORTEST)
+    left -= products * length * length.bit_length() ** 2
+    if left < 0:
+        raise Refused(f"{what}: more work than this checker does for a certificate with so few numbers")
+    _left.set(left)
+
+
+def count_number() -> None:
+    """One more number of the certificate has been read."""
+    left = _left.get()
+    if left is not None:
+        _left.set(left + PER_NUMBER)

@@ -1,0 +1,83 @@
+"""python tools/mutation [FILE.py ...]: do the tests of the checker notice when it is weakened?
+
+Every mutant that they do not notice has to be in results/mutations/survivors.txt with the reason why it proves nothing
+false. Status 1: there is a survivor that is not on the list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src")]
+
+import polymargin as pm  # noqa: E402
+import polymargin.bounds  # noqa: E402
+from mutation.by_hand import named_weakenings  # noqa: E402
+from mutation.mutants import mutants  # noqa: E402
+from mutation.session import MutationSession, remember  # noqa: E402
+
+PACKAGE = "polymargin_checker"
+TESTS = ["tests/checker"]
+JUDGED = [f"{name}.py" for name in (
+    "attention", "checker", "completeness", "definite", "exclusion", "hyperplane", "krawczyk", "leaf", "quadratic", "univariate",
+)]  # fmt: skip
+"""What decides a proof. Survivors of the other files (reading, exact logits, words) are not on the list yet."""
+LIST = ROOT / "results" / "mutations" / "survivors.txt"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python tools/mutation", description=__doc__)
+    parser.add_argument("files", nargs="*", help="files of the checker; those that decide a proof if none is named")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="what has to notice")
+    parser.add_argument("--again", action="store_true", help="only mutants that are on the list")
+    arguments = parser.parse_args()
+    listed = dict(line.rsplit(" | ", 1) for line in LIST.read_text(encoding="utf-8").splitlines() if " | " in line)
+    wanted = arguments.files or JUDGED
+    files = [path for path in sorted((ROOT / "src" / PACKAGE).glob("*.py")) if path.name in wanted]
+    everything = [mutant for path in files for mutant in mutants(path)]
+    everything += [
+        mutant for mutant in named_weakenings(ROOT / "src" / PACKAGE) if mutant.file in [p.name for p in files]
+    ]
+    everything = list({mutant.key: mutant for mutant in everything}.values())
+    if arguments.again:
+        everything = [mutant for mutant in everything if mutant.key in listed]
+    for module, name in (
+        (pm, "margin"),
+        (pm, "critical_points"),
+        (pm, "verify"),
+        (pm, "certify"),
+        (pm.bounds, "exclude"),
+    ):
+        remember(module, name)
+    session = MutationSession(PACKAGE, everything, arguments.jobs, lambda text: print(text, flush=True))
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]
+        pytest.main([*options, *arguments.tests], [session])
+    if len(session.killers) != len(everything):
+        print("the tests did not run; see above")
+        return 2
+    new = [mutant for mutant in session.survivors if mutant.key not in listed]
+    for mutant in new:
+        print(f"NEW SURVIVOR: {mutant.key}")
+    for key in sorted(listed.keys() & {m.key for m in everything} - {m.key for m in session.survivors}):
+        print(f"on the list, but noticed by now: {key}")
+    minutes = (time.perf_counter() - begin) / 60
+    print(
+        f"{datetime.now(UTC):%Y-%m-%d}, polymargin {pm.__version__}: {len(everything)} mutants, "
+        f"{len(session.survivors)} survive, {len(new)} of them new, {minutes:.0f} minutes"
+    )
+    return 1 if new else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
