@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from adversarial.families import Case, case
+from adversarial.families import FAMILIES, Case, case
 
 import polymargin as pm
 from polymargin.margins import Standing
@@ -154,3 +154,15 @@ def test_answers_that_were_once_wrong(
         assert truth <= found.upper * (1 + 1e-7)
     else:
         assert found.radius == pytest.approx(truth, rel=1e-7)
+
+
+@pytest.mark.parametrize("family", ["near_acnode", "isolated_points_behind_a_rotation"])
+def test_the_standing_does_not_depend_on_the_seed(family: str) -> None:
+    made = None
+    generator = np.random.default_rng(7)
+    while made is None:
+        made = FAMILIES[family](generator)
+    network, point, truth = made
+    found = [pm.margin(network, point, threads=1, cache=False, seed=seed) for seed in range(3)]
+    assert len({one.status for one in found}) == 1
+    assert all(_close(one.radius, truth) for one in found)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin import _core
+from polymargin.continuation.generic_directions import generic_directions
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.polynomials import Program
@@ -152,7 +153,7 @@ def duplicates(points: NDArray[np.complex128], tolerance: float = 1e-8) -> NDArr
     if count < 2:
         return found
     flat = np.concatenate([points.real, points.imag], axis=1)
-    direction = np.random.default_rng(20263).normal(size=flat.shape[1])
+    direction = generic_directions(1, flat.shape[1])[0]
     size = 1.0 + np.abs(flat).max(axis=1)
     key = flat @ direction
     order = np.argsort(key)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import PathEnd
+from polymargin.continuation.generic_directions import generic_directions
 
 # Relative size of an imaginary part that counts as rounding; below what separates two regular points.
 REAL_TOLERANCE = 1e-9
@@ -74,7 +75,7 @@ def without_conjugate(points: NDArray[np.complex128], tolerance: float = PARTNER
     """
     if not len(points):
         return 0
-    key = points @ np.random.default_rng(20264).normal(size=points.shape[1])
+    key = points @ generic_directions(1, points.shape[1])[0]
     upper, lower = points[key.imag > 0], points[key.imag <= 0]
     upper = upper[np.argsort(key[key.imag > 0].real)]
     lower = lower[np.argsort(key[key.imag <= 0].real)].conj()

@@ -78,6 +78,8 @@ def exact_signs(boundary: Boundary, points: Array) -> list[int]:
     with np.errstate(all="ignore"):
         values = np.asarray(boundary.source.values(points))
         certain = np.abs(values) > np.maximum(boundary.source.noise(points), SMALLEST_VALUE)
+    if certain.all():
+        return [1 if value > 0 else -1 for value in values]
     signs = []
     for point, value, sure in zip(points, values, certain, strict=True):
         exact = Fraction(0) if sure else boundary.exact_value(fractions(point))

@@ -20,7 +20,7 @@ from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.exponents import unscaled
-from polymargin.margins.falsification import crossed_inside
+from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.pairs import Pair, QuadricPair, Search, pair_for
 from polymargin.margins.prediction import predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
@@ -115,6 +115,9 @@ class NetworkMargins:
     def _defended(self, label: int, pairs: list[PairMargin], u: Array, noise: float) -> list[PairMargin]:
         """Bounds with proofs instead of what enumeration could not settle, or what does not stand up to a second look."""
         network, logits = self._network, self._network(u)
+        radius = min(pair.upper for pair in pairs)
+        enumerated = any(pair.method == "continuation" for pair in pairs)
+        ahead = seen_ahead(network, u, label, radius) if enumerated else np.zeros(network.class_count, dtype=bool)
         defended = []
         for pair in pairs:
             if pair.proved or pair.method == "hyperplane":
@@ -122,8 +125,8 @@ class NetworkMargins:
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
                 defended.append(bracketed(network, u, label, replace(pair, complete=False, notes=(note, *pair.notes))))
-            elif pair.method == "continuation" and crossed_inside(network, u, label, pair):
-                note = f"the classes tie inside the ball of radius {pair.upper:.6g} that enumeration found free of ties"
+            elif ahead[pair.rival]:
+                note = f"the classes tie inside the ball of radius {radius:.6g} that enumeration found free of ties"
                 defended.append(bracketed(network, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True))
             else:
                 defended.append(pair if pair.complete else bracketed(network, u, label, pair))
