@@ -174,7 +174,9 @@ def test_double_doubles_rescue_an_ill_conditioned_path() -> None:
     assert paths.points[0, 1, 0].real - paths.points[0, 0, 0].real == pytest.approx(gap, rel=1e-6)
 
 
-@pytest.mark.parametrize("change", [{"trust": 1.5}, {"contraction": -1}, {"most_steps": 0}, {"accuracy": float("nan")}])
+@pytest.mark.parametrize(
+    "change", [{"correction": 1.5}, {"contraction": -1}, {"most_steps": 0}, {"accuracy": float("nan")}]
+)
 def test_settings_are_checked(change: dict) -> None:
     with pytest.raises(pm.InputError, match=next(iter(change))):
         TrackerSettings(**change)

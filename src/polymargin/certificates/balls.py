@@ -14,7 +14,7 @@ from typing import Any
 import flint
 
 from polymargin.polynomials import Program
-from polymargin.polynomials.program import LinearStep, SquareStep
+from polymargin.polynomials.steps import LinearStep, SquareStep
 
 
 @contextmanager

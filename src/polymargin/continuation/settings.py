@@ -12,7 +12,6 @@ from polymargin.errors import InputError
 class TrackerSettings:
     """How carefully paths are followed.
 
-    trust           fraction of the estimated radius of convergence that one step may use
     contraction     largest accepted Newton contraction after a prediction
     correction      largest accepted first Newton correction, relative to the point
     accuracy        relative accuracy of points on the path
@@ -22,7 +21,6 @@ class TrackerSettings:
     most_steps      accepted and rejected steps together
     """
 
-    trust: float = 0.5
     contraction: float = 0.1
     correction: float = 0.05
     accuracy: float = 1e-6
@@ -36,15 +34,14 @@ class TrackerSettings:
             value = getattr(self, item.name)
             if not value > 0:
                 raise InputError(f"tracker setting {item.name}={value!r}: expected a positive number")
-        for name in ("trust", "contraction", "correction"):
+        for name in ("contraction", "correction"):
             if getattr(self, name) >= 1:
                 raise InputError(f"tracker setting {name}={getattr(self, name)!r}: expected a number below 1")
 
     def tightened(self) -> TrackerSettings:
-        """Half the trust, a tenth of what the corrector accepts: for paths that seem to have jumped."""
+        """A tenth of what the corrector accepts: for paths that seem to have jumped."""
         return replace(
             self,
-            trust=self.trust / 2,
             contraction=self.contraction / 10,
             correction=self.correction / 10,
             accuracy=self.accuracy / 100,
