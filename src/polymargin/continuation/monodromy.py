@@ -25,7 +25,7 @@ ComplexArray = NDArray[np.complex128]
 # Two arrivals closer than this, relative to their size, are the same solution.
 SAME = 1e-8
 # Long steps, and few: a path that jumps still arrives at a solution, and instead of one that is given up another loop will do.
-LONGEST_PATH = 500
+LONGEST_PATH = 1000
 
 
 @dataclass(frozen=True, eq=False)

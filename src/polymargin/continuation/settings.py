@@ -27,7 +27,7 @@ class TrackerSettings:
     final_accuracy: float = 1e-13
     smallest_step: float = 1e-12
     infinity: float = 1e10
-    most_steps: int = 10_000
+    most_steps: int = 20_000
 
     def __post_init__(self) -> None:
         for item in fields(self):
