@@ -153,7 +153,7 @@ inline void solve(Matrix& matrix) {
 }
 
 // The same with the upper half of a symmetric matrix: L below the diagonal, D L^T above it, the reciprocals of D on
-// it. A whole row stays in registers. Lanes whose multipliers grow beyond a hundred come back.
+// it. A whole row stays in registers. Lanes whose multipliers grow beyond a thousand come back.
 template <int k> inline __mmask8 eliminate_row(Matrix& matrix) {
   constexpr int kLength = kSize + 1 - k;
   Complex sum[kLength];
@@ -174,7 +174,7 @@ template <int k> inline __mmask8 eliminate_row(Matrix& matrix) {
     matrix[k + j][k] = multiply(sum[j], inverse);
   }
   matrix[k][k] = inverse;
-  __mmask8 weak = _mm512_cmp_pd_mask(largest, _mm512_mul_pd(size_squared(sum[0]), all(1e4)), _CMP_NLE_UQ);
+  __mmask8 weak = _mm512_cmp_pd_mask(largest, _mm512_mul_pd(size_squared(sum[0]), all(1e6)), _CMP_NLE_UQ);
   if constexpr (k + 1 < kSize) weak |= eliminate_row<k + 1>(matrix);
   return weak;
 }

@@ -10,8 +10,9 @@
 
 namespace PM_ISA {
 
-// A lane is weak from this multiplier on, or from this ratio of pivots on (squares).
-constexpr double kLargestMultiplier = 1e4, kLargestPivotRatio = 1e12;
+// A lane is weak from a multiplier of a thousand on, which may cost three digits of a Newton step, or where the pivots differ
+// by a factor of 1e10: whether that is a singular matrix or an unlucky order of the rows, LU can tell (squares).
+constexpr double kLargestMultiplier = 1e6, kLargestPivotRatio = 1e20;
 // Entries of a row computed together.
 template <class Real> constexpr int kColumnBlock = 1;
 template <> inline constexpr int kColumnBlock<Lanes> = kVectorRegisters == 32 ? 10 : 4;
