@@ -31,6 +31,19 @@ inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
 inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
 inline Lanes absolute(Lanes a) { return a < 0.0 ? -a : a; }
 
+// While one of these lives, numbers below 1e-307 count as zero. Imaginary parts of real solutions shrink that far under Newton's
+// method, and an operation on such a number takes a hundred times as long as any other.
+class TinyIsZero {
+ public:
+#if defined(__x86_64__)
+  TinyIsZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~TinyIsZero() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#endif
+};
+
 // Loops over an array that is to live in registers must be unrolled whole.
 #if defined(__clang__)
 #define PM_UNROLL _Pragma("unroll")

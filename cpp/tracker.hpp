@@ -42,6 +42,7 @@ template <class Real> class Tracker {
   Tracker(const TrackJob& job, void* memory) : job_(job), settings_(job.settings), pack_(*job.program, memory) {}
 
   void run_all() {
+    const TinyIsZero tiny_is_zero;
     for (int lane = 0; lane < kLanes; ++lane) refill(lane);
     while (any(busy_)) advance();
   }
@@ -107,7 +108,8 @@ template <class Real> class Tracker {
     const Lanes tried = select(moving, step_ * control_.factor(outcome, step_, last_step_, accepted, settings_), step_);
     last_step_ = select(accepted, step_, last_step_);
     remaining_ = select(accepted, next, remaining_);
-    const Lanes wanted = select(started, StepControl::first_step(pack_.norm(pack_.slope)), tried);
+    const Lanes speed = pack_.norm(pack_.slope);
+    const Lanes wanted = select(started, StepControl::first_step(speed), smaller(tried, StepControl::longest_step(speed)));
     // A step that would leave a sliver goes to the end at once.
     step_ = select(wanted >= 0.95 * remaining_, remaining_, wanted);
     steps_ -= accepted;  // a mask is -1 where it is set

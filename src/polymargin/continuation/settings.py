@@ -21,8 +21,8 @@ class TrackerSettings:
     most_steps      accepted and rejected steps together
     """
 
-    contraction: float = 0.1
-    correction: float = 0.05
+    contraction: float = 0.04
+    correction: float = 0.02
     accuracy: float = 1e-6
     final_accuracy: float = 1e-13
     smallest_step: float = 1e-12
