@@ -2,7 +2,7 @@
 
 First, stage 2 of shallow cubic networks (n, h) with standard normal weights: paths from the generic base point to a real
 point (192 of them where there are more), for every instruction set of this machine. Then other kinds of systems, in
-doubles and double-doubles, with the best instruction set. Lost and doubled paths are counted. Times are the best of
+doubles and double-doubles, with the best instruction set. Lost and doubled paths are counted. Times are CPU time, the best of
 many calls that are short enough to find a quiet moment on a busy machine.
 
     python benchmarks/paths.py [--sizes 4,6 6,8 8,10] [--repetitions 300] [--seed 0]
@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import common  # before NumPy, which it keeps to one thread
@@ -47,9 +47,9 @@ class Work:
         """Seconds, and what became of the paths."""
         best = float("inf")
         for _ in range(repetitions):
-            started = perf_counter()
+            started = process_time()
             paths = track(self.program, self.starts, self.begin, self.ends, threads=1, **options)
-            best = min(best, perf_counter() - started)
+            best = min(best, process_time() - started)
         return best, paths
 
 
