@@ -6,10 +6,14 @@
 //
 // Eight paths side by side, one per lane; real and imaginary parts in registers of their own; sizes known
 // to the compiler; products of weights made beforehand; H once per symmetric pair with lambda folded into
-// s_j; the right-hand side carried along as the last column. THRESHOLD = 1 is partial pivoting; below 1,
-// rows are exchanged only in lanes whose diagonal entry is that much smaller than the largest one.
+// s_j; the right-hand side carried along as the last column. With SYMMETRIC the elimination uses the symmetry,
+// makes no exchanges and says whether a pivot was too small for that. Otherwise THRESHOLD = 1 is partial pivoting; below
+// 1, rows are exchanged only in lanes whose diagonal entry is that much smaller than the largest one.
 #include <immintrin.h>
 
+#ifndef SYMMETRIC
+#define SYMMETRIC 0
+#endif
 #ifndef THRESHOLD
 #define THRESHOLD 1.0
 #endif
@@ -148,6 +152,42 @@ inline void solve(Matrix& matrix) {
       matrix[i][kSize] = subtract_product(matrix[i][kSize], matrix[i][j], matrix[j][kSize]);
 }
 
+// The same with the upper half of a symmetric matrix: L below the diagonal, D L^T above it, the reciprocals of D on
+// it. A whole row stays in registers. Lanes whose multipliers grow beyond a thousand come back.
+template <int k> inline __mmask8 eliminate_row(Matrix& matrix) {
+  constexpr int kLength = kSize + 1 - k;
+  Complex sum[kLength];
+#pragma GCC unroll 10
+  for (int j = 0; j < kLength; ++j) sum[j] = matrix[k][k + j];
+  for (int p = 0; p < k; ++p) {
+    const Complex factor = matrix[k][p];
+#pragma GCC unroll 10
+    for (int j = 0; j < kLength; ++j) sum[j] = subtract_product(sum[j], factor, matrix[p][k + j]);
+  }
+  const Complex inverse = reciprocal(sum[0]);
+  Lanes largest = all(0.0);
+#pragma GCC unroll 10
+  for (int j = 1; j < kLength; ++j) {
+    matrix[k][k + j] = sum[j];
+    if (k + j == kSize) break;
+    largest = _mm512_max_pd(size_squared(sum[j]), largest);
+    matrix[k + j][k] = multiply(sum[j], inverse);
+  }
+  matrix[k][k] = inverse;
+  __mmask8 weak = _mm512_cmp_pd_mask(largest, _mm512_mul_pd(size_squared(sum[0]), all(1e6)), _CMP_NLE_UQ);
+  if constexpr (k + 1 < kSize) weak |= eliminate_row<k + 1>(matrix);
+  return weak;
+}
+
+inline __mmask8 solve_symmetric(Matrix& matrix) {
+  const __mmask8 weak = eliminate_row<0>(matrix);
+  for (int i = 0; i < kSize; ++i) matrix[i][kSize] = multiply(matrix[i][kSize], matrix[i][i]);
+  for (int i = kSize - 2; i >= 0; --i)
+    for (int j = i + 1; j < kSize; ++j)
+      matrix[i][kSize] = subtract_product(matrix[i][kSize], matrix[j][i], matrix[j][kSize]);
+  return weak;
+}
+
 Complex gather(const double* lanes, int stride, int entry) {
   alignas(64) double re[kLanes], im[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -161,7 +201,8 @@ Complex gather(const double* lanes, int stride, int entry) {
 
 // `rounds` times: evaluate, factor, solve, and move by a billionth of the step: no round can be left out.
 // inputs (8, 9), point (8,) and steps (8, 9) are complex, interleaved; weights (10, 8), bias and outer (10,).
-extern "C" void handwritten(const double* weights, const double* bias, const double* outer, double offset,
+// Returns 1 if symmetric elimination met a pivot that was too small.
+extern "C" int handwritten(const double* weights, const double* bias, const double* outer, double offset,
                             const double* inputs, const double* point, long rounds, double* steps) {
   static Coefficients net;
   net.offset = offset;
@@ -181,9 +222,14 @@ extern "C" void handwritten(const double* weights, const double* bias, const dou
   Matrix matrix;
   for (int i = 0; i < kSize; ++i) x[i] = gather(inputs, kSize, i);
   for (int i = 0; i < kInputs; ++i) u[i] = {all(point[2 * i]), all(point[2 * i + 1])};
+  __mmask8 weak = 0;
   for (long round = 0; round < rounds; ++round) {
     evaluate(net, x, u, matrix);
+#if SYMMETRIC
+    weak |= solve_symmetric(matrix);
+#else
     solve(matrix);
+#endif
     for (int i = 0; i < kSize; ++i) x[i] = add_scaled(x[i], all(1e-9), matrix[i][kSize]);
   }
   alignas(64) double re[kLanes], im[kLanes];
@@ -195,4 +241,5 @@ extern "C" void handwritten(const double* weights, const double* bias, const dou
       steps[2 * (lane * kSize + i) + 1] = im[lane];
     }
   }
+  return weak != 0;
 }

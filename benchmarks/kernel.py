@@ -1,10 +1,11 @@
 """The program interpreter against a kernel written by hand, evaluate-and-solve for evaluate-and-solve.
 
 One operation: the critical system of a shallow cubic network (8 inputs, 10 neurons) and its 9×9 complex
-Jacobian at one point, LU factorisation with pivoting, one solve. `handwritten.cpp` does it with AVX-512
-intrinsics for exactly this shape, once with partial pivoting and once with the threshold pivoting of the
-core; the interpreter does it for any program. Needs g++ and a machine with AVX-512 for the hand-written
-side. Times are the best of several repetitions on one core, per path.
+Jacobian at one point, factorisation, one solve. `handwritten.cpp` does it with AVX-512 intrinsics for exactly
+this shape: by symmetric elimination as the core does, and by LU with partial and with threshold pivoting. The
+interpreter (`interpreter.cpp`: the headers of the core) does it for any program, once for every instruction set
+of this machine. Needs g++, and AVX-512 for the hand-written side. Times are the best of several repetitions on
+one core, per path.
 
     python benchmarks/kernel.py [--rounds 20000] [--repetitions 9] [--seed 0]
 """
@@ -31,9 +32,20 @@ from polymargin import _core
 from polymargin.boundary import critical_system
 
 INPUTS, HIDDEN, LANES = 8, 10, 8
-SOURCE = Path(__file__).with_name("handwritten.cpp")
-# Name of the row and the pivoting threshold it is built with.
-BUILDS = {"hand-written, partial pivoting": 1.0, "hand-written, threshold pivoting": 0.25}
+HERE = Path(__file__).parent
+# Name of the row and how it is built.
+BUILDS = {
+    "hand-written, symmetric elimination": ["-DSYMMETRIC=1"],
+    "hand-written, threshold pivoting": ["-DTHRESHOLD=0.25"],
+    "hand-written, partial pivoting": ["-DTHRESHOLD=1.0"],
+}
+# The flags that CMakeLists.txt has for each instruction set.
+CORE_FLAGS = ["-std=c++17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi"]
+SET_FLAGS = {
+    "baseline": [],
+    "avx2": ["-mavx2", "-mfma"],
+    "avx512": ["-mavx512f", "-mavx512dq", "-mprefer-vector-width=512"],
+}
 
 Kernel = Callable[[ComplexArray, int], ComplexArray]
 
@@ -50,15 +62,17 @@ def main() -> None:
     boundary = pm.Boundary.from_network(net, 0, 1)
     inputs = _random_complex(generator, (LANES, INPUTS + 1))
     point = _random_complex(generator, (INPUTS,))
+    if shutil.which("g++") is None:
+        raise SystemExit("g++ is not installed: both sides of this comparison are compiled here")
     kernels: dict[str, tuple[Kernel, int]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        if reason := _cannot_build():
-            print(f"hand-written kernel left out: {reason}")
+        if "avx512" in _core.instruction_sets():
+            for name, flags in BUILDS.items():
+                kernels[name] = handwritten(net, boundary, point, flags, Path(folder)), LANES
         else:
-            for name, threshold in BUILDS.items():
-                kernels[name] = handwritten(net, boundary, point, threshold, Path(folder)), LANES
+            print("hand-written kernel left out: this machine has no AVX-512")
         for name, lanes in _core.instruction_sets().items():
-            kernels[f"interpreter, {name}"] = interpreter(boundary, point, name), lanes
+            kernels[f"interpreter, {name}"] = interpreter(boundary, point, name, lanes, Path(folder)), lanes
         difference = largest_difference({name: kernel for name, (kernel, _) in kernels.items()}, inputs)
         seconds = time_per_path(kernels, inputs, options.rounds, options.repetitions)
 
@@ -71,14 +85,10 @@ def main() -> None:
 
 
 def handwritten(
-    net: pm.PolynomialNetwork, boundary: pm.Boundary, point: ComplexArray, threshold: float, folder: Path
+    net: pm.PolynomialNetwork, boundary: pm.Boundary, point: ComplexArray, flags: list[str], folder: Path
 ) -> Kernel:
     """The compiled loop, given the network in the reduced coordinates that the interpreter works in."""
-    library = folder / f"handwritten_{threshold}.so"
-    flags = ["-O3", "-march=native", "-shared", "-fPIC", f"-DTHRESHOLD={threshold}"]
-    subprocess.run(["g++", *flags, "-o", str(library), str(SOURCE)], check=True)
-    function = ctypes.CDLL(str(library)).handwritten
-    function.restype = None
+    function = build("handwritten.cpp", ["-O3", "-march=native", *flags], folder).handwritten
     weights, bias, outer, offset = common.shallow_coefficients(net)
     reduction = boundary.reduction
     fixed = [
@@ -91,24 +101,45 @@ def handwritten(
         steps = np.empty_like(inputs)
         system = (*map(_pointer, fixed), ctypes.c_double(offset / reduction.factor))
         where = (_pointer(inputs), _pointer(point))
-        function(*system, *where, ctypes.c_long(rounds), _pointer(steps))
+        if function(*system, *where, ctypes.c_long(rounds), _pointer(steps)):
+            raise SystemExit("a pivot was too small for symmetric elimination: try another seed")
         return steps
 
     return run
 
 
-def interpreter(boundary: pm.Boundary, point: ComplexArray, instruction_set: str) -> Kernel:
-    program = critical_system(boundary).target.compiled
-    lanes = _core.instruction_sets()[instruction_set]
+def interpreter(boundary: pm.Boundary, point: ComplexArray, instruction_set: str, lanes: int, folder: Path) -> Kernel:
+    """The core's headers, compiled for one instruction set and given the program of the critical system."""
+    defines = [f"-DPM_ISA={instruction_set}", f"-DPM_LANES={lanes}"]
+    library = build("interpreter.cpp", [*CORE_FLAGS, *SET_FLAGS[instruction_set], *defines], folder)
+    library.new_program.restype = ctypes.c_void_p
+    parts = critical_system(boundary).target.encoded()
+    names = ("code", "arguments", "coefficient_hi", "constant_hi")
+    counts = [parts[name] for name in ("inputs", "parameters", "registers", "value_code")]
+    sizes = np.array([*counts, *(len(parts[name]) for name in names)], dtype=np.int64)
+    arrays = ("code", "arguments", "coefficient_hi", "coefficient_lo", "constant_hi", "constant_lo")
+    outputs = ("value_registers", "jacobian_registers")
+    program = ctypes.c_void_p(
+        library.new_program(_pointer(sizes), *(_pointer(parts[name]) for name in (*arrays, *outputs)))
+    )
     parameters = np.append(point, 0.0)  # the point, and the level of the boundary
 
     def run(inputs: ComplexArray, rounds: int) -> ComplexArray:
-        packs = [inputs[first : first + lanes] for first in range(0, len(inputs), lanes)]
-        return np.concatenate(
-            [_core.evaluate_and_solve(program, pack, parameters, rounds, instruction_set) for pack in packs]
-        )
+        steps = np.empty_like(inputs)
+        for first in range(0, len(inputs), lanes):
+            pack, found = inputs[first : first + lanes], steps[first : first + lanes]
+            library.evaluate_and_solve(
+                program, _pointer(pack), _pointer(parameters), ctypes.c_long(rounds), _pointer(found)
+            )
+        return steps
 
     return run
+
+
+def build(source: str, flags: list[str], folder: Path) -> ctypes.CDLL:
+    library = folder / f"{len(list(folder.iterdir()))}.so"
+    subprocess.run(["g++", "-shared", "-fPIC", *flags, "-o", str(library), str(HERE / source)], check=True)
+    return ctypes.CDLL(str(library))
 
 
 def largest_difference(kernels: dict[str, Kernel], inputs: ComplexArray) -> float:
@@ -132,14 +163,6 @@ def time_per_path(
             kernel(inputs[:lanes], rounds)
             best[name] = min(best[name], (perf_counter() - started) / (rounds * lanes))
     return best
-
-
-def _cannot_build() -> str | None:
-    if shutil.which("g++") is None:
-        return "g++ is not installed"
-    if "avx512" not in _core.instruction_sets():
-        return "this machine has no AVX-512"
-    return None
 
 
 def _random_complex(generator: np.random.Generator, shape: tuple[int, ...]) -> ComplexArray:

@@ -1,8 +1,9 @@
 // What the bindings hand to a kernel and get back: plain data, the same for every instruction set.
 //
-// A Program is a straight-line program with three instructions. Registers hold, in this order, the
+// A Program is a straight-line program with four instructions. Registers hold, in this order, the
 // inputs, the parameters, the constants and one value per result. `value_code` instructions compute
-// the system H; the remaining ones its Jacobian, so H alone is a prefix of H and its Jacobian.
+// the system H; the remaining ones its Jacobian, so H alone is a prefix of H and its Jacobian. `motion`
+// is the part of the value code that sees the parameters, for the derivative of H along them.
 #pragma once
 
 #include <atomic>
@@ -10,21 +11,27 @@
 
 namespace polymargin {
 
-enum class Operation : std::int32_t { linear = 0, product = 1, square = 2 };
+enum class Operation : std::int32_t { linear = 0, single_rows = 1, product = 2, square = 3 };
 
+// Rows are results in consecutive registers, none of which is an argument of the same instruction. Arguments are registers,
+// found from an offset into Program::arguments on, column by column as the coefficients are:
+//   linear       target[r] = bias[r] + sum_c matrix[r][c] * arguments[c]
+//   single_rows  target[r] = bias[r] + sum_c matrix[r][c] * arguments[c][r]
+//   product      target[r] = arguments[0][r] * arguments[1][r]
+//   square       target[r] = arguments[0][r]^2
 struct Instruction {
   Operation operation;
   std::int32_t target;        // first register written
-  std::int32_t left, right;   // product and square: the factors
-  std::int32_t rows, columns; // linear: target[r] = bias[r] + sum_c matrix[r][c] * arguments[c]
-  std::int32_t arguments;     // linear: offset into Program::arguments
-  std::int32_t coefficients;  // linear: offset of the rows biases, then of the matrix, column by column
+  std::int32_t rows, columns; // columns: of linear and single_rows only
+  std::int32_t arguments;
+  std::int32_t coefficients;  // offset of the rows biases, then of the matrix, column by column
 };
 
 struct Program {
   std::int32_t inputs, parameters, constants, registers;
-  std::int32_t code_length, value_code;
-  const Instruction* code;
+  std::int32_t code_length, value_code, motion_length;
+  bool symmetric;                          // the Jacobian is, entry by entry the same registers
+  const Instruction *code, *motion;
   const std::int32_t* arguments;
   const double *coefficient_hi, *coefficient_lo;  // lo: what double-doubles see beyond a double
   const double *constant_hi, *constant_lo;
@@ -33,7 +40,6 @@ struct Program {
 };
 
 struct TrackerSettings {
-  double trust;             // fraction of the estimated radius of convergence a step may use
   double contraction;       // largest accepted Newton contraction |d1| / |d0| after a prediction
   double correction;        // largest accepted first Newton correction, relative to the point
   double accuracy;          // relative accuracy asked of a point on the path
@@ -59,7 +65,7 @@ struct TrackJob {
   const double* start_parameters;
   const double* target_parameters;
   const double* start_points;
-  std::int64_t starts, targets;
+  std::int64_t starts;
   TrackerSettings settings;
   const std::int64_t* selected;  // the paths to follow; null means all of them
   std::int64_t selected_count;
@@ -78,9 +84,6 @@ struct Kernels {
   void (*track)(const TrackJob&, void* workspace, bool double_double);
   void (*evaluate)(const Program&, const double* inputs, const double* parameters, std::int64_t points,
                    double* values, double* jacobians, void* workspace, bool double_double);
-  // Evaluate and solve `rounds` times for one pack of points; the time of this is a yardstick.
-  void (*evaluate_and_solve)(const Program&, const double* inputs, const double* parameters, std::int64_t rounds,
-                             double* solutions, void* workspace);
 };
 
 const Kernels& baseline_kernels();

@@ -6,84 +6,70 @@
 // parameters.
 #pragma once
 
-#include "evaluate.hpp"
-#include "linear_solve.hpp"
+#include "jacobian_solver.hpp"
 
 namespace PM_ISA {
-
-// Order of the power series behind the predictor.
-#ifndef PM_ORDER
-#define PM_ORDER 4
-#endif
-constexpr int kOrder = PM_ORDER;
 
 template <class Real> struct Pack {
   using Number = Complex<Real>;
 
   const Program& program;
   const int size;
-  Number *registers, *point, *candidate, *step, *series, *target, *velocity;
-  Lanes* weight;  // 1 / (scale of a coordinate)^2
-  LinearSolver<Real> solver;
+  Number* registers;
+  Number *point, *slope;                     // where the paths are, and dx/ds there
+  Number *previous_point, *previous_slope;   // where they were one step before
+  Number *candidate, *candidate_slope;       // where they may be next; the candidate lies in the registers of the inputs
+  Number* step;                              // Newton's step
+  Number *target, *velocity;
+  Lanes* weight;                             // 1 / (scale of a coordinate)^2
+  JacobianSolver<Real> solver;
 
   static std::int64_t bytes(const Program& program) {
     const std::int64_t n = program.inputs;
-    const std::int64_t numbers = std::int64_t(kOrder + 1) * program.registers + 3 * n + (kOrder + 1) * n +
-                                 2 * program.parameters + n * n;
+    const std::int64_t numbers = 2 * std::int64_t(program.registers) + program.parameters + 7 * n + 3 * n * n;
     return numbers * std::int64_t(sizeof(Number)) + n * std::int64_t(sizeof(Lanes)) +
            (n * (n - 1) / 2 + 1) * std::int64_t(sizeof(RowExchange));
   }
 
-  Pack(const Program& system, void* memory) : program(system), size(system.inputs) {
+  Pack(const Program& system, void* memory) : program(system), size(system.inputs), solver(system) {
     char* free = static_cast<char*>(memory);
     auto take = [&free](std::int64_t count) {
       Number* taken = reinterpret_cast<Number*>(free);
       free += count * sizeof(Number);
+      for (std::int64_t i = 0; i < count; ++i) taken[i] = zero<Real>();
       return taken;
     };
-    registers = take(std::int64_t(kOrder + 1) * program.registers);
-    point = take(size);
-    candidate = take(size);
-    step = take(size);
-    series = take((kOrder + 1) * size);
+    registers = take(2 * std::int64_t(program.registers));
+    load_constants(program, registers);
+    candidate = registers;
+    velocity = registers + program.registers + size;  // the derivative of the parameters, where the program expects it
     target = take(program.parameters);
-    velocity = take(program.parameters);
-    solver.size = size;
-    solver.matrix = take(size * size);
+    Number** const vectors[] = {&point, &slope, &previous_point, &previous_slope, &candidate_slope, &step, &solver.exchanged_result};
+    for (Number** vector : vectors) *vector = take(size);
+    Number** const matrices[] = {&solver.symmetric.lower, &solver.symmetric.upper, &solver.general.matrix};
+    for (Number** matrix : matrices) *matrix = take(size * size);
     weight = reinterpret_cast<Lanes*>(free);
-    solver.exchanges = reinterpret_cast<RowExchange*>(weight + size);
-    load_constants(program, registers, kOrder + 1);
-    for (int i = 0; i < size; ++i) point[i] = candidate[i] = step[i] = zero<Real>();
-    for (int p = 0; p < program.parameters; ++p) target[p] = velocity[p] = zero<Real>();
+    solver.general.exchanges = reinterpret_cast<RowExchange*>(weight + size);
   }
 
-  Number* order(int k) { return registers + k * program.registers; }
-
-  void place(const Number* x, Lanes remaining) {
-    Number* inputs = order(0);
-    for (int i = 0; i < size; ++i) inputs[i] = x[i];
-    Number* parameters = inputs + size;
+  void place_parameters(Lanes remaining) {
+    Number* parameters = registers + size;
     const Real s = real_from<Real>(remaining);
     for (int p = 0; p < program.parameters; ++p)
       parameters[p] = {fused_negated(s, velocity[p].re, target[p].re), fused_negated(s, velocity[p].im, target[p].im)};
   }
 
-  void evaluate_value() { run(program, program.value_code, registers, 0); }
-
-  void evaluate_and_factor() {
-    run(program, program.code_length, registers, 0);
-    for (int e = 0; e < size * size; ++e) {
-      const int source = program.jacobian_registers[e];
-      solver.matrix[e] = source < 0 ? zero<Real>() : registers[source];
-    }
-    solver.factor();
+  // step := J^{-1} H at the candidate; the Newton iterate is candidate - step.
+  void solve_newton(Mask live) {
+    run(program, registers);
+    solver.template solve<1>(registers, {step}, live);
   }
 
-  // step := -J^{-1} (coefficient of order k of H)
-  void solve_order(int k, Number* result) {
-    const Number* values = order(k);
-    for (int i = 0; i < size; ++i) result[i] = -values[program.value_registers[i]];
-    solver.solve(result);
+  // The same, and candidate_slope := J^{-1} dH/dt = dx/ds.
+  void solve_newton_and_slope(Mask live) {
+    run(program, registers);
+    run_motion(program, registers);
+    solver.template solve<2>(registers, {step, candidate_slope}, live);
   }
 
   // Coordinates are measured against their own size, but not below a hundredth, which is small for scaled problems, nor
@@ -101,11 +87,24 @@ template <class Real> struct Pack {
 
   Lanes norm(const Number* vector) const {
     Lanes largest = broadcast(0.0);
+    for (int i = 0; i < size; ++i) largest = with_entry(largest, i, vector[i]);
+    return square_root(largest);
+  }
+
+  // candidate := candidate - step; the size of the step.
+  Lanes take_step() {
+    Lanes largest = broadcast(0.0);
     for (int i = 0; i < size; ++i) {
-      const Lanes entry = magnitude_squared(vector[i]) * weight[i];
-      largest = select(entry <= largest, largest, entry);  // this way round NaN wins
+      candidate[i] = candidate[i] - step[i];
+      largest = with_entry(largest, i, step[i]);
     }
     return square_root(largest);
+  }
+
+ private:
+  Lanes with_entry(Lanes largest, int i, Number number) const {
+    const Lanes entry = magnitude_squared(number) * weight[i];
+    return select(entry <= largest, largest, entry);  // this way round NaN wins
   }
 };
 

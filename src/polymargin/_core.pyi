@@ -27,7 +27,6 @@ class TrackerSettings:
     def __init__(
         self,
         *,
-        trust: float,
         contraction: float,
         correction: float,
         accuracy: float,
@@ -55,12 +54,5 @@ def evaluate(
     double_double: bool = False,
     instruction_set: str | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]: ...
-def evaluate_and_solve(
-    program: Program,
-    inputs: NDArray[np.complex128],
-    parameters: NDArray[np.complex128],
-    rounds: int,
-    instruction_set: str | None = None,
-) -> NDArray[np.complex128]: ...
 def instruction_sets() -> dict[str, int]: ...
 def end_with(status: int) -> None: ...

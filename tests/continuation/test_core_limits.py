@@ -95,15 +95,14 @@ def test_memory_does_not_grow_with_the_rows() -> None:
 
 
 LARGEST = 2**31 - 1
+PRODUCT = 2  # of the operations of the core
 
 
 def program(**changes: int) -> _core.Program:
     """x·p, with its derivative p: three registers in, two instructions."""
     numbers = {"inputs": 1, "parameters": 1, "registers": 4, "value_code": 1} | changes
-    code = np.array([[changes.get("operation", 1), 2, 0, 1, 0, 0, 0, 0]], dtype=np.int32)
-    for place, name in enumerate(
-        ("target", "left", "right", "rows", "columns", "first_argument", "coefficients"), start=1
-    ):
+    code = np.array([[changes.get("operation", PRODUCT), 2, 1, 0, 0, 0]], dtype=np.int32)
+    for place, name in enumerate(("target", "rows", "columns", "first_argument", "coefficients"), start=1):
         if name in changes:
             code[0, place] = numbers.pop(name)
     numbers.pop("operation", None)
@@ -111,7 +110,7 @@ def program(**changes: int) -> _core.Program:
     return _core.Program(
         **numbers,
         code=code,
-        arguments=np.zeros(0, np.int32),
+        arguments=np.array([0, 1], np.int32),
         coefficient_hi=none,
         coefficient_lo=none,
         constant_hi=none,
@@ -135,5 +134,6 @@ def program(**changes: int) -> _core.Program:
     ],
 )
 def test_numbers_at_the_edge_of_their_type_are_refused(changes: dict[str, int]) -> None:
+    program()  # without the changes it is one
     with pytest.raises(ValueError, match="an index lies outside its array"):
         program(**changes)

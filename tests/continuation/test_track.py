@@ -108,6 +108,55 @@ def test_several_targets_in_one_call() -> None:
         assert np.array_equal(track(program, base, u, target).points[0], together.points[row])
 
 
+def saddle() -> Program:
+    """y + x² = p, x + y² = q: the gradient of a saddle. The Jacobian [[2x, 1], [1, 2y]] is symmetric; its first pivot is 2x."""
+    graph = Graph()
+    x, y = graph.inputs(2)
+    p, q = graph.parameters(2)
+    one = graph.constant(1)
+    return flatten(graph, [y + x**2 - p, x + y**2 - q], [2 * x, one, one, 2 * y])
+
+
+SADDLE_STARTS = np.array([[0, 0], *([np.conj(y), y] for y in -np.exp(2j * np.pi * np.arange(3) / 3))])
+
+
+@pytest.mark.parametrize("double_double", [False, True])
+def test_a_pivot_of_zero_is_no_obstacle(double_double: bool) -> None:
+    """One of the four paths begins where symmetric elimination would divide by zero."""
+    target = np.array([2 + 1j, 3 - 1j])
+    paths = track(saddle(), SADDLE_STARTS, [0, 0], target, double_double=double_double)
+    assert paths.converged.all()
+    for start, end in zip(SADDLE_STARTS, paths.points[0], strict=True):
+        slow = follow_path(saddle(), start, np.zeros(2), target)
+        assert np.abs(slow - end).max() < 1e-10
+
+
+def test_small_pivots_in_one_lane_leave_the_others_alone() -> None:
+    targets = np.array([[2 + 1j, 3 - 1j]])
+    together = track(saddle(), SADDLE_STARTS, [0, 0], targets)
+    for index, start in enumerate(SADDLE_STARTS):
+        alone = track(saddle(), start[None, :], [0, 0], targets)
+        assert np.array_equal(alone.points[0, 0], together.points[0, index])
+        assert alone.steps[0, 0] == together.steps[0, index]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[:3], ids=lambda p: p.name)
+def test_symmetric_elimination_and_lu_agree(problem: Problem) -> None:
+    """The same equations in another order have no symmetric Jacobian and go through LU with exchanges."""
+    case = blend(problem)
+    n = case.program.input_count
+    turned = dataclasses.replace(
+        case.program,
+        values=(*case.program.values[1:], case.program.values[0]),
+        derivatives=(*case.program.derivatives[n:], *case.program.derivatives[:n]),
+    )
+    symmetric = track(case.program, case.starts, case.p0, case.p1)
+    general = track(turned, case.starts, case.p0, case.p1)
+    assert symmetric.converged.all()
+    assert general.converged.all()
+    assert np.abs(general.points - symmetric.points).max() < 1e-9 * np.abs(symmetric.points).max()
+
+
 # -- paths whose ends are known ------------------------------------------------------------------
 
 
@@ -174,7 +223,9 @@ def test_double_doubles_rescue_an_ill_conditioned_path() -> None:
     assert paths.points[0, 1, 0].real - paths.points[0, 0, 0].real == pytest.approx(gap, rel=1e-6)
 
 
-@pytest.mark.parametrize("change", [{"trust": 1.5}, {"contraction": -1}, {"most_steps": 0}, {"accuracy": float("nan")}])
+@pytest.mark.parametrize(
+    "change", [{"correction": 1.5}, {"contraction": -1}, {"most_steps": 0}, {"accuracy": float("nan")}]
+)
 def test_settings_are_checked(change: dict) -> None:
     with pytest.raises(pm.InputError, match=next(iter(change))):
         TrackerSettings(**change)

@@ -162,7 +162,7 @@ def test_nothing_unjudged_is_kept(tmp_path: Path, truth: pm.Margin) -> None:
 
 
 def test_the_settings_are_part_of_the_key(tmp_path: Path, truth: pm.Margin) -> None:
-    pm.margin(NETWORK, POINT, cache=tmp_path, settings=pm.TrackerSettings(trust=0.4))
+    pm.margin(NETWORK, POINT, cache=tmp_path, settings=pm.TrackerSettings(contraction=0.02))
     assert len(list(tmp_path.iterdir())) == 2
     pm.margin(NETWORK, POINT, cache=tmp_path, seed=1)
     assert len(list(tmp_path.iterdir())) == 3

@@ -60,7 +60,7 @@ def test_an_interrupted_batch_continues(tmp_path: Path, whole: list[dict]) -> No
     with pytest.raises(InputError, match="belongs to other options"):
         batch(file, seed=5)
     with pytest.raises(InputError, match="belongs to other options"):
-        batch(file, settings=pm.TrackerSettings(trust=0.4))
+        batch(file, settings=pm.TrackerSettings(contraction=0.02))
     with pytest.raises(InputError, match="belongs to another model and other points"):
         pm.margin(random_network([3, 4, 2], 3, seed=4), np.zeros((5, 3)), checkpoint=file)
 

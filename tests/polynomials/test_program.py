@@ -14,7 +14,7 @@ from problems import PROBLEMS, Problem
 from polymargin import Boundary, _core
 from polymargin.boundary import critical_system
 from polymargin.polynomials import Graph, Program, evaluate, flatten, modulo, to_ball
-from polymargin.polynomials.program import LinearStep
+from polymargin.polynomials.steps import LinearStep
 
 
 def _critical_program(problem: Problem) -> Program:
@@ -150,8 +150,8 @@ def test_the_core_refuses_programs_with_wild_indices() -> None:
             "parameters": 0,
             "registers": 2,
             "value_code": 1,
-            "code": np.array([[2, 1, 0, 0, 0, 0, 0, 0]], dtype=np.int32),
-            "arguments": np.zeros(0, np.int32),
+            "code": np.array([[3, 1, 1, 0, 0, 0]], dtype=np.int32),
+            "arguments": np.zeros(1, np.int32),
             "coefficient_hi": np.zeros(0),
             "coefficient_lo": np.zeros(0),
             "constant_hi": np.zeros(0),
@@ -165,10 +165,15 @@ def test_the_core_refuses_programs_with_wild_indices() -> None:
     for change in (
         {"value_registers": np.array([2], np.int32)},
         {"jacobian_registers": np.array([7], np.int32)},
-        {"code": np.array([[2, 2, 0, 0, 0, 0, 0, 0]], dtype=np.int32)},
-        {"code": np.array([[1, 1, 0, -1, 0, 0, 0, 0]], dtype=np.int32)},
-        {"code": np.array([[0, 1, 0, 0, 1, 1, 0, 0]], dtype=np.int32)},
-        {"code": np.array([[9, 1, 0, 0, 0, 0, 0, 0]], dtype=np.int32)},
+        {"code": np.array([[3, 2, 1, 0, 0, 0]], dtype=np.int32)},  # target
+        {"code": np.array([[3, 1, 2, 0, 0, 0]], dtype=np.int32)},  # rows
+        {"code": np.array([[3, 1, 0, 0, 0, 0]], dtype=np.int32)},
+        {"code": np.array([[3, 1, 1, 0, -1, 0]], dtype=np.int32)},  # arguments
+        {"code": np.array([[2, 1, 1, 0, 0, 0]], dtype=np.int32)},  # the second factor
+        {"code": np.array([[0, 1, 1, 1, 0, 0]], dtype=np.int32)},  # coefficients
+        {"code": np.array([[1, 1, 1, 2, 0, 0]], dtype=np.int32)},
+        {"code": np.array([[9, 1, 1, 0, 0, 0]], dtype=np.int32)},  # operation
+        {"arguments": np.array([2], np.int32)},
         {"value_code": 2},
         {"registers": 1},
     ):

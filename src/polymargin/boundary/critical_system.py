@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from polymargin.boundary.boundary import Boundary
 from polymargin.polynomials import Expression, Graph, Program, flatten, gradient, hessian
+from polymargin.polynomials.expression import Linear
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ def critical_equations(
     """The critical equations of {value = 0} with their Jacobian."""
     slope = gradient(value, y)
     equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
-    rows = [[multiplier * entry for entry in row] for row in hessian(value, y)]
+    rows = _multiplied(multiplier, hessian(value, y))
     return flatten(value.graph, [*equations, value], _bordered(_identity_plus(rows), slope))
 
 
@@ -69,10 +70,32 @@ def blended_equations(
         yi - ui + start_multiplier * g0 + target_multiplier * g1
         for yi, ui, g0, g1 in zip(y, u, start_slope, slope, strict=True)
     ]
-    rows = [[target_multiplier * entry for entry in row] for row in curvature]
+    rows = _multiplied(target_multiplier, curvature)
     for i, s in enumerate(scaled):
         rows[i][i] = rows[i][i] + (degree * (degree - 1)) * (start_multiplier * s)
     return flatten(graph, [*equations, blended_value], _bordered(_identity_plus(rows), blended_slope))
+
+
+def _multiplied(factor: Expression, rows: Sequence[Sequence[Expression]]) -> list[list[Expression]]:
+    """factor · rows, multiplied into the terms of the entries instead of the entries where that takes fewer products.
+
+    The Hessian of a shallow network has an entry per pair of inputs, all of them combinations of one term per neuron.
+    """
+    graph = factor.graph
+    entries = {entry.number for row in rows for entry in row if graph.constant_value(entry) is None}
+    sums = {number: content for number in entries if isinstance(content := graph.content(number), Linear)}
+    terms = (entries - sums.keys()).union(*(content.arguments for content in sums.values()))
+    if len(terms) >= len(entries):
+        return [[factor * entry for entry in row] for row in rows]
+
+    def multiplied(entry: Expression) -> Expression:
+        content = sums.get(entry.number)
+        if content is None:
+            return factor * entry
+        products = [factor * Expression(graph, argument) for argument in content.arguments]
+        return graph.linear((content.constant, *content.coefficients), (factor, *products))
+
+    return [[multiplied(entry) for entry in row] for row in rows]
 
 
 def _identity_plus(rows: Sequence[Sequence[Expression]]) -> list[list[Expression]]:

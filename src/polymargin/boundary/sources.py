@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from polymargin.errors import InputError
 from polymargin.networks.network import LogitMap
 from polymargin.polynomials import Expression, Graph, evaluate, flatten, parse_polynomial, variable_names
-from polymargin.polynomials.program import LinearStep
+from polymargin.polynomials.steps import LinearStep
 
 Array = NDArray[np.float64]
 Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]

@@ -25,7 +25,7 @@ ComplexArray = NDArray[np.complex128]
 # Two arrivals closer than this, relative to their size, are the same solution.
 SAME = 1e-8
 # Long steps, and few: a path that jumps still arrives at a solution, and instead of one that is given up another loop will do.
-LONGEST_PATH = 500
+LONGEST_PATH = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def explore(
     threads: int | None = None,
 ) -> Orbit:
     """Carry the solutions around triangles of parameters, until `quiet_loops` in a row bring no news or there are `enough`."""
-    hasty = replace(settings, trust=0.8, contraction=0.25, correction=0.2, accuracy=1e-5, most_steps=LONGEST_PATH)
+    hasty = replace(settings, contraction=0.1, correction=0.1, accuracy=1e-5, most_steps=LONGEST_PATH)
     known = distinct(solutions)
     loops = paths = quiet = 0
     while quiet < quiet_loops and loops < most_loops and len(known) != enough:

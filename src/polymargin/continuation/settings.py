@@ -13,7 +13,6 @@ from polymargin.errors import InputError
 class TrackerSettings:
     """How carefully paths are followed.
 
-    trust           fraction of the estimated radius of convergence that one step may use
     contraction     largest accepted Newton contraction after a prediction
     correction      largest accepted first Newton correction, relative to the point
     accuracy        relative accuracy of points on the path
@@ -23,14 +22,13 @@ class TrackerSettings:
     most_steps      accepted and rejected steps together
     """
 
-    trust: float = 0.5
-    contraction: float = 0.1
-    correction: float = 0.05
+    contraction: float = 0.04
+    correction: float = 0.02
     accuracy: float = 1e-6
     final_accuracy: float = 1e-13
     smallest_step: float = 1e-12
     infinity: float = 1e10
-    most_steps: int = 10_000
+    most_steps: int = 20_000
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -38,15 +36,14 @@ class TrackerSettings:
             positive(value, f"tracker setting {item.name}")
         if int(self.most_steps) != self.most_steps or self.most_steps >= 2**31:
             raise InputError(f"tracker setting most_steps={self.most_steps!r}: expected a whole number below 2**31")
-        for name in ("trust", "contraction", "correction"):
+        for name in ("contraction", "correction"):
             if getattr(self, name) >= 1:
                 raise InputError(f"tracker setting {name}={getattr(self, name)!r}: expected a number below 1")
 
     def tightened(self) -> TrackerSettings:
-        """Half the trust, a tenth of what the corrector accepts: for paths that seem to have jumped."""
+        """A tenth of what the corrector accepts: for paths that seem to have jumped."""
         return replace(
             self,
-            trust=self.trust / 2,
             contraction=self.contraction / 10,
             correction=self.correction / 10,
             accuracy=self.accuracy / 100,

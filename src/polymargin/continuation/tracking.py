@@ -24,7 +24,7 @@ DEFAULT = TrackerSettings()
 # Fraction of the way at its end in which failures are left to the endgame.
 END_ZONE = 1e-3
 # Steps after which a path is handed over to double-doubles.
-HASTY = 500
+HASTY = 1000
 # Double-doubles may follow a path this far out.
 FAR_OUT = 1e30
 # Names the instruction set of the core, for tests of one machine on behalf of others; the widest of this machine if unset.

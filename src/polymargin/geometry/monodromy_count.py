@@ -24,7 +24,7 @@ ComplexArray = NDArray[np.complex128]
 # Up to this bound following all paths of the start system costs less than finding solutions by loops.
 FEW = 800
 # Paths of the start system that need more steps are on their way to infinity.
-MOST_STEPS = 500
+MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.polynomials import Program
-from polymargin.polynomials.program import LinearStep, SquareStep
+from polymargin.polynomials.steps import LinearStep, SquareStep
 
 
 @contextmanager

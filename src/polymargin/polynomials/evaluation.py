@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from polymargin.polynomials.program import LinearStep, Program, SquareStep
+from polymargin.polynomials.program import Program
+from polymargin.polynomials.steps import LinearStep, SquareStep
 
 Number = TypeVar("Number")
 

@@ -6,7 +6,7 @@ instruction with several rows: a dense layer is one instruction, and so is the w
 shallow network's Hessian.
 
 Outputs come in two groups. The first `value_length` instructions compute the first group alone, which
-is how a system and its Jacobian share one program: correctors and power series need only the prefix.
+is how a system and its Jacobian share one program; whoever needs the system alone runs the prefix.
 """
 
 from __future__ import annotations
@@ -15,43 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polymargin import _core
 from polymargin.polynomials.expression import ONE, ZERO, Expression, Graph, Kind, Linear
-
-
-@dataclass(frozen=True, slots=True)
-class LinearStep:
-    """registers[target + r] = constants[r] + Σ_c rows[r][c] · registers[arguments[c]]"""
-
-    target: int
-    arguments: tuple[int, ...]
-    rows: tuple[tuple[Fraction, ...], ...]
-    constants: tuple[Fraction, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProductStep:
-    """registers[target] = registers[left] · registers[right]"""
-
-    target: int
-    left: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True)
-class SquareStep:
-    """registers[target] = registers[argument]²"""
-
-    target: int
-    argument: int
-
-
-Step: TypeAlias = LinearStep | ProductStep | SquareStep
+from polymargin.polynomials.steps import LinearStep, ProductStep, SquareStep, Step, encode, split
 
 
 @dataclass(frozen=True)
@@ -74,55 +44,24 @@ class Program:
     @cached_property
     def compiled(self) -> _core.Program:
         """The program as the C++ core runs it: a square system and its Jacobian, row by row."""
-        code: list[tuple[int, ...]] = []
-        arguments: list[int] = []
-        coefficients: list[Fraction] = []
-        for step in self.steps:
-            if isinstance(step, LinearStep):
-                shape = (len(step.rows), len(step.arguments))
-                code.append((0, step.target, 0, 0, *shape, len(arguments), len(coefficients)))
-                arguments.extend(step.arguments)
-                coefficients.extend(step.constants)
-                for column in range(len(step.arguments)):
-                    coefficients.extend(row[column] for row in step.rows)
-            elif isinstance(step, ProductStep):
-                code.append((1, step.target, step.left, step.right, 0, 0, 0, 0))
-            else:
-                code.append((2, step.target, step.argument, step.argument, 0, 0, 0, 0))
-        coefficient_hi, coefficient_lo = _split(coefficients)
-        constant_hi, constant_lo = _split(self.constants)
-        zero = self._register_of_zero()
-        return _core.Program(
-            inputs=self.input_count,
-            parameters=self.parameter_count,
-            registers=self.register_count,
-            value_code=self.value_length,
-            code=np.array(code, dtype=np.int32).reshape(-1, 8),
-            arguments=np.array(arguments, dtype=np.int32),
-            coefficient_hi=coefficient_hi,
-            coefficient_lo=coefficient_lo,
-            constant_hi=constant_hi,
-            constant_lo=constant_lo,
-            value_registers=np.array(self.values, dtype=np.int32),
-            jacobian_registers=np.array([-1 if r == zero else r for r in self.derivatives], dtype=np.int32),
-        )
+        return _core.Program(**self.encoded())
 
-    def _register_of_zero(self) -> int | None:
-        first = self.input_count + self.parameter_count
-        return first + self.constants.index(ZERO) if ZERO in self.constants else None
-
-
-def _split(numbers: Sequence[Fraction]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each rational as a double and the double nearest to what is left."""
-    hi, lo = [], []
-    for number in numbers:
-        head = number.numerator / number.denominator
-        top, bottom = head.as_integer_ratio()
-        # Division of integers rounds correctly, whatever their size.
-        rest = number.numerator * bottom - top * number.denominator
-        hi.append(head)
-        lo.append(rest / (number.denominator * bottom) if rest else 0.0)
-    return np.array(hi, dtype=np.float64), np.array(lo, dtype=np.float64)
+    def encoded(self) -> dict[str, Any]:
+        """The arrays from which the core makes its program."""
+        code = encode(self.steps, self.value_length)
+        constant_hi, constant_lo = split(self.constants)
+        first_constant = self.input_count + self.parameter_count
+        zero = first_constant + self.constants.index(ZERO) if ZERO in self.constants else None
+        return {
+            "inputs": self.input_count,
+            "parameters": self.parameter_count,
+            "registers": self.register_count,
+            "constant_hi": constant_hi,
+            "constant_lo": constant_lo,
+            "value_registers": np.array(self.values, dtype=np.int32),
+            "jacobian_registers": np.array([-1 if r == zero else r for r in self.derivatives], dtype=np.int32),
+            **code,
+        }
 
 
 def flatten(graph: Graph, values: Sequence[Expression], derivatives: Sequence[Expression] = ()) -> Program:
@@ -213,13 +152,16 @@ class _Flattener:
         return self.graph.operands(number) if linear is None else linear.arguments
 
     def _emit(self, outputs: Sequence[int]) -> None:
-        """Append the steps for the outputs; linear combinations of the same arguments go together."""
+        """Append the steps for the outputs, nodes of one depth and kind together: they do not need each other."""
         needed = self._needed(outputs)
+        depths: dict[int, int] = {}
+        for number in needed:
+            depths[number] = 1 + max((depths.get(operand, 0) for operand in self._operands(number)), default=0)
         together: dict[tuple[int, ...], list[int]] = {}
         for number in needed:
             if number in self.linears:
                 together.setdefault(self.linears[number].arguments, []).append(number)
-        for number in needed:
+        for number in sorted(needed, key=lambda number: (depths[number], self.graph.kind(number).value, number)):
             if number in self.registers:
                 continue
             if number in self.linears:

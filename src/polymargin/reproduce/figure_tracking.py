@@ -2,7 +2,7 @@
 
 H(x, t) = γ (1 − t) (x³ − 1) + t (x³ − 4x² + 8x − 8) is a program whose two weights are parameters, so that the tracker of the
 library follows it like every other homotopy. The paths are its points at many values of t. A single step of it is
-invisible (Padé fractions of order four, tiny corrections), so the step drawn is the one the paper describes, tangent and Newton,
+invisible (cubic prediction, tiny corrections), so the step drawn is the one the paper describes, tangent and Newton,
 over a long interval.
 """
 
