@@ -24,8 +24,8 @@ from common import ComplexArray
 import polymargin as pm
 from polymargin import _core
 from polymargin.continuation import Paths, duplicates, track
-from polymargin.margins.base_solutions import base_solutions
-from polymargin.margins.cache import Cache
+from polymargin.enumeration.base_solutions import base_solutions
+from polymargin.enumeration.cache import Cache
 from polymargin.networks import Network
 from polymargin.polynomials import Graph, Program, flatten, jacobian
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polymargin.bounds import attack, lower_bound
     from polymargin.certificates import Answer, Certificate, CertifiedMargin, Verdict, certify, verify
     from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
+    from polymargin.enumeration import CriticalPoints, critical_points
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
     from polymargin.expected import ExpectedCount, expected_for_field, expected_real_critical_points
     from polymargin.geometry import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         parameter_discriminant,
         symbolic_parameter_discriminant,
     )
-    from polymargin.margins import CriticalPoints, Margin, Standing, critical_points, margin
+    from polymargin.margins import Margin, margin
     from polymargin.networks import (
         LightningAttention,
         PolynomialNetwork,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         relu_from_onnx,
         relu_from_torch,
     )
+    from polymargin.standing import Standing
 
 # Public names and the room each one lives in. They are imported when first used, so that
 # `import polymargin` and `polymargin --version` cost nothing.
@@ -82,6 +84,10 @@ _ROOMS = {
         "Solutions",
         "TrackerSettings",
         "solve",
+    ),
+    "enumeration": (
+        "CriticalPoints",
+        "critical_points",
     ),
     "errors": (
         "InputError",
@@ -110,10 +116,7 @@ _ROOMS = {
         "symbolic_parameter_discriminant",
     ),
     "margins": (
-        "CriticalPoints",
         "Margin",
-        "Standing",
-        "critical_points",
         "margin",
     ),
     "networks": (
@@ -135,6 +138,7 @@ _ROOMS = {
         "relu_from_onnx",
         "relu_from_torch",
     ),
+    "standing": ("Standing",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -13,7 +13,7 @@ import pytest
 from adversarial.families import FAMILIES, Case, case
 
 import polymargin as pm
-from polymargin.margins import Standing
+from polymargin.standing import Standing
 
 # What an answer that claims to be one may be off by.
 ACCURACY = 1e-6

@@ -17,8 +17,8 @@ import resource
 import numpy as np
 import polymargin as pm
 from polymargin.continuation import TrackerSettings
-from polymargin.margins import base_solutions
-from polymargin.margins.cache import Cache
+from polymargin.enumeration import base_solutions
+from polymargin.enumeration.cache import Cache
 
 boundary = pm.Boundary.from_expression("x**{degree} + y**{degree} + x*y - 1")
 def solve(threads):
@@ -45,8 +45,8 @@ import resource
 import numpy as np
 import polymargin as pm
 from polymargin.continuation import TrackerSettings, track
-from polymargin.margins import base_solutions
-from polymargin.margins.cache import Cache
+from polymargin.enumeration import base_solutions
+from polymargin.enumeration.cache import Cache
 
 boundary = pm.Boundary.from_expression("x**3 + y**3 + 2*x*y - x - 1")
 base = base_solutions(boundary, seed=0, settings=TrackerSettings(), threads=1, cache=Cache(None))

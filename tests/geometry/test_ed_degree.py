@@ -7,7 +7,7 @@ import pytest
 
 import polymargin as pm
 from polymargin.errors import InputError
-from polymargin.margins import Standing
+from polymargin.standing import Standing
 
 
 @pytest.mark.parametrize(

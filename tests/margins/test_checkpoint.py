@@ -13,7 +13,8 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.errors import DamageWarning, InputError
-from polymargin.margins import Standing, checkpoint
+from polymargin.margins import checkpoint
+from polymargin.standing import Standing
 
 NETWORK = random_network([2, 4, 2], 3, seed=4)
 POINTS = np.random.default_rng(4).normal(size=(5, 2))

@@ -14,7 +14,6 @@ import pytest
 from scipy.optimize import minimize
 
 import polymargin as pm
-from polymargin.margins import Standing
 from polymargin.soundness import (
     generate_benchmark,
     paper_settings,
@@ -26,6 +25,7 @@ from polymargin.soundness import (
 from polymargin.soundness.checking import proved
 from polymargin.soundness.planting import squared_distance
 from polymargin.soundness.verification import check_agreement
+from polymargin.standing import Standing
 
 
 def outcomes(folder: Path) -> dict[str, dict[str, str]]:

@@ -27,10 +27,11 @@ from polymargin.certificates.rivals import (
 from polymargin.certificates.session import Options, Session
 from polymargin.certificates.verdict import DEFAULT_TIMEOUT
 from polymargin.continuation import TrackerSettings
+from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
-from polymargin.margins import Margin, Standing
-from polymargin.margins.limit import DEFAULT_LIMIT
+from polymargin.margins import Margin
 from polymargin.networks.network import Network
+from polymargin.standing import Standing
 
 CERTIFIED_GAP = 1e-6
 # Fractions of the upper bound that branch and bound tries to prove, the easiest first.

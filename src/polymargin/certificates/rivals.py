@@ -19,8 +19,8 @@ from polymargin.certificates.completeness import CompletenessProof, prove_comple
 from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
+from polymargin.enumeration.limit import estimated_seconds
 from polymargin.errors import TooManyPathsError
-from polymargin.margins.limit import estimated_seconds
 from polymargin.polynomials.balls import above, ball, below, precision
 
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.

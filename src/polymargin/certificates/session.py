@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings, available_threads
+from polymargin.enumeration import CriticalPoints, critical_points
+from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
-from polymargin.margins import CriticalPoints, critical_points, predicted_class
-from polymargin.margins.limit import DEFAULT_LIMIT
+from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers

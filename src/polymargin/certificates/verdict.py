@@ -26,9 +26,9 @@ from polymargin.certificates.rivals import (
 )
 from polymargin.certificates.session import Options, Session
 from polymargin.continuation import TrackerSettings
-from polymargin.margins import Standing
-from polymargin.margins.limit import DEFAULT_LIMIT
+from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.networks.network import Network
+from polymargin.standing import Standing
 
 DEFAULT_TIMEOUT = 60.0
 

@@ -12,8 +12,9 @@ from polymargin import __version__
 from polymargin.cli.entry import going_on
 from polymargin.cli.points import read_points
 from polymargin.cli.tables import margin_table, remarks
-from polymargin.margins import Standing, margin
+from polymargin.margins import margin
 from polymargin.networks import load
+from polymargin.standing import Standing
 
 
 def run_margin(

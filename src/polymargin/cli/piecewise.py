@@ -12,8 +12,8 @@ from polymargin.cli.points import read_points
 from polymargin.cli.tables import margin_table, remarks
 from polymargin.cli.verdicts import verdict_table
 from polymargin.errors import PolymarginError
-from polymargin.margins import Standing
 from polymargin.piecewise import ReLUNetwork, has_relu, piecewise_margin, piecewise_verify, relu_from_onnx
+from polymargin.standing import Standing
 
 
 def relu_network_in(model: Path) -> ReLUNetwork | None:

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from polymargin.certificates import Verdict
 from polymargin.errors import printable
-from polymargin.margins import Margin, Standing
+from polymargin.margins import Margin
+from polymargin.standing import Standing
 
 
 def literal(text: str) -> str:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Paths, TrackerSettings, duplicates, follow, track
+from polymargin.enumeration.audit import real_points, without_conjugate
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
 from polymargin.expected.fields import Array
 from polymargin.expected.starts import Start
-from polymargin.margins.audit import real_points, without_conjugate
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
 
 # Generic members from which a sample is reached before it is given up as doubtful.

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings, critical_start
+from polymargin.enumeration.base_solutions import base_solutions
+from polymargin.enumeration.cache import Cache
 from polymargin.errors import PolymarginError
 from polymargin.expected.fields import Array
-from polymargin.margins.base_solutions import base_solutions
-from polymargin.margins.cache import Cache
 
 ComplexArray = NDArray[np.complex128]
 

@@ -18,15 +18,16 @@ from polymargin.boundary import (
     NetworkArchitecture,
     architecture_family,
 )
+from polymargin.enumeration import TraceTest
 from polymargin.errors import InputError
 from polymargin.geometry.boundary_count import boundary_count
 from polymargin.geometry.ed_degree_formulas import degree_bounds, formula
 from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
 from polymargin.geometry.monodromy_count import monodromy_count
-from polymargin.margins import Standing, TraceTest
 from polymargin.networks import LightningAttention, PolynomialNetwork
 from polymargin.networks.network import LogitMap
 from polymargin.quadric import quadric_ed_degree
+from polymargin.standing import Standing
 
 METHODS = ("auto", "formula", "numeric", "blend", "symbolic")
 

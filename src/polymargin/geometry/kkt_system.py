@@ -29,10 +29,11 @@ from polymargin.arguments import checked, checked_point
 from polymargin.continuation import PathEnd, TrackerSettings, duplicates
 from polymargin.continuation.total_degree import solve_expressions
 from polymargin.errors import InputError
-from polymargin.margins import Standing, predicted_class
+from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
 from polymargin.polynomials import Expression, Graph, gradient
 from polymargin.polynomials.expression import Kind
+from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Family
 from polymargin.continuation import TrackerSettings, critical_start, distinct, follow, random_phase, track
+from polymargin.enumeration import TraceTest, complete
 from polymargin.errors import PolymarginError
-from polymargin.margins import TraceTest, complete
 
 ComplexArray = NDArray[np.complex128]
 

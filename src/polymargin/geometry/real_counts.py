@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import Paths, TrackerSettings, follow
+from polymargin.enumeration import base_solutions, check_limit
+from polymargin.enumeration.audit import REAL_TOLERANCE
+from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
 from polymargin.geometry.boundary_count import regular_at_level_zero
-from polymargin.margins import base_solutions, check_limit
-from polymargin.margins.audit import REAL_TOLERANCE
-from polymargin.margins.cache import Cache
 from polymargin.polynomials import Program
 from polymargin.work import completed
 

@@ -15,15 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
+from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError, PolymarginError
-from polymargin.margins.cache import Cache
 from polymargin.margins.checkpoint import Checkpoint
-from polymargin.margins.limit import DEFAULT_LIMIT
 from polymargin.margins.models import ModelMargins, margins_of
 from polymargin.margins.pairs import Search
 from polymargin.margins.result import Margin, failed
-from polymargin.margins.standing import Standing
 from polymargin.networks.network import Network
+from polymargin.standing import Standing
 from polymargin.work import completed
 
 # Rows that a worker gets at a time: it has to find or read stage 1 first.

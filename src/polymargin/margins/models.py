@@ -24,10 +24,10 @@ from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.pairs import Pair, QuadricPair, Search, pair_for
 from polymargin.margins.prediction import predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
-from polymargin.margins.standing import Standing
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers
+from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
-from polymargin.margins.base_solutions import BaseSolutions, base_solutions
-from polymargin.margins.cache import Cache
+from polymargin.enumeration.all_critical_points import CriticalPoints, critical_points_at
+from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
+from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.hyperplane import Hyperplane
+from polymargin.enumeration.limit import check_limit
 from polymargin.margins.confirmation import confirmed_tie
-from polymargin.margins.enumeration import CriticalPoints, critical_points_at
-from polymargin.margins.flat import Hyperplane
-from polymargin.margins.limit import check_limit
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
 from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver

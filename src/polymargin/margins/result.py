@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.margins.standing import Standing
+from polymargin.standing import Standing
 
 
 @dataclass(frozen=True, eq=False)

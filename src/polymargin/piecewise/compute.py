@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point, positive, real_array
 from polymargin.certificates import Answer, Verdict
 from polymargin.errors import InputError, PolymarginError
-from polymargin.margins import Standing
 from polymargin.margins.result import PairMargin
 from polymargin.piecewise.best_first import Outcome, Problem, best_first
 from polymargin.piecewise.incumbents import Incumbent
@@ -29,6 +28,7 @@ from polymargin.piecewise.result import PiecewiseMargin
 from polymargin.piecewise.spline_cells import SplineCells
 from polymargin.piecewise.spline_network import SplineNetwork
 from polymargin.piecewise.spline_view import SplineView
+from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 

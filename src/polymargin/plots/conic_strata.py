@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
+from polymargin.enumeration import critical_points
 from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
-from polymargin.margins import critical_points
 from polymargin.plots.door import from_matplotlib, new_figure
 
 INK, PARABOLAS, SINGULAR, CIRCLE = "#2b2b33", "#2f6db5", "#c8363c", "#2a9d57"

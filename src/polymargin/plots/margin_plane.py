@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.boundary import Boundary
+from polymargin.enumeration import critical_points
 from polymargin.errors import InputError
-from polymargin.margins import critical_points, margin
+from polymargin.margins import margin
 from polymargin.networks import PolynomialNetwork
 from polymargin.plots.door import from_matplotlib, new_figure
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from polymargin.boundary import Boundary
+from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.geometry import Chambers, Plane, chambers
 from polymargin.geometry.ed_discriminant_ideal import ed_discriminant
 from polymargin.geometry.ed_discriminant_result import EDDiscriminant
-from polymargin.margins import CriticalPoints, critical_points
 from polymargin.networks import PolynomialNetwork
 from polymargin.plots.evolute import draw_evolute
 from polymargin.reproduce.report_items import Comparison, Outcome

@@ -22,10 +22,11 @@ import numpy as np
 
 from polymargin.certificates import Answer, Verdict, verify
 from polymargin.errors import PolymarginError
-from polymargin.margins import Margin, Standing, margin
+from polymargin.margins import Margin, margin
 from polymargin.networks import load
 from polymargin.soundness.benchmark_files import Instance, read_instances
 from polymargin.soundness.checking import proved
+from polymargin.standing import Standing
 from polymargin.vnnlib.competition import ResultRow, write_results
 from polymargin.work import completed
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from polymargin.certificates import Answer, Certificate, Verdict, verify
 from polymargin.errors import InputError, PolymarginError
-from polymargin.margins import Standing
+from polymargin.standing import Standing
 from polymargin.vnnlib.conditions import (
     Classifier,
     against_classes,

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Limits, PathEnd, Paths, TrackerSettings, duplicates, follow, limits, precise_ends
-from polymargin.margins.audit import Audit, real_points, without_conjugate
-from polymargin.margins.base_solutions import BaseSolutions
-from polymargin.margins.merged_limits import LIMIT_TOLERANCE, MergedLimits, merge_limits
-from polymargin.margins.regular_ends import LARGEST_CONDITION
+from polymargin.enumeration.audit import Audit, real_points, without_conjugate
+from polymargin.enumeration.base_solutions import BaseSolutions
+from polymargin.enumeration.merged_limits import LIMIT_TOLERANCE, MergedLimits, merge_limits
+from polymargin.enumeration.regular_ends import LARGEST_CONDITION
 
 # Where the endgame begins: complex, because on the real line itself critical points collide.
 FIRST_RADIUS = 0.05 * np.exp(1j)

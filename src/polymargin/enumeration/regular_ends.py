@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import FAR_OUT, Paths, TrackerSettings, duplicates, follow, track
-from polymargin.margins.base_solutions import BaseSolutions
+from polymargin.enumeration.base_solutions import BaseSolutions
 
 # Ratio of pivots beyond which Newton's method may have settled on a point of a family, or on a multiple one.
 LARGEST_CONDITION = 1e11

@@ -15,9 +15,10 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.enumeration import base_solutions
+from polymargin.enumeration.cache import Cache, default_directory
 from polymargin.errors import InputError
-from polymargin.margins import Standing, base_solutions
-from polymargin.margins.cache import Cache, default_directory
+from polymargin.standing import Standing
 
 NETWORK = random_network([2, 4, 2], 3, seed=2)
 POINT = np.array([0.1, 0.2])
@@ -52,7 +53,9 @@ def parts(file: Path) -> tuple[dict, bytes]:
 
 def test_stage_one_is_found_again(tmp_path: Path, truth: pm.Margin, monkeypatch: pytest.MonkeyPatch) -> None:
     before = only_file(tmp_path).read_bytes()
-    monkeypatch.setattr(sys.modules["polymargin.margins.base_solutions"], "_solve_generic", None)  # not called again
+    monkeypatch.setattr(
+        sys.modules["polymargin.enumeration.base_solutions"], "_solve_generic", None
+    )  # not called again
     assert margin(tmp_path).to_dict() | {"seconds": 0} == truth.to_dict() | {"seconds": 0}
     assert only_file(tmp_path).read_bytes() == before
 
@@ -183,7 +186,7 @@ def test_parts_of_killed_writers_are_removed(tmp_path: Path) -> None:
     """A process is killed between writing aside and moving into place."""
     script = (
         "import os, signal\n"
-        "from polymargin.margins.cache import Cache\n"
+        "from polymargin.enumeration.cache import Cache\n"
         "from pathlib import Path\n"
         "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"Cache(Path({str(tmp_path)!r})).write('key', {{}})\n"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import TrackerSettings, carry, distinct, explore
-from polymargin.margins.trace import TraceTest, trace_test
+from polymargin.enumeration.trace import TraceTest, trace_test
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]

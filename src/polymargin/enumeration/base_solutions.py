@@ -28,9 +28,9 @@ from polymargin.continuation import (
     random_phase,
     track,
 )
-from polymargin.margins.cache import Cache
-from polymargin.margins.completion import complete
-from polymargin.margins.trace import trace_test
+from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.completion import complete
+from polymargin.enumeration.trace import trace_test
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]

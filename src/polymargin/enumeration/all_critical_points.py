@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, TrackerSettings
+from polymargin.enumeration.audit import Audit, real_points, without_conjugate
+from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
+from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points
+from polymargin.enumeration.hyperplane import Hyperplane
+from polymargin.enumeration.limit import DEFAULT_LIMIT, check_limit
+from polymargin.enumeration.near_discriminant import NEAR_DISCRIMINANT, discriminant_distance
+from polymargin.enumeration.regular_ends import regular_ends
 from polymargin.errors import InputError
-from polymargin.margins.audit import Audit, real_points, without_conjugate
-from polymargin.margins.base_solutions import BaseSolutions, base_solutions
-from polymargin.margins.cache import Cache
-from polymargin.margins.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points
-from polymargin.margins.flat import Hyperplane
-from polymargin.margins.limit import DEFAULT_LIMIT, check_limit
-from polymargin.margins.merging import NEAR_DISCRIMINANT, discriminant_distance
-from polymargin.margins.regular_ends import regular_ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import polymargin as pm
 from polymargin.boundary import NetworkArchitecture, architecture_family, boundary_family
 from polymargin.continuation import TrackerSettings
-from polymargin.margins.base_solutions import base_solutions
-from polymargin.margins.cache import Cache
-from polymargin.margins.completion import complete
-from polymargin.margins.trace import trace_test
+from polymargin.enumeration.base_solutions import base_solutions
+from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.completion import complete
+from polymargin.enumeration.trace import trace_test
 
 # Generic, singular, reducible, not reduced, with a critical value at infinity, deficient in degree.
 CURVES = [
