@@ -12,7 +12,7 @@ from number_aware import check_output
 
 pytest_plugins = ["pytester"]
 # Looking for its doctests would import it, and it is made of torch.
-collect_ignore = [] if find_spec("torch") else ["src/polymargin/networks/torch_layers.py"]
+collect_ignore = [] if find_spec("torch") else ["src/polymargin/networks/readers/torch_layers.py"]
 # pytest's own checker asks this one first.
 doctest.OutputChecker.check_output = check_output
 settings.register_profile("repeatable", derandomize=True)

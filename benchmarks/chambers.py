@@ -13,7 +13,7 @@ import common  # noqa: F401  (before NumPy)
 from polymargin.boundary import Boundary
 from polymargin.continuation import available_threads
 from polymargin.geometry import Plane
-from polymargin.geometry.real_counts import RealCounter
+from polymargin.geometry.discriminants.real_counts import RealCounter
 from polymargin.networks import LightningAttention
 from polymargin.reproduce.figure_chambers import NETWORK_SEED, SLICES
 

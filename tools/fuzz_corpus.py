@@ -74,7 +74,7 @@ def _add_onnx(folder: Path, corpus: dict[str, list[Path]], net: Any, cubic: Any)
     except ImportError:
         return
     from polymargin.networks.attention import LightningAttention
-    from polymargin.networks.onnx_export import to_onnx
+    from polymargin.networks.writers.to_onnx import to_onnx
 
     corpus["onnx"].append(to_onnx(LightningAttention.random(2, 2, 1, 1), folder / "attention.onnx"))
     corpus["onnx"] += [to_onnx(net, folder / "square.onnx"), to_onnx(cubic, folder / "cubic.onnx", powers="Mul")]
@@ -117,7 +117,7 @@ def _add_torch(folder: Path, corpus: dict[str, list[Path]], net: Any) -> None:
         import torch
     except ImportError:
         return
-    from polymargin.networks.torch_export import to_torch
+    from polymargin.networks.writers.to_torch import to_torch
 
     torch.save(to_torch(net).state_dict(), folder / "state.pt")
     corpus["torch"].append(folder / "state.pt")

@@ -1,6 +1,6 @@
 """The network in a model file: weights, biases and activation coefficients as exact doubles, and their SHA-256.
 
-Keys are weight_1, bias_1, …, activation_1, … and format. A missing bias is zero; zeros at the end of an activation
+Keys are weight_1, bias_1, …, activation_1, … and format. Every layer has its bias; zeros at the end of an activation
 are dropped. Other keys are not part of the network, but a weight, bias or activation that no layer uses is refused.
 Models of another kind (`attention`) are turned into such layers, with rationals in place of doubles.
 """
@@ -133,7 +133,7 @@ def _weights(content: bytes, name: str) -> Matrix:
 
 def _bias(content: bytes | None, name: str, length: int) -> array[float]:
     if content is None:
-        return array("d", bytes(8 * length))
+        raise Unusable(f"the entry {name!r} is missing; every layer needs its bias")
     loaded = npy.numbers(content, name, 1)
     if loaded.shape != (length,):
         raise Unusable(f"{name}: shape {loaded.shape} for a layer with {length} outputs")

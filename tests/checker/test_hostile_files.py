@@ -44,7 +44,8 @@ def test_models_read_as_numpy_reads_them(tmp_path: Path, dtype: str, order: str)
         first = np.asarray(generator.normal(size=(4, 3)), dtype=dtype, order=order)
     second = generator.normal(size=(2, 4))
     activation = np.array([0.5, -0.0, 1.0, 0.0])
-    path = saved(tmp_path, format=FORMAT, weight_1=first, weight_2=second, bias_2=[1.0, 2.0], activation_1=activation)
+    biases = {"bias_1": np.zeros(4), "bias_2": [1.0, 2.0]}
+    path = saved(tmp_path, format=FORMAT, weight_1=first, weight_2=second, activation_1=activation, **biases)
     model = read_model(path)
     assert model.fingerprint() == pm.PolynomialNetwork.load(path).fingerprint
     assert model.weights[0].row(1) == first[1].astype(float).tolist()
@@ -54,7 +55,8 @@ def test_models_read_as_numpy_reads_them(tmp_path: Path, dtype: str, order: str)
 
 def test_zero_activations_and_compression(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
-    np.savez_compressed(path, format=FORMAT, weight_1=np.eye(2), weight_2=np.eye(2), activation_1=np.zeros(3))
+    layers = {f"weight_{k}": np.eye(2) for k in (1, 2)} | {f"bias_{k}": np.zeros(2) for k in (1, 2)}
+    np.savez_compressed(path, format=FORMAT, activation_1=np.zeros(3), **layers)
     model = read_model(path)
     assert model.activations == ((0.0,),)
     assert model.degree == 0
@@ -83,10 +85,11 @@ def test_zero_activations_and_compression(tmp_path: Path) -> None:
         ({"bias_2": np.ones(3)}, "belongs to no layer"),
         ({"weight_3": np.eye(2)}, "belongs to no layer"),
         ({"activation_1": np.ones(3)}, "belongs to no layer, or to the last"),
-        ({"weight_2": np.eye(2)}, "'activation_1' is missing"),
-        ({"weight_2": np.eye(3), "activation_1": np.ones(3)}, "weight_2 takes 3 values"),
-        ({"weight_2": np.eye(2), "activation_1": np.ones(99)}, "degree 98"),
-        ({"weight_2": np.eye(2), "activation_1": np.ones((3, 3))}, "expected 1 axes"),
+        ({"weight_2": np.eye(2), "bias_2": np.ones(2)}, "'activation_1' is missing"),
+        ({"weight_2": np.eye(2), "activation_1": np.ones(3)}, "'bias_2' is missing"),
+        ({"weight_2": np.eye(3), "bias_2": np.ones(3), "activation_1": np.ones(3)}, "weight_2 takes 3 values"),
+        ({"weight_2": np.eye(2), "bias_2": np.ones(2), "activation_1": np.ones(99)}, "degree 98"),
+        ({"weight_2": np.eye(2), "bias_2": np.ones(2), "activation_1": np.ones((3, 3))}, "expected 1 axes"),
     ],
 )
 def test_strange_models_are_one_sentence(tmp_path: Path, change: dict[str, Any], reason: str) -> None:

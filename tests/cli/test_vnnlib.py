@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import polymargin as pm
 from polymargin.cli.vnnlib import commands
-from polymargin.networks.onnx_export import to_onnx
+from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.vnnlib import write_robustness_query
 
 pytest.importorskip("vnnlib._core")
@@ -88,7 +88,7 @@ def test_timeout_is_an_answer(folder: Path) -> None:
         (["robust.vnnlib", "--network", "g=net.onnx"], "declares the network 'f'"),
         (["robust.vnnlib", "--network", "net.onnx"], "declares the network 'f'"),
         (["robust.vnnlib", "--network", "f=net.onnx", "--network", "g=net.onnx"], "2 networks given"),
-        (["robust.vnnlib", "--network", "f=none.onnx"], "none.onnx: cannot read the file"),
+        (["robust.vnnlib", "--network", "f=none.onnx"], "none.onnx: no such file"),
         (["none.vnnlib", "--network", "f=net.onnx"], "no such file"),
         (["net.onnx", "--network", "f=net.onnx"], "not a text file"),
         (["typed.vnnlib", "--network", "f=net.onnx"], "declared as float32; polymargin reasons over the real numbers"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import polymargin as pm
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers, discriminant_crossings
-from polymargin.geometry.real_counts import RealCounter
+from polymargin.geometry.discriminants.real_counts import RealCounter
 
 ELLIPSE = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
 WINDOW = (-3.0, 3.0, -4.0, 4.0)

@@ -6,8 +6,8 @@ import pytest
 
 from polymargin.boundary import NetworkArchitecture
 from polymargin.geometry import formula
-from polymargin.geometry.conjectures import conjectured_ed_degree
-from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
+from polymargin.geometry.ed_degrees.conjectures import conjectured_ed_degree
+from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.reproduce.ed_degree_tables import table1_rows
 
 

@@ -16,8 +16,8 @@ from quadric.samples import sample
 
 import polymargin as pm
 from polymargin.algebra import OutOfTimeError
-from polymargin.geometry.ed_discriminant_ideal import ed_discriminant
-from polymargin.geometry.multiplicities import critical_points_with_multiplicity
+from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
+from polymargin.geometry.ed_degrees.multiplicities import critical_points_with_multiplicity
 
 HYPERBOLA = "-8*x**2 - 2*x*y + 3*y**2 - 6*x - 2*y"
 LINES = "(y - 2*x - 1)*(4*x + 3*y + 3)"

@@ -9,11 +9,11 @@ from problems import PROBLEMS, Problem
 from quadric.samples import sample
 
 import polymargin as pm
-import polymargin.geometry.groebner_ed_degree as under_test
+import polymargin.geometry.ed_degrees.groebner as under_test
 from polymargin.algebra import EngineError, OutOfTimeError
 from polymargin.algebra.msolve import SolutionCount
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, generic_critical_count
-from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
+from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.networks import LightningAttention
 from polymargin.quadric import quadric_ed_degree
 from polymargin.reproduce.ed_degree_tables import table1_rows, table2_rows

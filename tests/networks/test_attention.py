@@ -11,7 +11,7 @@ import pytest
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.cubes import choose_lowering, exact_cubes
-from polymargin.networks.npz import load_npz
+from polymargin.networks.readers.npz import load_npz
 from polymargin.polynomials import Graph, evaluate, flatten
 
 SHAPES = [

@@ -15,7 +15,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.networks.onnx_export import to_onnx
+from polymargin.networks.writers.to_onnx import to_onnx
 
 NET = random_network([3, 5, 2], 3, seed=2)
 POINTS = np.random.default_rng(0).normal(size=(1000, 3))
@@ -163,7 +163,7 @@ def test_pickles_are_not_opened_without_trust(tmp_path: Path) -> None:
 
 def test_pytorch_files(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from polymargin.networks.torch_export import to_torch
+    from polymargin.networks.writers.to_torch import to_torch
 
     module = to_torch(NET)
     torch.save(module.state_dict(), tmp_path / "state.pt")
@@ -199,7 +199,7 @@ def test_state_dicts_without_activations_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".npz", ".pt", ".skops"])
 def test_archives_that_unpack_to_too_much(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("npz", "torch_files"):
-        monkeypatch.setattr(f"polymargin.networks.{module}.LARGEST_FILE", 1 << 20)
+        monkeypatch.setattr(f"polymargin.networks.readers.{module}.LARGEST_FILE", 1 << 20)
     file = tmp_path / f"bomb{suffix}"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("weight_1.npy", bytes(1 << 21))

@@ -10,7 +10,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.onnx_export import to_onnx
+from polymargin.networks.writers.to_onnx import to_onnx
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")

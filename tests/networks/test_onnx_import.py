@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.networks.onnx_import import read_onnx
+from polymargin.networks.readers.onnx_graph import read_onnx
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polymargin as pm
-from polymargin.networks.operations import LARGEST_DEGREE, Tape
-from polymargin.networks.operations_arithmetic import add, concatenate, divide, multiply, power, subtract
-from polymargin.networks.operations_fold import fold, written_with
-from polymargin.networks.operations_windows import matmul
+from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, power, subtract
+from polymargin.networks.tape.folding import fold, written_with
+from polymargin.networks.tape.operations import LARGEST_DEGREE, Tape
+from polymargin.networks.tape.windows import matmul
 
 GENERATOR = np.random.default_rng(0)
 W1, B1 = GENERATOR.normal(size=(4, 5)), GENERATOR.normal(size=5)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.networks.sklearn_import import from_sklearn
+from polymargin.networks.readers.from_sklearn import from_sklearn
 
 sklearn = pytest.importorskip("sklearn")
 with warnings.catch_warnings():

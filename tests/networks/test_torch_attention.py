@@ -9,7 +9,7 @@ import pytest
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.torch_attention import attention_from_torch
+from polymargin.networks.readers.torch_attention import attention_from_torch
 
 torch = pytest.importorskip("torch")
 

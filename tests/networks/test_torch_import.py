@@ -13,8 +13,8 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.torch_export import to_torch
-from polymargin.networks.torch_import import from_torch
+from polymargin.networks.readers.from_torch import from_torch
+from polymargin.networks.writers.to_torch import to_torch
 
 torch = pytest.importorskip("torch")
 nn = torch.nn

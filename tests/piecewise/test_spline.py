@@ -21,7 +21,7 @@ from scipy.optimize import brentq, minimize
 
 import polymargin as pm
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
-from polymargin.piecewise.spline_minorants import minorants
+from polymargin.piecewise.spline.minorants import minorants
 
 CURVED = {"squared ReLU": SQUARED_RELU, "hard swish": HARD_SWISH, "bump": BUMP, "cubic step": CUBIC_STEP}
 

@@ -9,8 +9,8 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.networks.onnx_export import to_onnx
-from polymargin.networks.onnx_import import read_onnx
+from polymargin.networks.readers.onnx_graph import read_onnx
+from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.vnnlib.competition import (
     Instance,
     ResultRow,

@@ -157,7 +157,6 @@ class _Search:
 
     def _refutes(self, place: Array) -> bool:
         """Whether the minimiser of the relaxation is a counterexample."""
-        place = place / max(1.0, float(np.abs(place).max()) / 1e100)  # a relaxation may have its minimum anywhere
         delta = self.view.basis @ place * self.radius
         delta *= min(1.0, self.radius * (1 - 1e-15) / max(float(np.linalg.norm(delta)), 1e-300))
         x = self.view.point + delta

@@ -15,13 +15,15 @@ Array = NDArray[np.float64]
 # Cut within this central part of a range, and not one that is this much narrower than the widest.
 CENTRAL = 0.5
 NARROW = 1e-7
+# A minimiser of a relaxation that has broken down may be anywhere; the ball has radius one.
+FARTHEST = 1e3
 
 
 def minimiser(optimum: Optimum, row: int) -> Array:
     """δ/r at which the relaxation attains its least value, if the dual matrix has rank one; a mean otherwise."""
     dual = optimum.duals[-1][row, 0]
     place = dual[:-1, -1] / max(float(dual[-1, -1]), 1e-300)
-    return np.asarray(np.nan_to_num(place, posinf=0.0, neginf=0.0))
+    return np.asarray(np.clip(np.nan_to_num(place), -FARTHEST, FARTHEST))
 
 
 def choose_split(view: View, program: Relaxation, optimum: Optimum, row: int, place: Array) -> tuple[int, float]:

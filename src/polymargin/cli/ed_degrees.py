@@ -13,7 +13,7 @@ from polymargin.cli.margins import wide_console
 from polymargin.cli.tables import literal
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDegree, ed_degree
-from polymargin.geometry.ed_degrees import METHODS
+from polymargin.geometry.ed_degrees.ed_degree import METHODS
 from polymargin.networks import load
 
 

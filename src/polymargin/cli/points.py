@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.npz import LARGEST_FILE, read_arrays
+from polymargin.networks.readers.npz import LARGEST_FILE, read_arrays
 
 # What csv and NumPy's reader of headers raise for damaged files.
 _DAMAGE = (

@@ -96,7 +96,7 @@ def batch(
 def run_verify_query(
     query: Path, networks: list[str], timeout: float, folder: Path | None, as_real: bool, seed: int, threads: int | None
 ) -> int:
-    from polymargin.networks.onnx_import import read_onnx
+    from polymargin.networks.readers.onnx_graph import read_onnx
     from polymargin.vnnlib import read_query
     from polymargin.vnnlib.models import answer_about, check_fit, network_file
     from polymargin.vnnlib.replay import confirmed_outputs
@@ -159,7 +159,7 @@ def _answered(
 ) -> ResultRow:
     """One line of the results; what cannot be answered is `error`, with the reason on standard error."""
     from polymargin.errors import PolymarginError
-    from polymargin.networks.onnx_import import read_onnx
+    from polymargin.networks.readers.onnx_graph import read_onnx
     from polymargin.vnnlib import Result, read_query
     from polymargin.vnnlib.competition import ResultRow, counterexample_name, counterexample_text
     from polymargin.vnnlib.models import answer_about, check_fit
@@ -186,7 +186,7 @@ def _answered(
 
 
 def _serialise(folder: Path, query: Query, answer: QueryAnswer) -> None:
-    from polymargin.networks.foreign import package
+    from polymargin.networks.readers.foreign import package
 
     onnx = package("onnx", "onnx")
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,13 +1,16 @@
 """Geometry: how many critical points there are, and where their number changes."""
 
-from polymargin.geometry.boundary_count import BoundaryCount, boundary_count
-from polymargin.geometry.chamber_grid import Chambers, chambers
-from polymargin.geometry.conics import Conic
-from polymargin.geometry.crossings import Crossing, discriminant_crossings
-from polymargin.geometry.ed_degree_formulas import Formula, degree_bounds, formula
-from polymargin.geometry.ed_degrees import EDDegree, ed_degree
-from polymargin.geometry.ed_discriminant_ideal import ed_discriminant
-from polymargin.geometry.ed_discriminant_result import DiscriminantComponent, EDDiscriminant
+from polymargin.geometry.discriminants.chambers import Chambers, chambers
+from polymargin.geometry.discriminants.crossings import Crossing, discriminant_crossings
+from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
+from polymargin.geometry.discriminants.planes import Plane
+from polymargin.geometry.discriminants.result import DiscriminantComponent, EDDiscriminant
+from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count
+from polymargin.geometry.ed_degrees.ed_degree import EDDegree, ed_degree
+from polymargin.geometry.ed_degrees.formulas import Formula, degree_bounds, formula
+from polymargin.geometry.ed_degrees.monodromy_count import MonodromyCount, monodromy_count
+from polymargin.geometry.ed_degrees.multiplicities import CriticalMultiplicities, critical_points_with_multiplicity
+from polymargin.geometry.ed_degrees.parameterisation import Parameterisation, parameterisation
 from polymargin.geometry.kkt_system import (
     KKTMargin,
     KKTSolutions,
@@ -16,12 +19,12 @@ from polymargin.geometry.kkt_system import (
     kkt_margin,
     kkt_solutions,
 )
-from polymargin.geometry.monodromy_count import MonodromyCount, monodromy_count
-from polymargin.geometry.multiplicities import CriticalMultiplicities, critical_points_with_multiplicity
-from polymargin.geometry.parameter_strata import ParameterDiscriminant, parameter_discriminant
-from polymargin.geometry.parameterisation import Parameterisation, parameterisation
-from polymargin.geometry.planes import Plane
-from polymargin.geometry.symbolic_discriminant import SymbolicParameterDiscriminant, symbolic_parameter_discriminant
+from polymargin.geometry.strata.conics import Conic
+from polymargin.geometry.strata.parameter_strata import ParameterDiscriminant, parameter_discriminant
+from polymargin.geometry.strata.symbolic_discriminant import (
+    SymbolicParameterDiscriminant,
+    symbolic_parameter_discriminant,
+)
 
 __all__ = [
     "BoundaryCount",

@@ -59,6 +59,7 @@ def margin(
     progress     called with 1 after every finished row of a batch
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
 
+    >>> from polymargin.networks import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4

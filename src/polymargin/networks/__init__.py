@@ -1,13 +1,13 @@
 """Networks: what users bring."""
 
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.files import load
 from polymargin.networks.network import Network
-from polymargin.networks.onnx_export import to_onnx
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.sklearn_import import from_sklearn
-from polymargin.networks.torch_export import to_torch
-from polymargin.networks.torch_import import from_torch
+from polymargin.networks.readers.from_sklearn import from_sklearn
+from polymargin.networks.readers.from_torch import from_torch
+from polymargin.networks.readers.load import load
+from polymargin.networks.writers.to_onnx import to_onnx
+from polymargin.networks.writers.to_torch import to_torch
 
 __all__ = [
     "LightningAttention",

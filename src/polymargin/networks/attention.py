@@ -26,8 +26,8 @@ from polymargin.errors import InputError
 from polymargin.networks.attention_forms import AttentionForms, digest, linear
 from polymargin.networks.cubes import sum_of_cubes
 from polymargin.networks.network import Layered
-from polymargin.networks.npz import read_attention, write_attention
 from polymargin.networks.polynomial_network import Layer, finite_array
+from polymargin.networks.readers.npz import read_attention, write_attention
 from polymargin.polynomials import exact
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ class LightningAttention:
     @classmethod
     def from_torch(cls, module: Any) -> LightningAttention:
         """From a PyTorch module with values, keys, queries and a linear read-out (docs/networks.md)."""
-        from polymargin.networks.torch_attention import attention_from_torch
+        from polymargin.networks.readers.torch_attention import attention_from_torch
 
         found = attention_from_torch(module)
         if found is None:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.network import Layered
-from polymargin.networks.npz import read_network, write_network
+from polymargin.networks.readers.npz import read_network, write_network
 from polymargin.polynomials import Expression, exact
 
 Array = NDArray[np.float64]

@@ -1,11 +1,11 @@
 """Piecewise networks: ReLU and splines, their regions, and the margin by a search over them."""
 
 from polymargin.piecewise.compute import piecewise_margin, piecewise_verify
-from polymargin.piecewise.regions import LinearRegion, linear_regions
-from polymargin.piecewise.relu_files import has_relu, relu_from_onnx, relu_from_torch
-from polymargin.piecewise.relu_network import ReLUNetwork
+from polymargin.piecewise.relu.files import has_relu, relu_from_onnx, relu_from_torch
+from polymargin.piecewise.relu.network import ReLUNetwork
+from polymargin.piecewise.relu.regions import LinearRegion, linear_regions
 from polymargin.piecewise.result import PiecewiseMargin
-from polymargin.piecewise.spline_network import SplineNetwork
+from polymargin.piecewise.spline.network import SplineNetwork
 
 __all__ = [
     "LinearRegion",

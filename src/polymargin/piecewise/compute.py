@@ -21,13 +21,13 @@ from polymargin.errors import InputError, PolymarginError
 from polymargin.margins.result import PairMargin
 from polymargin.piecewise.best_first import Outcome, Problem, best_first
 from polymargin.piecewise.incumbents import Incumbent
-from polymargin.piecewise.relu_cells import ReLUCells
-from polymargin.piecewise.relu_network import ReLUNetwork
-from polymargin.piecewise.relu_view import ReLUView
+from polymargin.piecewise.relu.cells import ReLUCells
+from polymargin.piecewise.relu.network import ReLUNetwork
+from polymargin.piecewise.relu.view import ReLUView
 from polymargin.piecewise.result import PiecewiseMargin
-from polymargin.piecewise.spline_cells import SplineCells
-from polymargin.piecewise.spline_network import SplineNetwork
-from polymargin.piecewise.spline_view import SplineView
+from polymargin.piecewise.spline.cells import SplineCells
+from polymargin.piecewise.spline.network import SplineNetwork
+from polymargin.piecewise.spline.view import SplineView
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]

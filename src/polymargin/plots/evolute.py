@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.geometry import Chambers
-from polymargin.geometry.ed_discriminant_result import EDDiscriminant
+from polymargin.geometry.discriminants.result import EDDiscriminant
 from polymargin.plots.chambers import COLOURS, UNKNOWN_COLOUR
 from polymargin.plots.door import from_matplotlib, new_figure
 

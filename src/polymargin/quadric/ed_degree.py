@@ -62,7 +62,8 @@ def quadric_ed_degree(
     if exact is None:
         exact = isinstance(source, Boundary) and source.dimension <= EXACT_DIMENSION
     if not exact:
-        return _numerical((source if isinstance(source, QuadricSolver) else QuadricSolver(source)).spectrum)
+        rounded = QuadricForm.from_boundary(source) if isinstance(source, Boundary) else source
+        return _numerical((rounded if isinstance(rounded, QuadricSolver) else QuadricSolver(rounded)).spectrum)
     if isinstance(source, Boundary):
         return _exact(*exact_form(source))
     if isinstance(source, QuadricForm):

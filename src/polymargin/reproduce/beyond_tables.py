@@ -10,7 +10,7 @@ from pathlib import Path
 
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture
 from polymargin.geometry import degree_bounds
-from polymargin.geometry.groebner_ed_degree import symbolic_ed_degree
+from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.plots.ed_degree_trends import draw_trends
 from polymargin.reproduce.ed_degree_tables import table1_rows, table2_rows, write_csv
 from polymargin.reproduce.rows import Row, resumable_rows

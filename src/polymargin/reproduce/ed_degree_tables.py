@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture, architecture_family
-from polymargin.geometry import MonodromyCount, monodromy_count
+from polymargin.geometry import MonodromyCount
+from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.reproduce.rows import Row, resumable_rows
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from polymargin.boundary import Boundary
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.geometry import Chambers, Plane, chambers
-from polymargin.geometry.ed_discriminant_ideal import ed_discriminant
-from polymargin.geometry.ed_discriminant_result import EDDiscriminant
+from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
+from polymargin.geometry.discriminants.result import EDDiscriminant
 from polymargin.networks import PolynomialNetwork
 from polymargin.plots.evolute import draw_evolute
 from polymargin.reproduce.report_items import Comparison, Outcome

@@ -24,7 +24,7 @@ from polymargin.certificates import CertifiedMargin, certify
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins import margin
 from polymargin.networks import LightningAttention, PolynomialNetwork
-from polymargin.networks.onnx_export import to_onnx
+from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.soundness.benchmark_files import CLEAN, UNVERIFIABLE, Instance, write_header, write_instances
 from polymargin.soundness.checking import proved
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.networks.onnx_export import to_onnx
+from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.soundness.benchmark_files import (
     CLEAN,
     UNVERIFIABLE,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from polymargin.networks.foreign import package
-from polymargin.networks.onnx_import import OLDEST_OPSET
-from polymargin.networks.onnx_operators import OPERATORS
+from polymargin.networks.readers.foreign import package
+from polymargin.networks.readers.onnx_graph import OLDEST_OPSET
+from polymargin.networks.readers.onnx_operators import OPERATORS
 
 
 def capabilities() -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.networks.onnx_import import OnnxModel
+from polymargin.networks.readers.onnx_graph import OnnxModel
 from polymargin.vnnlib.answering import QueryAnswer, answer_query
 from polymargin.vnnlib.expressions import Comparison, Polynomial, Variable
 from polymargin.vnnlib.query import Query

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks.foreign import package
-from polymargin.networks.onnx_import import OnnxModel
+from polymargin.networks.readers.foreign import package
+from polymargin.networks.readers.onnx_graph import OnnxModel
 from polymargin.vnnlib.answering import QueryAnswer
 
 Array = NDArray[np.float64]

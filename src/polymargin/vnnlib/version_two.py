@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.networks.foreign import package
+from polymargin.networks.readers.foreign import package
 from polymargin.vnnlib.expressions import Formula, Polynomial, Variable, all_of, any_of, compared, exact_number, total
 from polymargin.vnnlib.query import Query, Tensor
 

@@ -1,0 +1,1 @@
+"""The ED discriminant and the chambers that it bounds."""

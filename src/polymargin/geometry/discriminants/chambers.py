@@ -1,0 +1,175 @@
+"""`chambers`: the regions of a plane in which the number of real critical points is constant.
+
+A coarse grid of samples comes first; then cells whose corners disagree are cut in four, again and again, so that samples gather
+along the ED discriminant, where they are needed. Chambers that lie inside one coarse cell can be missed; the coarse spacing says
+how small they would have to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.arguments import checked
+from polymargin.boundary import Boundary
+from polymargin.errors import InputError
+from polymargin.geometry.discriminants.planes import Plane
+from polymargin.geometry.discriminants.real_counts import RealCounter
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int64]
+
+# Share of the samples spent on the coarse grid; the rest refines interfaces.
+COARSE_SHARE = 0.4
+# Cells are halved so often at most: the raster of the finest cells must stay a picture.
+MOST_REFINEMENTS = 4
+# What a sample or a cell counts as whose number cannot be told.
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Chambers:
+    """Samples of a plane and their numbers of real critical points.
+
+    places     (m, 2) coordinates (s, c) in the plane
+    counts     (m,) real critical points; UNKNOWN for samples on the discriminant or next to it, where the number cannot be told
+    total      complex critical points at every point: the ED degree
+    spacing    of the coarse grid and of the finest one
+    paths      number of paths followed
+    raster     counts on the finest grid of cells, for pictures; row 0 is the lowest c
+    """
+
+    plane: Plane
+    places: Array
+    counts: NDArray[np.int64]
+    total: int
+    spacing: tuple[float, float]
+    paths: int
+    raster: NDArray[np.int16]
+
+    def shares(self) -> dict[int, float]:
+        """Share of the window's area per number of real critical points."""
+        known = self.raster[self.raster != UNKNOWN]
+        values, cells = np.unique(known, return_counts=True)
+        return {int(value): float(n / known.size) for value, n in zip(values, cells, strict=True)}
+
+
+@checked(Boundary)
+def chambers(
+    boundary: Boundary,
+    plane: Plane,
+    samples: int = 15_000,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    cache: bool | str | Path = True,
+    progress: Callable[[int], None] | None = None,
+) -> Chambers:
+    """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
+
+    >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
+    >>> found = chambers(ellipse, Plane.of_two_inputs((-3.0, 3.0, -4.0, 4.0)), 400, cache=False)
+    >>> sorted(found.shares())
+    [2, 4]
+    """
+    if samples < 9:
+        raise InputError(f"{samples} samples: expected at least 9")
+    if len(plane.origin) != boundary.dimension:
+        raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
+    counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache)
+    grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
+
+    def count(places: Cells) -> None:
+        grid.add(places, *counter.at(plane.points(grid.coordinates(places)), threads=threads, executor=executor))
+        if progress is not None:
+            progress(len(grid.counts))
+
+    cells = grid.coarse_cells()
+    count(grid.corners(cells))
+    leaves: list[Cells] = []
+    for _ in range(MOST_REFINEMENTS):
+        mixed = grid.mixed(cells)
+        halved = grid.halves(cells[mixed])
+        new = grid.unknown(grid.corners(halved))
+        if not len(new) or len(grid.counts) + len(new) > samples:
+            break
+        leaves.append(cells[~mixed])
+        count(new)
+        cells = halved
+    leaves.append(cells)
+    return grid.result(leaves, counter.total)
+
+
+class _Grid:
+    """Samples on an integer lattice fine enough for every refinement; a cell is (i, j, size)."""
+
+    def __init__(self, plane: Plane, coarse: int) -> None:
+        self.plane, self.coarse = plane, coarse
+        self.unit = 2**MOST_REFINEMENTS
+        self.counts: dict[tuple[int, int], int] = {}
+
+    def coordinates(self, places: Cells) -> Array:
+        low_s, high_s, low_c, high_c = self.plane.window
+        share = places / (self.coarse * self.unit)
+        return np.asarray([low_s, low_c] + share * [high_s - low_s, high_c - low_c])
+
+    def coarse_cells(self) -> Cells:
+        i, j = np.meshgrid(np.arange(self.coarse), np.arange(self.coarse), indexing="ij")
+        corner = self.unit * np.stack([i.ravel(), j.ravel()], axis=1)
+        return np.column_stack([corner, np.full(len(corner), self.unit)])
+
+    def corners(self, cells: Cells) -> Cells:
+        shifts = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+        every = cells[:, None, :2] + shifts * cells[:, None, 2:]
+        return np.unique(every.reshape(-1, 2), axis=0)
+
+    def halves(self, cells: Cells) -> Cells:
+        size = cells[:, 2:] // 2
+        parts = [np.column_stack([cells[:, :2] + shift * size, size]) for shift in ([0, 0], [1, 0], [0, 1], [1, 1])]
+        return np.concatenate(parts)
+
+    def unknown(self, places: Cells) -> Cells:
+        return np.array(
+            [place for place in places.tolist() if tuple(place) not in self.counts], dtype=np.int64
+        ).reshape(-1, 2)
+
+    def add(self, places: Cells, counts: NDArray[np.int64], doubtful: NDArray[np.bool_]) -> None:
+        known = np.where(doubtful, UNKNOWN, counts)
+        self.counts.update(zip(map(tuple, places.tolist()), known.tolist(), strict=True))
+
+    def corner_counts(self, cells: Cells) -> NDArray[np.int64]:
+        return np.array(
+            [[self.counts[i + di, j + dj] for di in (0, size) for dj in (0, size)] for i, j, size in cells.tolist()]
+        ).reshape(-1, 4)
+
+    def mixed(self, cells: Cells) -> NDArray[np.bool_]:
+        counts = self.corner_counts(cells)
+        return np.asarray((counts != counts[:, :1]).any(axis=1))
+
+    def result(self, leaves: list[Cells], total: int) -> Chambers:
+        finest = int(min(part[:, 2].min() for part in leaves if len(part)))
+        side = 2 * self.coarse * self.unit // finest  # two pixels a finest cell: each takes the count of its corner
+        raster = np.zeros((side, side), dtype=np.int16)
+        for part in leaves:
+            for (i, j, size), counts in zip(part.tolist(), self.corner_counts(part).tolist(), strict=True):
+                x, y, half = 2 * i // finest, 2 * j // finest, size // finest
+                for (dx, dy), count in zip(((0, 0), (0, 1), (1, 0), (1, 1)), counts, strict=True):
+                    raster[y + dy * half : y + (dy + 1) * half, x + dx * half : x + (dx + 1) * half] = count
+        low_s, high_s, *_ = self.plane.window
+        spacing = (high_s - low_s) / self.coarse
+        places = np.array(list(self.counts), dtype=np.int64)
+        return Chambers(
+            plane=self.plane,
+            places=self.coordinates(places),
+            counts=np.array(list(self.counts.values())),
+            total=total,
+            spacing=(spacing, spacing * finest / self.unit),
+            paths=total * len(self.counts),
+            raster=raster,
+        )

@@ -1,0 +1,45 @@
+"""The ED discriminant by elimination: Algorithm 3 of the paper, with Singular.
+
+In Q[y, λ, v]: the Lagrange equations, the determinant of their Jacobian by (y, λ), saturated by the minors of the Jacobian of one
+size less (where it loses two ranks), then y and λ eliminated. The radical of what remains is the intersection of its minimal
+primes, which are what Singular is asked for.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from polymargin.algebra.critical_ideals import MULTIPLIER, System, lagrange_equations, lagrange_jacobian
+from polymargin.algebra.hypersurface import Hypersurface
+from polymargin.algebra.singular import eliminated_primes
+from polymargin.geometry.discriminants.result import DiscriminantComponent
+
+
+def eliminated_components(surface: Hypersurface, *, timeout: float) -> list[DiscriminantComponent]:
+    """The pieces in variables u1, u2, … that stand for v: the minimal primes of the eliminated ideal, hence of its radical."""
+    size = surface.dimension
+    ring = surface.ring.extended(MULTIPLIER, *(f"u{index}" for index in range(1, size + 1)))
+    equations = lagrange_equations(ring, surface, ring.variables[size + 1 :])
+    jacobian = lagrange_jacobian(ring, surface)
+    everything = range(size + 1)
+    minors = [
+        determinant([[jacobian[i][j] for j in columns] for i in rows])
+        for rows in combinations(everything, size)
+        for columns in combinations(everything, size)
+    ]
+    system = System(ring, (*equations, determinant(jacobian)))
+    primes = eliminated_primes(system, size, saturate=minors, timeout=timeout)
+    return [DiscriminantComponent(tuple(prime), size - dimension) for dimension, prime in primes]
+
+
+def determinant(rows: list[list[Any]]) -> Any:
+    """By expansion along the first row; for the few rows that elimination can master."""
+    if len(rows) == 1:
+        return rows[0][0]
+    total = 0 * rows[0][0]
+    for column, entry in enumerate(rows[0]):
+        if entry != 0:
+            minor = determinant([[*row[:column], *row[column + 1 :]] for row in rows[1:]])
+            total += (-1) ** column * entry * minor
+    return total

@@ -1,0 +1,235 @@
+"""The ED discriminant of a quadric: one univariate discriminant.
+
+Let b(y) = yᵀAy + aᵀy + c with metric G (see `algebra.hypersurface`) and K = GA, whose eigenvalues μ_j are real. The critical
+points are y = (1 + 2λK)⁻¹(v − λGa) for the roots λ of E(λ) = b(y(λ)). With m(λ) = ∏(1 + 2λμ_j) over the different eigenvalues
+other than 0, P = m²E is a polynomial in λ with coefficients of degree 2 in v, and
+
+    E = S − λγ₀ + Σ_j w_j / (1 + 2λμ_j)²,     w_j = (1/(4μ_j)) · (size of ∇b(v) on the eigenspace of μ_j)².
+
+Two critical points merge at λ with m(λ) ≠ 0 exactly if λ is a double root. Disc_λ(P) also vanishes where some w_j does, though
+the two critical points that share λ = −1/(2μ_j) there are different: Res_λ(P, m), which is ∏ w_j up to a constant, is that
+extraneous factor. What remains to be seen are the v with infinitely many critical points:
+
+    an eigenvalue of multiplicity 2   At λ = −1/(2μ_j), for v in a subspace of codimension 2 (the axis of a spheroid, the centre
+                                      of a circle), they form a circle. Larger multiplicities give a Jacobian that loses two
+                                      ranks; the saturation in the paper's Algorithm 3 leaves them out (the centre of a sphere).
+    P = 0 for all λ                   All w_j vanish, and S and γ₀: v is the apex of a cone, or the crossing of two planes, or
+                                      one of some points around it that are not real. On {D = 0} unless D is constant, which
+                                      happens for two eigenvalues.
+    P = w                             A cone with one eigenvalue, b = μ|y|², is isotropic: no critical points for general v, a
+                                      line of them for v on the cone, which is its own discriminant.
+
+D is found from its values at as many points as it has coefficients: the discriminants of polynomials with rational numbers.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+
+from polymargin.algebra.engines import OutOfTimeError
+from polymargin.algebra.factorisation import irreducible_factors
+from polymargin.algebra.hypersurface import Hypersurface
+from polymargin.algebra.interpolation import interpolate, simplex
+from polymargin.algebra.linear_spaces import kernel, linear_forms, vanishes_on
+from polymargin.algebra.rings import Ring, integer_form
+from polymargin.errors import InputError
+from polymargin.geometry.discriminants.result import DiscriminantComponent
+
+# D has degree 6(n − 1) for a general quadric: 118,755 terms for five variables, 1.6 million for six.
+LARGEST_DIMENSION = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Secular:
+    """P as a list of polynomials in v, one for each power of λ, and m as a polynomial in λ."""
+
+    coefficients: tuple[Any, ...]
+    poles: Any
+
+    def at(self, point: Sequence[Any]) -> Any:
+        """P at a rational point v, a polynomial in λ."""
+        return flint.fmpq_poly([coefficient(*point) for coefficient in self.coefficients])
+
+    def value(self, point: Sequence[Any]) -> Any | None:
+        """Disc(P) / Res(P, m) at a rational point; None where that cannot be said from the values alone."""
+        polynomial = self.at(point)
+        extraneous = polynomial.resultant(self.poles)
+        if polynomial.degree() < len(self.coefficients) - 1 or extraneous == 0:
+            return None
+        return polynomial.discriminant() / extraneous
+
+
+def quadric_components(surface: Hypersurface, *, deadline: float) -> list[DiscriminantComponent]:
+    """The pieces of the discriminant of a hypersurface of degree two over the rationals, in its own variables."""
+    if surface.dimension > LARGEST_DIMENSION:
+        raise InputError(
+            f"a quadric in {surface.dimension} variables: its discriminant is written out for at most {LARGEST_DIMENSION}; "
+            f"count critical points with quadric_critical_points instead"
+        )
+    A, a = _form(surface)
+    K = surface.metric * A
+    secular = _secular(surface, A, a, K)
+    polynomial = _main_polynomial(surface.ring, secular, deadline)
+    components = [DiscriminantComponent((factor,), 1) for factor in irreducible_factors(polynomial)]
+    pieces = _double_eigenspaces(surface, a, K)
+    components += [DiscriminantComponent(forms, 2) for forms in pieces if not vanishes_on(polynomial, forms)]
+    if polynomial.is_constant() and _is_cone(surface, A, a):
+        components.append(DiscriminantComponent(_degenerate_locus(surface, secular, A, a, K), 2))
+    return components
+
+
+def _form(surface: Hypersurface) -> tuple[Any, list[Any]]:
+    """A and a of b = yᵀAy + aᵀy + c."""
+    b, size = surface.polynomial, surface.dimension
+    origin = [flint.fmpq(0)] * size
+    entries = [b.derivative(i).derivative(j)(*origin) / 2 for i in range(size) for j in range(size)]
+    return flint.fmpq_mat(size, size, entries), [b.derivative(i)(*origin) for i in range(size)]
+
+
+def _secular(surface: Hypersurface, A: Any, a: list[Any], K: Any) -> Secular:
+    """P = m² b((1 + 2λK)⁻¹(v − λGa)); the inverse is adj(1 + 2λK)/det, and what they have in common cancels."""
+    size = surface.dimension
+    ring = surface.ring.extended("l")
+    multiplier = ring.variables[size]
+    seen = [v - multiplier * entry for v, entry in zip(ring.variables, _times(surface.metric, a), strict=False)]
+    adjugate = _adjugate(ring, K, multiplier)
+    determinant = adjugate[0][0] + 2 * multiplier * ring.linear((K[j, 0] for j in range(size)), adjugate[0])
+    poles = _poles(K)
+    m = ring.linear(poles.coeffs(), [multiplier**k for k in range(poles.length())])
+    common = divmod(determinant, m)[0]
+    y = [divmod(sum((c * r for c, r in zip(row, seen, strict=True)), ring.constant(0)), common)[0] for row in adjugate]
+    P = m * m * surface.polynomial(*[flint.fmpq(0)] * size) + m * ring.linear(a, y)
+    for left, row in zip(y, A.table(), strict=True):
+        P += left * ring.linear(row, y)
+    table: list[dict[tuple[int, ...], Any]] = [{} for _ in range(P.degrees()[size] + 1)]
+    for exponents, coefficient in P.to_dict().items():
+        table[exponents[size]][exponents[:size]] = coefficient
+    return Secular(tuple(surface.ring.context.from_dict(row) for row in table), poles)
+
+
+def _adjugate(ring: Ring, K: Any, multiplier: Any) -> list[list[Any]]:
+    """adj(1 + 2λK) = Σ_k (−2λ)^(n−1−k) M_k with adj(t − K) = Σ_k t^k M_k by the recursion of Faddeev and LeVerrier."""
+    size = K.nrows()
+    unit = flint.fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
+    total = [[ring.constant(entry) for entry in row] for row in (unit * 0).table()]
+    matrix, power = unit, ring.constant(1)
+    for k in range(size):
+        for i, row in enumerate(matrix.table()):
+            for j, entry in enumerate(row):
+                total[i][j] += entry * power
+        moved = K * matrix
+        matrix = moved - unit * (sum(moved[i, i] for i in range(size)) / (k + 1))
+        power = power * multiplier * -2
+    return total
+
+
+def _poles(K: Any) -> Any:
+    """m(λ) = ∏ (1 + 2λμ) over the different eigenvalues μ ≠ 0 of K."""
+    characteristic = K.charpoly()
+    squarefree = characteristic // characteristic.gcd(characteristic.derivative())
+    if squarefree[0] == 0:
+        squarefree = squarefree.right_shift(1)
+    degree = squarefree.degree()
+    return flint.fmpq_poly([squarefree[degree - k] * flint.fmpq(-2) ** k for k in range(degree + 1)])
+
+
+def _main_polynomial(ring: Ring, secular: Secular, deadline: float) -> Any:
+    """Disc(P) / Res(P, m) as a primitive integer polynomial."""
+    if len(secular.coefficients) == 1:
+        return integer_form(secular.coefficients[0])  # P = w: an isotropic cone
+    size, degree = len(ring.names), _degree(secular, len(ring.names))
+    generator = random.Random(20266)
+    while True:
+        offset = [flint.fmpq(generator.randrange(1, 97), 97) for _ in range(size)]
+        values = {}
+        for index in simplex(size, degree):
+            if time.monotonic() > deadline:
+                raise OutOfTimeError(
+                    f"the discriminant, a polynomial of degree {degree} in {size} variables, was not finished in time; "
+                    f"give it more with timeout="
+                )
+            value = secular.value([start + step for start, step in zip(offset, index, strict=True)])
+            if value is None:
+                break
+            values[index] = value
+        else:
+            return integer_form(ring.context.from_dict(interpolate(values, degree, offset)))
+
+
+def _degree(secular: Secular, size: int) -> int:
+    """The degree in v of Disc(P) / Res(P, m), from its restriction to a line."""
+    line = Ring(("s", "l"))
+    s, multiplier = line.variables
+    generator = random.Random(20267)
+    point = [line.random_scalar(generator) + s * line.random_scalar(generator) for _ in range(size)]
+    P, m = line.constant(0), line.constant(0)
+    for k, coefficient in enumerate(secular.coefficients):
+        P += coefficient.compose(*point, ctx=line.context) * multiplier**k
+    for k, coefficient in enumerate(secular.poles.coeffs()):
+        m += coefficient * multiplier**k
+    return int(P.discriminant(1).total_degree() - P.resultant(m, 1).total_degree())
+
+
+def _double_eigenspaces(surface: Hypersurface, a: list[Any], K: Any) -> list[tuple[Any, ...]]:
+    """Equations of the v without a part in an eigenspace of dimension two."""
+    pieces = []
+    for factor, multiplicity in _nonzero_eigenvalues(K):
+        if multiplicity == 2 and factor.degree() > 1:
+            raise InputError(
+                "the quadric has an irrational eigenvalue of multiplicity two; use method='elimination' for its discriminant"
+            )
+        if multiplicity == 2:
+            pieces.append(_eigenspace_forms(surface, a, K, -flint.fmpq(factor[0]) / factor[1]))
+    return pieces
+
+
+def _nonzero_eigenvalues(K: Any) -> list[tuple[Any, int]]:
+    """Irreducible factors of the characteristic polynomial with their multiplicities, without the eigenvalue 0."""
+    return [(factor, multiplicity) for factor, multiplicity in K.charpoly().factor()[1] if factor[0] != 0]
+
+
+def _eigenspace_forms(surface: Hypersurface, a: list[Any], K: Any, eigenvalue: Any) -> tuple[Any, ...]:
+    """ℓ(v − λGa) for the left eigenvectors ℓ of an eigenvalue μ and λ = −1/(2μ): they vanish where w does, if v is real."""
+    size = surface.dimension
+    unit = flint.fmpq_mat(size, size, [eigenvalue * int(i == j) for i in range(size) for j in range(size)])
+    offset = [entry / (2 * eigenvalue) for entry in _times(surface.metric, a)]
+    vectors = kernel((K - unit).transpose())
+    rows = [[*vector, sum(x * y for x, y in zip(vector, offset, strict=True))] for vector in vectors]
+    return linear_forms(surface.ring, rows)
+
+
+def _is_cone(surface: Hypersurface, A: Any, a: list[Any]) -> bool:
+    """rank M = rank A: the quadric has a singular point."""
+    half = [entry / 2 for entry in a]
+    constant = surface.polynomial(*[flint.fmpq(0)] * surface.dimension)
+    rows = [[*row, entry] for row, entry in zip(A.table(), half, strict=True)]
+    return bool(flint.fmpq_mat([*rows, [*half, constant]]).rank() == A.rank())
+
+
+def _degenerate_locus(surface: Hypersurface, secular: Secular, A: Any, a: list[Any], K: Any) -> tuple[Any, ...]:
+    """w₁ = w₂ = 0 for a cone with two eigenvalues; w is the square of a linear form for a simple one."""
+    eigenvalues = _nonzero_eigenvalues(K)
+    if all(multiplicity == 1 for _, multiplicity in eigenvalues):
+        return linear_forms(
+            surface.ring, [[2 * x for x in row] + [entry] for row, entry in zip(A.table(), a, strict=True)]
+        )
+    generators: list[Any] = []
+    for factor, multiplicity in eigenvalues:
+        eigenvalue = -flint.fmpq(factor[0]) / factor[1]
+        if multiplicity == 1:
+            generators += _eigenspace_forms(surface, a, K, eigenvalue)
+        else:
+            place = -1 / (2 * eigenvalue)
+            powers = [place**k for k in range(len(secular.coefficients))]
+            generators.append(integer_form(surface.ring.linear(powers, secular.coefficients)))
+    return tuple(generators)
+
+
+def _times(matrix: Any, vector: list[Any]) -> list[Any]:
+    return [sum(x * y for x, y in zip(row, vector, strict=True)) for row in matrix.table()]

@@ -1,0 +1,124 @@
+"""How many critical points are real, at many points of one boundary.
+
+All regular critical points at one generic complex point are followed to every point asked for. The number of real ones has the
+parity of their total; where it has not, where a path got lost or an imaginary part is neither zero nor clearly nonzero, the
+sample is tried again on another way and marked if doubt remains: it lies on the ED discriminant or next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.boundary import Boundary
+from polymargin.continuation import Paths, TrackerSettings, follow
+from polymargin.enumeration import base_solutions, check_limit
+from polymargin.enumeration.audit import REAL_TOLERANCE
+from polymargin.enumeration.cache import Cache
+from polymargin.errors import InputError
+from polymargin.geometry.ed_degrees.boundary_count import regular_at_level_zero
+from polymargin.polynomials import Program
+from polymargin.work import completed
+
+Array = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+
+# Imaginary parts between REAL_TOLERANCE and this, relative to the point, are neither zero nor clearly not.
+CLEARLY_COMPLEX = 1e-7
+# Samples that are followed together; bounds the memory and is what one worker gets at a time.
+BATCH = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class RealCounter:
+    """The regular critical points of one boundary at a generic complex point, ready to be moved."""
+
+    boundary: Boundary
+    program: Program
+    solutions: ComplexArray
+    parameters: ComplexArray
+    detour: ComplexArray = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        boundary: Boundary,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        limit: int = 200_000,
+        cache: bool | str | Path = True,
+    ) -> RealCounter:
+        if boundary.degree < 2:
+            kind = "a hyperplane" if boundary.degree == 1 else "constant"
+            raise InputError(
+                f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
+            )
+        check_limit(boundary, limit, threads)
+        settings = TrackerSettings()
+        base = base_solutions(boundary, seed=seed, settings=settings, threads=threads, cache=Cache.from_option(cache))
+        solutions, parameters = regular_at_level_zero(base, settings, threads)
+        generator = np.random.default_rng([seed, 8])
+        detour = generator.normal(size=parameters.shape) + 1j * generator.normal(size=parameters.shape)
+        detour[-1] = 0
+        return cls(boundary, base.program, solutions, parameters, detour)
+
+    @property
+    def total(self) -> int:
+        """The number of complex critical points: the ED degree of the boundary."""
+        return len(self.solutions)
+
+    def at(
+        self, points: Array, *, threads: int | None = None, executor: Executor | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The number of real critical points at every point (m, n), and which of them are doubtful."""
+        batches: Sequence[_Batch] = [
+            _Batch(self, points[i : i + BATCH], 1 if executor is not None else threads)
+            for i in range(0, len(points), BATCH)
+        ]
+        found = dict(completed(_count, batches, executor))
+        if not batches:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        counts, doubtful = zip(*(found[i] for i in range(len(batches))), strict=True)
+        return np.concatenate(counts), np.concatenate(doubtful)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    counter: RealCounter
+    points: Array
+    threads: int | None
+
+
+def _count(batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    counter = batch.counter
+    targets = np.zeros((len(batch.points), len(counter.parameters)), dtype=np.complex128)
+    targets[:, :-1] = counter.boundary.reduction.coordinates(batch.points)
+    counts, doubtful = _judge(_follow(counter, counter.solutions, counter.parameters, targets, batch.threads))
+    if doubtful.any():
+        # On another way the paths pass other places; only a point on the discriminant stays doubtful.
+        away = _follow(counter, counter.solutions, counter.parameters, counter.detour[None, :], batch.threads)
+        if away.converged.all():
+            again = _follow(counter, away.points[0], counter.detour, targets[doubtful], batch.threads)
+            counts[doubtful], doubtful[doubtful] = _judge(again)
+    return counts, doubtful
+
+
+def _follow(
+    counter: RealCounter, solutions: ComplexArray, start: ComplexArray, targets: ComplexArray, threads: int | None
+) -> Paths:
+    return follow(counter.program, solutions, start, targets, threads=threads)
+
+
+def _judge(paths: Paths) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    imaginary = np.abs(paths.points.imag).max(axis=2) / (1 + np.abs(paths.points).max(axis=2))
+    real = (imaginary <= REAL_TOLERANCE) & paths.converged
+    unclear = (imaginary > REAL_TOLERANCE) & (imaginary < CLEARLY_COMPLEX)
+    counts = real.sum(axis=1)
+    wrong_parity = (counts - paths.points.shape[1]) % 2 != 0
+    return counts, (~paths.converged | unclear).any(axis=1) | wrong_parity

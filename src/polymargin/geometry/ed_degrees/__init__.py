@@ -1,0 +1,1 @@
+"""ED degrees: by formula, by counting and by Gröbner bases."""

@@ -1,0 +1,216 @@
+"""`ed_degree`: how many critical points has the distance to a boundary, and how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from polymargin.arguments import checked
+from polymargin.boundary import (
+    Architecture,
+    AttentionArchitecture,
+    Boundary,
+    NetworkArchitecture,
+    architecture_family,
+)
+from polymargin.enumeration import TraceTest
+from polymargin.errors import InputError
+from polymargin.geometry.ed_degrees.boundary_count import boundary_count
+from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
+from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
+from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
+from polymargin.networks import LightningAttention, PolynomialNetwork
+from polymargin.networks.network import LogitMap
+from polymargin.quadric import quadric_ed_degree
+from polymargin.standing import Standing
+
+METHODS = ("auto", "formula", "numeric", "blend", "symbolic")
+
+
+@dataclass(frozen=True)
+class EDDegree:
+    """A number of critical points and its standing.
+
+    value       the ED degree; int(result) gives it too
+    method      "formula", "numeric" (monodromy), "blend" or "symbolic"
+    status      CERTIFIED for a theorem, NUMERICAL for a count that passed its test, BRACKETED otherwise
+    lower       no fewer; below `value` never
+    upper       no more: the generic hypersurface of the same degree
+    trace       outcome of the trace test, where one was made
+    components  ED degrees of the rational components, for an expression counted numerically
+    notes       which theorem, which engine, how many paths
+    """
+
+    value: int
+    method: str
+    status: Standing
+    lower: int
+    upper: int
+    seconds: float
+    trace: TraceTest | None = None
+    components: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __int__(self) -> int:
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "ed_degree": self.value,
+            "method": self.method,
+            "status": self.status.name,
+            "lower": self.lower,
+            "upper": self.upper,
+            "seconds": self.seconds,
+            "trace": None if self.trace is None else {"passed": self.trace.passed, "defect": self.trace.defect},
+            "components": None if self.components is None else list(self.components),
+            "notes": list(self.notes),
+        }
+
+
+@checked(Boundary, LogitMap, NetworkArchitecture, AttentionArchitecture)
+def ed_degree(
+    source: Any,
+    *,
+    method: str = "auto",
+    label: int = 0,
+    rival: int = 1,
+    seed: int = 0,
+    threads: int | None = None,
+    timeout: float = 600.0,
+    cache: bool | str | Path = True,
+) -> EDDegree:
+    """The ED degree of a boundary, of a network's boundary, or of an architecture with generic weights.
+
+    Parameters
+    ----------
+    source   a Boundary, a network (with `label` and `rival`), a NetworkArchitecture or an AttentionArchitecture
+    method   "formula": a theorem, refused outside its hypotheses; "numeric": for architectures monodromy with a trace test, for a
+             boundary its components at a generic point; "blend": all paths from the closed-form start system, for random
+             weights; "symbolic": a Gröbner basis modulo a prime, within `timeout` seconds; "auto": a theorem if one
+             applies, otherwise numeric
+
+    >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
+    36
+    >>> ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4")).method
+    'formula'
+    """
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
+    started = perf_counter()
+    if isinstance(source, (NetworkArchitecture, AttentionArchitecture)):
+        chosen = _method_for_architecture(source) if method == "auto" else method
+        return _of_architecture(source, chosen, seed, threads, timeout, started)
+    boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
+    if boundary.degree < 1:
+        raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
+    chosen = ("formula" if boundary.degree <= 2 else "numeric") if method == "auto" else method
+    return _of_boundary(boundary, chosen, seed, threads, timeout, cache, started)
+
+
+def _method_for_architecture(architecture: Architecture) -> str:
+    try:
+        formula(architecture)
+    except InputError:
+        return "numeric"
+    return "formula"
+
+
+def _of_architecture(
+    architecture: Architecture, method: str, seed: int, threads: int | None, timeout: float, started: float
+) -> EDDegree:
+    lower, upper = degree_bounds(architecture)
+    if method == "formula":
+        theorem = formula(architecture)
+        note = f"theorem: {theorem.theorem} ({theorem.hypotheses})"
+        value = theorem.value
+        return EDDegree(value, method, Standing.CERTIFIED, value, value, perf_counter() - started, notes=(note,))
+    if method == "symbolic":
+        symbolic = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
+        return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
+    if method == "blend":
+        return _of_boundary(_random_member(architecture, seed), "blend", seed, threads, timeout, False, started)
+    found = monodromy_count(architecture_family(architecture), seed=seed, threads=threads)
+    note = f"{found.loops} loops in point, level and weights, {found.paths} paths"
+    if found.complete:
+        return _numerical(found.value, method, started, trace=found.trace, notes=(note,))
+    return EDDegree(
+        found.value,
+        method,
+        Standing.BRACKETED,
+        max(lower, found.value),
+        upper,
+        perf_counter() - started,
+        trace=found.trace,
+        notes=(note, "the trace test failed: solutions are missing"),
+    )
+
+
+def _of_boundary(
+    boundary: Boundary,
+    method: str,
+    seed: int,
+    threads: int | None,
+    timeout: float,
+    cache: bool | str | Path,
+    started: float,
+) -> EDDegree:
+    if method == "formula":
+        if boundary.degree > 2:
+            raise InputError(
+                f"the boundary has degree {boundary.degree}; a formula is known for degrees one and two only"
+            )
+        value = 1 if boundary.degree == 1 else quadric_ed_degree(boundary).of_set
+        note = "theorem: quadrics" if boundary.degree == 2 else "a hyperplane"
+        return EDDegree(value, method, Standing.CERTIFIED, value, value, perf_counter() - started, notes=(note,))
+    if method == "symbolic":
+        symbolic = symbolic_ed_degree(boundary, seed=seed, timeout=timeout)
+        return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
+    found = boundary_count(boundary, seed=seed, threads=threads, cache=cache)
+    if found.complete:
+        return _numerical(found.value, method, started, components=found.components)
+    return EDDegree(
+        found.value,
+        method,
+        Standing.BRACKETED,
+        found.value,
+        boundary.critical_bound,
+        perf_counter() - started,
+        components=found.components,
+        notes=("these may not be all: the trace test failed",),
+    )
+
+
+def _random_member(architecture: Architecture, seed: int) -> Boundary:
+    """The boundary of one network with random real weights."""
+    if isinstance(architecture, AttentionArchitecture):
+        module = LightningAttention.random(
+            architecture.t, architecture.d, architecture.d_prime, architecture.a, seed=seed
+        )
+        return Boundary.from_network(module, 0, 1)
+    generator = np.random.default_rng(seed)
+    layers = [
+        (generator.normal(size=(out, inputs)) / np.sqrt(inputs), 0.5 * generator.normal(size=out))
+        for inputs, out in pairwise(architecture.widths)
+    ]
+    return Boundary.from_network(PolynomialNetwork(layers, degree=architecture.degree), 0, 1)
+
+
+def _numerical(
+    value: int,
+    method: str,
+    started: float,
+    *,
+    trace: TraceTest | None = None,
+    components: tuple[int, ...] | None = None,
+    notes: tuple[str, ...] = (),
+) -> EDDegree:
+    """A count that nothing speaks against."""
+    seconds = perf_counter() - started
+    return EDDegree(value, method, Standing.NUMERICAL, value, value, seconds, trace, components, notes)

@@ -1,0 +1,1 @@
+"""The parameter discriminant: where the ED degree drops."""

@@ -1,0 +1,186 @@
+"""PyTorch modules as networks: `from_torch`.
+
+The module is traced with torch.fx and the graph is run on tensors of `operations` instead of torch's. Weights keep their
+exact values (float32 fits in float64); what is multiplied out (a convolution after a linear layer, batch normalisation, …) is
+rounded to float64. Parameters are constants for the trace, so a module may loop over its own coefficients.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+from polymargin.errors import InputError
+from polymargin.networks.network import Network
+from polymargin.networks.readers.foreign import package, why_not
+
+# Random inputs on which a module is compared with what was read, and how well both must agree; modules mostly are float32.
+SAMPLES = 3
+AGREEMENT = 1e-3
+
+
+def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Network:
+    """The network of a torch.nn.Module whose layers are affine or polynomial.
+
+    Reads Linear, Conv, AvgPool, BatchNorm and Dropout in eval mode, Flatten, reshaping, slices, concatenation, residual sums,
+    and activations made of sums, products and whole powers of one expression (x**d, torch.square, x*x, Horner schemes,
+    modules with coefficients). `input_shape` is the shape of one input without the batch axis; it is found by itself
+    where the first layer is Linear. The network's inputs are the entries of that shape in row-major order. A module with
+    one output f becomes the logits (0, f). A module that is lightning attention with a linear read-out becomes a
+    `LightningAttention`.
+    """
+    torch = package("torch", "torch")
+    from polymargin.networks.readers.torch_attention import attention_from_torch
+    from polymargin.networks.tape.folding import fold
+
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
+    if isinstance(module, torch.jit.ScriptModule):
+        raise InputError("a scripted module cannot be traced again; give the original module, or export it to ONNX")
+    attention = attention_from_torch(module)
+    if attention is not None:
+        return attention
+    graph = _trace(torch, module)
+    shape = (
+        tuple(int(n) for n in input_shape) if input_shape is not None else _shape_of_first_linear(torch, module, graph)
+    )
+    with np.errstate(all="ignore"):
+        network = fold(_run(torch, module, graph, shape))
+    _compare(torch, module, network, shape)
+    return network
+
+
+def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) -> None:
+    """Refuse a module whose own outputs differ from what was read: operations in place, for one, can escape a trace."""
+    kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
+    inputs = torch.randn((SAMPLES, *shape), generator=torch.Generator().manual_seed(0), dtype=kind)
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        with torch.no_grad():
+            try:
+                outputs = module(inputs.clone()).reshape(SAMPLES, -1)
+            except RuntimeError:  # a module made for single inputs
+                outputs = torch.stack([module(row.clone()).reshape(-1) for row in inputs])
+    finally:
+        for part, training in modes:
+            part.training = training
+    outputs = outputs.to(torch.float64).numpy()
+    with np.errstate(all="ignore"):
+        read = network(inputs.reshape(SAMPLES, -1).to(torch.float64).numpy())
+    if outputs.shape[1] == 1:
+        read = read[:, 1:] - read[:, :1]
+    if not np.allclose(read, outputs, rtol=AGREEMENT, atol=AGREEMENT * np.abs(outputs).max(initial=1.0)):
+        raise InputError(
+            f"{type(module).__name__} computes something else than its trace shows, perhaps by operations in place "
+            "(x.mul_, x += …); write them as y = x * …"
+        )
+
+
+def _trace(torch: Any, module: Any) -> Any:
+    class Tracer(torch.fx.Tracer):  # type: ignore[misc]
+        def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
+            return attr_val
+
+    try:
+        return Tracer().trace(module)
+    except Exception as error:  # whatever the module's own code raises when it meets a symbolic tensor
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"{type(module).__name__} cannot be traced by torch.fx ({reason}); its forward must not depend on the "
+            "values of tensors"
+        ) from None
+
+
+def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...]) -> Any:
+    from polymargin.networks.tape.operations import Tape
+
+    tape = Tape()
+    values: dict[str, Any] = {}
+
+    def argument(node: Any) -> Any:
+        return values[node.name]
+
+    outputs: Any = None
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            if tape.levels:
+                if not node.args:
+                    raise InputError(f"the module has a second input {node.target!r}; expected one")
+                values[node.name] = node.args[0]
+                continue
+            values[node.name] = tape.input((1, *shape))
+            continue
+        arguments = torch.fx.node.map_arg(node.args, argument)
+        options = torch.fx.node.map_arg(node.kwargs, argument)
+        try:
+            values[node.name] = outputs = _step(torch, module, node, arguments, options)
+        except InputError as error:
+            raise InputError(f"{_described(torch, module, node)} (node {node.name!r}): {error}") from None
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError) as error:
+            raise InputError(
+                f"{_described(torch, module, node)} (node {node.name!r}) is used in a way that is not read ({error})"
+            ) from None
+    return outputs
+
+
+def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> Any:
+    from polymargin.networks.readers.torch_operators import FUNCTIONS, MODULES, numbers
+
+    if node.op == "output":
+        return arguments[0]
+    if node.op == "get_attr":
+        value = _attribute(module, node.target)
+        return numbers(value) if isinstance(value, torch.Tensor) else value
+    if node.op == "call_module":
+        inner = module.get_submodule(node.target)
+        name = type(inner).__name__
+        if name not in MODULES or getattr(torch.nn, name, None) is not type(inner):
+            raise InputError(why_not(name))
+        return MODULES[name](inner, *arguments, **options)
+    if node.op == "call_method":
+        name = str(node.target)
+    else:
+        name = str(getattr(node.target, "__name__", node.target))
+        homes = (operator, torch, torch.nn.functional, torch.Tensor, builtins)
+        if not any(getattr(home, name, None) is node.target for home in homes):
+            raise InputError("not a function of PyTorch that is read")
+    if name not in FUNCTIONS:
+        raise InputError(why_not(name))
+    return FUNCTIONS[name](*arguments, **options)
+
+
+def _attribute(module: Any, path: str) -> Any:
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module
+
+
+def _described(torch: Any, module: Any, node: Any) -> str:
+    if node.op == "call_module":
+        return f"{type(module.get_submodule(node.target)).__name__} {node.target!r}"
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+    return f"the operation {name}"
+
+
+def _shape_of_first_linear(torch: Any, module: Any, graph: Any) -> tuple[int, ...]:
+    """(n,) where the first layer that cares about shapes takes n values."""
+    for node in graph.nodes:
+        if node.op == "call_module":
+            inner = module.get_submodule(node.target)
+            if isinstance(inner, torch.nn.Linear):
+                return (int(inner.in_features),)
+            if not isinstance(inner, (torch.nn.Flatten, torch.nn.Identity, torch.nn.Dropout)):
+                break
+        elif node.op == "call_function" and getattr(node.target, "__name__", "") == "linear":
+            weight = node.args[1] if len(node.args) > 1 else node.kwargs.get("weight")
+            if getattr(weight, "op", "") == "get_attr":
+                return (int(_attribute(module, weight.target).shape[1]),)
+            break
+    raise InputError(
+        f"the shape of the input of {type(module).__name__} cannot be seen from its first layer; give it as "
+        "input_shape=(channels, height, width) or input_shape=(features,)"
+    )

@@ -1,0 +1,1 @@
+"""Writers: networks as other programs read them."""

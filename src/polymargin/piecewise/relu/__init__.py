@@ -1,0 +1,1 @@
+"""ReLU networks: cells with flat boundaries."""

@@ -1,0 +1,1 @@
+"""Spline networks: cells with polynomial boundaries."""
