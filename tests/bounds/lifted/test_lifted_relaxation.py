@@ -89,7 +89,7 @@ def test_the_value_is_that_of_a_general_solver(widths, radius, activations, seed
 def test_with_cuts_too():
     generator = np.random.default_rng(5)
     network = random_network([6, 7, 4, 2], 3)
-    cuts = np.vstack([np.eye(4), generator.normal(size=(2, 4))])
+    cuts = np.vstack([np.eye(4), np.abs(generator.normal(size=(2, 4)))])
     plain, cut = relax(network, 0.8), relax(network, 0.8, cuts)
     scale = abs(plain.centre_value)
     without, value = (maximise(r.program, r.start()[0], scale, tolerance=1e-8).value for r in (plain, cut))
@@ -116,7 +116,7 @@ def test_every_start_and_optimum_is_a_lower_bound(widths):
 def test_the_form_of_the_multipliers_is_the_lagrangian():
     """Z at (1, δ/r, scaled w) is B − γ minus the constraints times their multipliers, for the true w of a point."""
     network, radius = random_network([4, 5, 4, 3, 2], 4), 0.3
-    relaxation = relax(network, radius, np.random.default_rng(1).normal(size=(2, 4)))
+    relaxation = relax(network, radius, np.abs(np.random.default_rng(1).normal(size=(2, 4))))
     generator = np.random.default_rng(2)
     y = np.abs(generator.normal(size=relaxation.program.unknowns))
     expansion, natural = relaxation.expansion, relaxation.natural(y)
@@ -134,9 +134,9 @@ def test_the_form_of_the_multipliers_is_the_lagrangian():
         assert ((limits[:, 0] <= w) & (w <= limits[:, 1])).all()
         expected -= kappa @ ((w - limits[:, 0]) * (limits[:, 1] - w))
     first, second = expansion.layers[0], expansion.layers[1]
-    for theta, c in zip(natural.cuts, relaxation.cuts, strict=True):
-        Q = first.weights.T @ np.diag(c @ second.weights) @ first.weights
-        cut = radius**2 * np.square(Q @ place).sum() - (c @ rests[0]) ** 2
+    for theta, row, w in zip(natural.cuts, second.weights, rests[0], strict=True):
+        Q = first.weights.T @ np.diag(row) @ first.weights
+        cut = radius**2 * np.square(Q @ place).sum() - w**2
         assert cut >= 0
         expected -= theta * cut
     assert vector @ relaxation.program.matrix(y) @ vector == pytest.approx(float(expected), rel=1e-9)

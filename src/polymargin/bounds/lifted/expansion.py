@@ -13,6 +13,7 @@ Everything here depends on the point alone, not on the rival or the radius.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
@@ -74,6 +75,22 @@ class Expansion:
     def lifted(self) -> tuple[ExpandedLayer, ...]:
         """The layers whose rests are variables: all but the first."""
         return self.layers[1:]
+
+    @cached_property
+    def _gram(self) -> Array:
+        """W¹W¹ᵀ."""
+        return np.asarray(self.layers[0].weights @ self.layers[0].weights.T)
+
+    def curvature(self, combination: Array) -> Array:
+        """Σ c_i Q_i with w²_i = δᵀQ_iδ, in coordinates of the row space."""
+        first, second = self.layers[0], self.layers[1]
+        return np.asarray(first.weights.T @ ((first.bend * (combination @ second.weights))[:, None] * first.weights))
+
+    def squared_curvature(self, weights: Array) -> Array:
+        """Σ α_i Q_i²."""
+        first, second = self.layers[0], self.layers[1]
+        mixed = self._gram * (second.weights.T @ (weights[:, None] * second.weights))
+        return np.asarray(first.bend**2 * (first.weights.T @ (mixed @ first.weights)))
 
     def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
         """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""

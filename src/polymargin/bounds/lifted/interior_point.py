@@ -68,11 +68,11 @@ def maximise(
     S = _inverse(factor)
     tau = 0.3 * scale
     X, x = tau * S, tau / y[signed]
+    Z = program.matrix(y)
     infeasible, iterations, gap = 1.0, 0, math.inf
     objective = np.zeros(program.unknowns)
     objective[0] = 1.0
     while True:
-        Z = program.matrix(y)
         total = float(np.vdot(X, Z) + x @ y[signed])
         gap = total if infeasible < 1e-3 else math.inf
         done = gap < tolerance * scale or y[0] > enough or y[0] + gap < hopeless
@@ -83,7 +83,7 @@ def maximise(
         moved = step.take(total / order)
         if moved is None:
             break
-        y, factor, X, x, kept = moved
+        y, Z, factor, X, x, kept = moved
         S = _inverse(factor)
         infeasible *= kept
     return Optimum(y, gap, X, iterations)
@@ -129,7 +129,7 @@ class _Step:
         down = min(_longest(self.dual_factor, dX), _ratio(self.x, dx))
         return up, down
 
-    def take(self, tau: float) -> tuple[Array, Array, Array, Array, float] | None:
+    def take(self, tau: float) -> tuple[Array, Array, Array, Array, Array, float] | None:
         """The next iterate, and what part of the dual residual is left; None where there is no way on."""
         signed = self.program.signed
         dual_factor = _factor(self.X)
@@ -151,15 +151,15 @@ class _Step:
         up, down = (min(1.0, STEP * length) for length in self.lengths(dy, dZ, dX, dx))
         if not np.isfinite(dy).all() or not np.isfinite(dX).all():
             return None
-        factor = _factor(self.program.matrix(self.y + up * dy))
+        factor = _factor(self.Z + up * dZ)
         while factor is None and up > SHORTEST:
             up /= 2
-            factor = _factor(self.program.matrix(self.y + up * dy))
+            factor = _factor(self.Z + up * dZ)
         while down > SHORTEST and _factor(self.X + down * dX) is None:
             down /= 2
         if factor is None or max(up, down) <= SHORTEST:
             return None
-        return self.y + up * dy, factor, self.X + down * dX, self.x + down * dx, 1.0 - down
+        return self.y + up * dy, self.Z + up * dZ, factor, self.X + down * dX, self.x + down * dx, 1.0 - down
 
 
 def _factor(matrix: Array) -> Array | None:
@@ -170,7 +170,7 @@ def _factor(matrix: Array) -> Array | None:
 
 def _inverse(factor: Array) -> Array:
     inverse = linalg.lapack.dpotri(factor, lower=1)[0]
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+    return np.asarray(np.where(np.tri(len(inverse), dtype=bool), inverse, inverse.T))
 
 
 def _ratio(values: Array, changes: Array) -> float:

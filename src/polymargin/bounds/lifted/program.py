@@ -98,7 +98,7 @@ class Program:
         both = X[0, 0] * (self.linear @ linear_S) + S[0, 0] * (self.linear @ linear_X) + corner + corner.T
         result = C @ on_forms + self.diagonal @ on_units + cross + cross.T + both / 4
         for index, matrix in self.dense:
-            product = X @ matrix @ S
+            product = (X @ matrix) @ S
             column = self.adjoint((product + product.T) / 2)
             result[:, index] = result[index, :] = column
         return np.asarray(result)

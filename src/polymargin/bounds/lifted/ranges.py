@@ -9,6 +9,7 @@ Deeper rests get plain intervals from the ranges below,
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,40 +34,56 @@ def rest_ranges(expansion: Expansion, radius: float) -> list[Array]:
     if network not in _spectra:
         _spectra[network] = _extreme_eigenvalues(expansion)
     ranges = [radius * radius * _spectra[network]]
-    for below, layer in zip(expansion.layers[1:], expansion.layers[2:], strict=False):
-        ranges.append(_intervals(layer.weights, below.rise, below.bend, radius * below.slopes, ranges[-1]))
+    for number in range(3, len(expansion.layers) + 1):
+        ranges.append(_intervals(expansion, number, radius, {}, ranges[-1]))
     return ranges
 
 
-def curvature(expansion: Expansion, combination: Array) -> Array:
-    """Σ c_i Q_i, in coordinates of the row space."""
-    first, second = expansion.layers[0], expansion.layers[1]
-    return np.asarray(first.weights.T @ ((first.bend * (combination @ second.weights))[:, None] * first.weights))
+def narrowed(
+    expansion: Expansion, radius: float, ranges: Sequence[Array], first: Mapping[int, tuple[float, float]]
+) -> tuple[Array, ...]:
+    """The same ranges on the part of the ball where first-layer neurons lie in the ranges `first`."""
+    result: list[Array] = []
+    for number, limits in enumerate(ranges, start=2):
+        plain = _intervals(expansion, number, radius, first, result[-1] if result else np.zeros((0, 2)))
+        low, high = np.maximum(limits[:, 0], plain[:, 0]), np.minimum(limits[:, 1], plain[:, 1])
+        empty = low >= high  # nothing is there; any valid range does
+        result.append(np.where(empty[:, None], limits, np.stack([low, high], axis=-1)))
+    return tuple(result)
 
 
 def _extreme_eigenvalues(expansion: Expansion) -> Array:
     count = len(expansion.layers[1].value)
     limits = np.empty((count, 2))
     for i, unit in enumerate(np.eye(count)):
-        values = np.linalg.eigvalsh(curvature(expansion, unit))
+        values = np.linalg.eigvalsh(expansion.curvature(unit))
         limits[i] = min(values[0], 0.0), max(values[-1], 0.0)  # zero where W¹ has fewer rows than columns, or δ = 0
     return _widened(limits)
 
 
-def _intervals(weights: Array, rise: Array, bend: float, slopes: Array, below: Array) -> Array:
-    reach = np.linalg.norm(slopes, axis=1)
-    low, high = below[:, 0] - reach, below[:, 1] + reach
+def _intervals(
+    expansion: Expansion, number: int, radius: float, first: Mapping[int, tuple[float, float]], below: Array
+) -> Array:
+    """Interval arithmetic for the rests of a layer, from those of the layer below (none below the second layer)."""
+    layer, weights = expansion.layers[number - 2], expansion.layers[number - 1].weights
+    reach = radius * np.linalg.norm(layer.slopes, axis=1) * (1 + OUTWARD)
+    low, high = -reach, reach
+    if number == 2:
+        for neuron, ends in first.items():
+            low[neuron], high[neuron] = ends
+        below = np.zeros((len(low), 2))
+    low, high = low + below[:, 0], high + below[:, 1]
     most = np.maximum(low * low, high * high)
     least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low * low, high * high))
-    steep, flat = weights * rise, bend * weights
-    ends = [
+    steep, flat = weights * layer.rise, layer.bend * weights
+    limits = [
         np.minimum(steep, 0) @ below[:, 1 - side]
         + np.maximum(steep, 0) @ below[:, side]
         + np.minimum(flat, 0) @ (most, least)[side]
         + np.maximum(flat, 0) @ (least, most)[side]
         for side in (0, 1)
     ]
-    return _widened(np.stack(ends, axis=-1))
+    return _widened(np.stack(limits, axis=-1))
 
 
 def _widened(limits: Array) -> Array:

@@ -5,17 +5,23 @@ Variables are δ and the rests w of all deeper layers (`expansion.py`); B is qua
     w_i = Σ_j W_ij (σ'(p_j) w_j + c t_j²)          a multiplier ν_i of any sign,
     (w_i − l_i)(u_i − w_i) ≥ 0                     κ_i ≥ 0,
     r² − ‖δ‖² ≥ 0                                  μ ≥ 0,
-    r²‖Q_c δ‖² − (c·w²)² ≥ 0,  Q_c = Σ c_i Q_i     θ ≥ 0: Cauchy and Schwarz, for chosen combinations c of the second layer.
+    Σ_i α_i (r²‖Q_i δ‖² − (w²_i)²) ≥ 0             θ ≥ 0: Cauchy and Schwarz on w²_i = δᵀQ_iδ, for chosen α ≥ 0,
+    (t¹_k − l_k)(u_k − t¹_k) ≥ 0                   η_k ≥ 0, for first-layer neurons whose range was cut.
 
 If B − γ minus these terms times their multipliers is a positive semidefinite form in (1, δ, w), then B ≥ γ on the ball: the
 best γ is Shor's bound. All variables are scaled to the unit ball and the interval [−1, 1].
+
+The relaxation knows δδᵀ and w, but of w² only what ranges say, which costs most where B is concave in w. One cut with
+α the negative parts of its curvatures there (`cut_weights`) gives nearly all that a multiplier for every neuron would, and
+Σ α_i Q_i² = W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(α) W²) W¹ c² is a single matrix.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +29,22 @@ from scipy import linalg
 
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.program import Program
-from polymargin.bounds.lifted.ranges import curvature
 
 Array = NDArray[np.float64]
+
+# The multiplier of the cut at the start; optimal ones were seen between 1.5 and 2.6.
+START_CUT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, per cut θ."""
+    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, θα summed over the cuts, η."""
 
     ball: float
     equalities: tuple[Array, ...]
     intervals: tuple[Array, ...]
     cuts: Array
+    first: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +52,8 @@ class Relaxation:
     """γ·a^L + constant on the ball of this radius.
 
     ranges   (h, 2) for every lifted layer
-    cuts     (k, h₂): the combinations c
+    cuts     (k, h₂): the weights α of each cut
+    first    ranges of first-layer neurons that are narrower than the ball makes them
     """
 
     expansion: Expansion
@@ -52,6 +62,7 @@ class Relaxation:
     radius: float
     ranges: tuple[Array, ...]
     cuts: Array
+    first: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
     def middles(self) -> list[Array]:
@@ -84,15 +95,28 @@ class Relaxation:
             first = end
         return result
 
+    @property
+    def _cut_place(self) -> slice:
+        start = self.unknowns[-1][1].stop
+        return slice(start, start + len(self.cuts))
+
+    @property
+    def _first_place(self) -> slice:
+        return slice(self._cut_place.stop, self._cut_place.stop + len(self.first))
+
+    @cached_property
+    def _first_halves(self) -> Array:
+        return np.array([(high - low) / 2 for low, high in self.first.values()])
+
     @cached_property
     def cut_scales(self) -> Array:
-        """r⁴ times the squared Frobenius norm of Q_c."""
-        return np.array([np.square(self.radius**2 * curvature(self.expansion, c)).sum() for c in self.cuts])
+        """What makes the block of w of a cut about one."""
+        return np.asarray(self.cuts @ self.halves[0] ** 2)
 
     @cached_property
     def program(self) -> Program:
         m, side = self.expansion.dimension, self.places[-1].stop
-        count = self.unknowns[-1][1].stop + len(self.cuts)
+        count = self._first_place.stop
         forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
         top = self.expansion.layers[-1]
         last = self.expansion.forms(len(self.places) + 1, self.radius, self.middles, self.halves)
@@ -121,38 +145,43 @@ class Relaxation:
                 linear[nu, self.places[k - 1]] -= steep * self.halves[k - 1]
             diagonal[kappa, 0] = -1.0
             diagonal[kappa.start + each, place.start + each] = 1.0
-        first = self.unknowns[-1][1].stop
-        dense = tuple((first + index, self._cut(index)) for index in range(len(self.cuts)))
-        signed = [1, *(i for _, kappa in self.unknowns for i in range(kappa.start, kappa.stop)), *range(first, count)]
+        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self._first_place.start):
+            size = ((high - low) / 2) ** 2
+            squares[row, neuron] = 1 / size
+            linear[row] = -(low + high) / size * forms[0][neuron]
+            linear[row, 0] += low * high / size
+        cuts = self._cut_place
+        dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
+        intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
+        signed = [1, *chain(*intervals), *range(cuts.start, count)]
         return Program.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
 
     def _cut(self, index: int) -> Array:
-        m, place = self.expansion.dimension, self.places[0]
-        result = np.zeros((self.places[-1].stop,) * 2)
-        Q = self.radius**2 * curvature(self.expansion, self.cuts[index])
-        result[1 : 1 + m, 1 : 1 + m] = -(Q @ Q)
-        form = np.zeros(len(result))
-        form[0] = self.cuts[index] @ self.middles[0]
-        form[place] = self.cuts[index] * self.halves[0]
-        return np.asarray((result + np.outer(form, form)) / self.cut_scales[index])
+        m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
+        form = np.zeros((len(weights), self.places[-1].stop))
+        form[:, 0] = self.middles[0]
+        form[:, place] = np.diag(self.halves[0])
+        result = form.T @ (weights[:, None] * form)
+        result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self.expansion.squared_curvature(weights)
+        return np.asarray(result / self.cut_scales[index])
 
     def start(self) -> tuple[Array, float]:
         """A strictly feasible y, and the best γ that its other multipliers prove.
 
-        ν cancels the linear terms in w; κ makes the block of w positive; μ is the best of a few for these.
+        ν cancels the linear terms in w; θ or κ makes the block of w positive; μ is the best of a few for these.
         """
         program, m = self.program, self.expansion.dimension
         scale = abs(self.centre_value)
         y = np.zeros(program.unknowns)
-        weight = self.gamma
-        for k in reversed(range(len(self.places))):
+        theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
+        for k, weight in enumerate(start_weights(self.expansion, self.gamma, self.middles)):
             layer, (nu, kappa) = self.expansion.layers[k + 1], self.unknowns[k]
             bend = layer.bend * weight * self.halves[k] ** 2
-            y[kappa] = 1.2 * np.maximum(0.0, -bend) + 0.1 * np.abs(bend).mean() + 1e-6 * scale
-            natural = -weight * (layer.rise + 2 * layer.bend * self.middles[k])
-            y[nu] = natural * self.halves[k]
-            weight = -natural @ layer.weights
-        y[self.unknowns[-1][1].stop :] = 0.01 * scale
+            have = self.cuts.T @ theta * self.halves[0] ** 2 if k == 0 else 0.0
+            y[kappa] = 1.2 * np.maximum(0.0, -bend - have) + 0.02 * np.abs(bend).mean() + 1e-6 * scale
+            y[nu] = -weight * (layer.rise + 2 * layer.bend * self.middles[k]) * self.halves[k]
+        y[self._first_place] = 0.01 * scale
+        y[self._cut_place] = theta * self.cut_scales
         Z = program.matrix(y)
         mixed = Z[1 + m :, : 1 + m]
         rest = Z[: 1 + m, : 1 + m] - mixed.T @ linalg.solve(Z[1 + m :, 1 + m :], mixed, assume_a="pos")
@@ -166,8 +195,36 @@ class Relaxation:
             ball=float(y[1]) / self.radius**2,
             equalities=tuple(y[nu] / half for (nu, _), half in zip(self.unknowns, self.halves, strict=True)),
             intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
-            cuts=y[self.unknowns[-1][1].stop :] / self.cut_scales,
+            cuts=(y[self._cut_place] / self.cut_scales) @ self.cuts,
+            first=y[self._first_place] / self._first_halves**2,
         )
+
+    def with_room(self, y: Array) -> Array:
+        """Multipliers that prove the functional positive where y_0 > 0, with what y_0 leaves put to use.
+
+        Half of it goes to μ and a quarter to all κ: the matrix for γ = 0 is then positive definite by a margin.
+        """
+        result = y.copy()
+        result[0] = 0.0
+        result[1] += y[0] / 2
+        for _, kappa in self.unknowns:
+            result[kappa] += y[0] / (4 * sum(map(len, self.ranges)))
+        return result
+
+
+def start_weights(expansion: Expansion, gamma: Array, middles: Sequence[Array]) -> list[Array]:
+    """∂B/∂a for every lifted layer, where the rests are in the middle of their ranges and δ = 0."""
+    weights = [gamma]
+    for layer, middle in zip(expansion.layers[:1:-1], middles[:0:-1], strict=True):
+        weights.insert(0, (weights[0] * (layer.rise + 2 * layer.bend * middle)) @ layer.weights)
+    return weights
+
+
+def cut_weights(expansion: Expansion, gamma: Array, ranges: Sequence[Array]) -> Array:
+    """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
+    middles = [limits.mean(axis=1) for limits in ranges]
+    weights = np.maximum(0.0, -expansion.layers[1].bend * start_weights(expansion, gamma, middles)[0])
+    return weights[None] if weights.any() else np.zeros((0, len(weights)))
 
 
 def _best_ball(rest: Array, scale: float) -> tuple[float, float]:
