@@ -1,9 +1,9 @@
 """Networks that people run under homomorphic encryption: how much of the attack's distance is proved, and in what time.
 
-For every image: the nearest counterexample over all rivals (`attack`), then the largest radius that is proved against all of them
-(`lower_bound`), in CPU seconds of one core. Images are taken evenly from the last 2,000 of MNIST's test set, which the networks have
-not seen. With --proofs the first images are also verified at 0.97 of the attack, and the separate checker reads the
-certificates.
+For every image: the nearest counterexample over all rivals (`attack`), then the largest radius that is proved against all
+of them (`lower_bound`), in CPU seconds of one core. Images are taken evenly from the last 2,000 of MNIST's test set, which
+the networks have not seen. With --proofs the first images are also verified at 0.97 of the attack, and the separate checker
+reads the certificates.
 
 Run: python benchmarks/deployed.py ZOO MNIST --networks tenseal orion_mlp --images 20 --out results/deployed
 """

@@ -159,9 +159,8 @@ class Floats:
         return self.entrywise(Floats.of(1, 1, [factor]))
 
     def row_norms(self) -> list[arb]:
-        return [
-            Balls.of(1, len(row), row.tolist()).row_norms()[0] for row in SAFE * (np.abs(self.middle) + self.radius)
-        ]
+        largest = (np.abs(self.middle) + self.radius) * (1 + 4 * UNIT)
+        return [Balls.of(1, len(row), row.tolist()).row_norms()[0] for row in largest]
 
     def entries(self) -> list[arb]:
         return [arb(m, r) for m, r in zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)]

@@ -22,7 +22,7 @@ from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.lifted.expansion import Expansion, can_lift
 from polymargin.bounds.lifted.parts import Question
-from polymargin.bounds.lifted.radius import largest_radius, prove_at
+from polymargin.bounds.lifted.radius import HALVINGS, largest_radius, prove_at, proved_at_once
 from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, checked_point, label_at
@@ -107,8 +107,18 @@ def pair_lower_bound(
     return _provers({rival: view}, label, perf_counter() + timeout)[rival].largest(tolerance, limit)
 
 
+def quick_lower_bound(network: Network, point: ArrayLike, label: int, rival: int, radius: float) -> Exclusion:
+    """A proof that costs little: at the radius, or at a half, a quarter … of it."""
+    view = View.of(network, point, label, rival)
+    return _provers({rival: view}, label, math.inf)[rival].quick(radius)
+
+
 class _Prover(Protocol):
     """Proofs against one rival, on whole balls."""
+
+    def quick(self, radius: float) -> Exclusion:
+        """The radius, or a half, a quarter … of it."""
+        ...
 
     def at(self, radius: float) -> Exclusion:
         """Try one radius; the answer is a sign."""
@@ -146,6 +156,10 @@ class _Deep:
         started = perf_counter()
         return self._exclusion(radius, prove_at(self._question(radius), self.deadline), started)
 
+    def quick(self, radius: float) -> Exclusion:
+        started = perf_counter()
+        return self._exclusion(*proved_at_once(self._question(radius), radius), started)
+
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         started = perf_counter()
         first = min(FIRST_TRIAL * limit, 2 * _first_order(self.expansion.view, self.label, self.rival))
@@ -169,6 +183,10 @@ class _Shallow:
 
     def at(self, radius: float) -> Exclusion:
         return self._attempt(radius, decide=True)[1]
+
+    def quick(self, radius: float) -> Exclusion:
+        tries = (self.at(radius / 2**k) for k in range(HALVINGS))
+        return next((found for found in tries if found.proved), self.at(radius / 2**HALVINGS))
 
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         """Bracket and shrink: `low` is proved, `high` is not."""

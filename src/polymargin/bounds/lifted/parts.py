@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +89,7 @@ def bound_part(
     optimum = None
     if decide and value > 2 * enough:
         y[0] = value - enough
-    else:
+    elif perf_counter() < deadline:
         limits = {"enough": enough, "hopeless": enough} if decide else {}
         optimum = maximise(relaxation.program, y, scale, tolerance=tolerance, deadline=deadline, **limits)
         y = optimum.y

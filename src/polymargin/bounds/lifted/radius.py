@@ -18,6 +18,7 @@ from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.tree import LiftedProof
 
 SOLVES = 12
+HALVINGS = 12
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
 ACCURACY = 1e-3
 
@@ -29,10 +30,25 @@ def prove_at(question: Question, deadline: float = math.inf) -> LiftedProof | No
     return None if leaf is None else LiftedProof(part.rests, leaf)
 
 
+def proved_at_once(question: Question, radius: float, halvings: int = HALVINGS) -> tuple[float, LiftedProof | None]:
+    """The radius or a half, a quarter … of it, whichever the first guess of all multipliers proves; no program is solved."""
+    for k in range(halvings + 1):
+        here = replace(question, radius=radius / 2**k)
+        part = Part(tuple(rest_ranges(question.expansion, here.radius)))
+        leaf = bound_part(here, part, deadline=-math.inf).leaf
+        if leaf is not None:
+            return here.radius, LiftedProof(part.rests, leaf)
+    return 0.0, None
+
+
 def largest_radius(
     question: Question, limit: float, tolerance: float, deadline: float = math.inf
 ) -> tuple[float, LiftedProof | None]:
-    """From the radius of the question on, up to `limit`; (0, None) if nothing is proved in time."""
+    """From the radius of the question on, up to `limit`; in time, or at once."""
+    if math.isfinite(limit):
+        low, proof = proved_at_once(question, limit, 0)
+        if proof is not None:
+            return low, proof
     low, high, proof, trial = 0.0, limit, None, min(question.radius, limit)
     for attempt in range(SOLVES):
         here = replace(question, radius=trial)
@@ -50,7 +66,7 @@ def largest_radius(
         trial = aim if low < aim < high * (1 - tolerance / 10) else (low + high) / 2
         if math.isinf(trial):
             trial = 2 * low
-    return low, proof
+    return (low, proof) if proof is not None else proved_at_once(question, min(question.radius, limit) / 2)
 
 
 def _tangent_root(question: Question, outcome: Outcome) -> float:

@@ -17,8 +17,10 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.parts import Outcome, Part, Question, bound_part
+from polymargin.bounds.lifted.interior_point import Optimum
+from polymargin.bounds.lifted.parts import Part, Question, bound_part
 from polymargin.bounds.lifted.ranges import rest_ranges
+from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit
 
 Array = NDArray[np.float64]
@@ -58,10 +60,12 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
             found[number] = outcome.leaf
             leaves += 1
             continue
-        place = minimiser(outcome)
+        if outcome.optimum is None:  # the time was up before it was solved
+            return Search(None, leaves, 1 + len(waiting), "timeout")
+        place = minimiser(outcome.optimum, outcome.relaxation)
         if suspect(place):
             return Search(None, leaves, 1 + len(waiting), "counterexample", place)
-        layer, neuron, value, part = choose_cut(question, part, outcome)
+        layer, neuron, value, part = choose_cut(question, part, outcome.optimum, outcome.relaxation)
         low, high = next(numbers), next(numbers)
         found[number] = (layer, neuron, value, low, high)
         for name, half in zip((low, high), part.cut(layer, neuron, value), strict=True):
@@ -69,19 +73,18 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
     return Search(LiftedProof(root.rests, _tree(found, 0)), leaves, 0, "proved")
 
 
-def minimiser(outcome: Outcome) -> Array:
+def minimiser(optimum: Optimum, relaxation: Relaxation) -> Array:
     """δ at which the relaxation attains its least value, if the dual matrix has rank one; a mean otherwise."""
-    if outcome.optimum is None:
-        return np.zeros(outcome.relaxation.expansion.dimension)
-    X, m = outcome.optimum.X, outcome.relaxation.expansion.dimension
-    return np.asarray(np.nan_to_num(outcome.relaxation.radius * X[1 : 1 + m, 0] / X[0, 0]))
+    X, m = optimum.X, relaxation.expansion.dimension
+    return np.asarray(np.nan_to_num(relaxation.radius * X[1 : 1 + m, 0] / X[0, 0]))
 
 
-def choose_cut(question: Question, part: Part, outcome: Outcome) -> tuple[int, int, float, Part]:
+def choose_cut(
+    question: Question, part: Part, optimum: Optimum, relaxation: Relaxation
+) -> tuple[int, int, float, Part]:
     """Layer, neuron and value of the best cut, and the part with the range of that neuron made explicit."""
-    assert outcome.optimum is not None
-    relaxation, X = outcome.relaxation, outcome.optimum.X / outcome.optimum.X[0, 0]
-    natural = relaxation.natural(outcome.optimum.y)
+    X = optimum.X / optimum.X[0, 0]
+    natural = relaxation.natural(optimum.y)
     weights = [*natural.equalities, -question.gamma]
     best: tuple[float, int, int, float] = (-1.0, 0, 0, 0.0)
     forms = relaxation.program.forms[: len(question.expansion.layers[0].value)]
