@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 EVALUATIONS = 60
 # A deep network's radius is not sought more accurately than this: every digit costs a semidefinite program.
-DEEP_TOLERANCE = 1e-3
+DEEP_TOLERANCE = 2e-3
 # Where the search for a deep network's radius starts, relative to the nearest counterexample.
 FIRST_TRIAL = 0.975
 
@@ -59,7 +59,7 @@ def lower_bound(
     limit: float | None = None,
     timeout: float = math.inf,
 ) -> LowerBound:
-    """The largest radius provable against all rivals in one piece, up to the relative tolerance (deep networks: 1e-3).
+    """The largest radius provable against all rivals in one piece, up to the relative tolerance (deep networks: 0.002).
 
     No radius above `limit` is tried; for deep networks it is the distance of an attack unless it is given.
 

@@ -19,6 +19,8 @@ from polymargin.bounds.lifted.tree import LiftedProof
 
 SOLVES = 12
 HALVINGS = 12
+# How far to stay below the root of a tangent, as a part of the way to it.
+CAUTION = 0.1
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
 ACCURACY = 1e-3
 
@@ -62,7 +64,7 @@ def largest_radius(
             high = trial
         if high - low <= tolerance * high or perf_counter() > deadline:
             break
-        aim = min(reach, high) - tolerance * trial / 3
+        aim = min(reach, high) - CAUTION * abs(trial - reach) - tolerance * trial / 3
         trial = aim if low < aim < high * (1 - tolerance / 10) else (low + high) / 2
         if math.isinf(trial):
             trial = 2 * low
