@@ -21,7 +21,7 @@ from flint import arb, arb_mat, fmpq
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.enclosures import Balls, Enclosure, Floats
+from polymargin_checker.enclosures import Balls, Enclosure
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
 
@@ -61,7 +61,7 @@ def check_lifted(
     variables = 1 + model.dimension + sum(weights.rows for weights in model.weights[1:-1])
     if variables > LARGEST_SPACE:
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
-    arithmetic: type[Enclosure] = Balls if exact or variables <= LARGEST_EXACT else Floats
+    arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
     with working_precision(PRECISION):
         problem = Problem(model, point, label, rival, radius, arithmetic)
         root = Part(problem.root_ranges(proof["ranges"], curvatures), {})
@@ -75,6 +75,14 @@ def check_lifted(
                 problem.check_leaf(node, f"leaf {count}", part)
                 count += 1
     return radius
+
+
+def _arithmetic(exact: bool) -> type[Enclosure]:
+    if exact:
+        return Balls
+    from polymargin_checker.floats import Floats  # NumPy is loaded only where it is needed
+
+    return Floats
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def test_proofs_close_to_the_margin(family: str) -> None:
         margin = pm.margin(network, u, cache=False)
         if not np.isfinite(margin.radius):
             continue
-        found = exclude(network, u, margin.label, 1 - margin.label, fraction * margin.radius, timeout=20)
+        found = exclude(network, u, margin.label, 1 - margin.label, fraction * margin.radius, timeout=100)
         assert found.proved, found
         proof = json.loads(json.dumps(found.to_proof()))
         kind = LiftedVerifier if proof["kind"] == "lifted" else Verifier

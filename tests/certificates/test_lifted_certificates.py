@@ -16,8 +16,9 @@ import polymargin as pm
 from polymargin.bounds import attack, bracket, exclude
 from polymargin_checker import lifted
 from polymargin_checker.checker import check
-from polymargin_checker.enclosures import Balls, Floats
+from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_cholesky import surely_positive_definite
+from polymargin_checker.floats import Floats
 
 
 def document(network: pm.PolynomialNetwork, u: np.ndarray, fraction: float) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def exclusion() -> dict[str, Any]:
     layers = [(layer.weights, layer.bias) for layer in plain.layers]
     network = pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
     u = np.random.default_rng(1).normal(size=3)
-    radius = 0.95 * pm.margin(network, u, cache=False).radius
+    radius = 0.995 * pm.margin(network, u, cache=False).radius
     label = int(network.predict(u))
     found = exclude(network, u, label, 1 - label, radius)
     assert found.proved

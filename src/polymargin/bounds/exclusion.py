@@ -41,7 +41,7 @@ class Exclusion:
     tree            the proof, None if there is none
     leaves          parts of the ball that were proved
     open_leaves     parts left when the search stopped
-    reason          'proved', 'counterexample', 'timeout' or 'too many leaves'
+    reason          'proved', 'counterexample', 'timeout', 'too many leaves' or 'rounding'
     counterexample  a point of the ball with f_rival ≥ f_label in exact arithmetic
     lowering        how the checker turns the model into layers; None for a model made of layers
     """

@@ -38,6 +38,12 @@ def relax(network: pm.PolynomialNetwork, radius: float, cuts: np.ndarray | None 
     return Relaxation(expansion, gamma, constant, radius, tuple(ranges), chosen)
 
 
+def optimum(relaxation: Relaxation, tolerance: float = 1e-6) -> float:
+    found = maximise(relaxation.program, relaxation.start()[0], abs(relaxation.centre_value), tolerance=tolerance)
+    assert found is not None
+    return found.value
+
+
 def by_clarabel(program: Program) -> float:
     """The optimum of the same program from a solver that knows nothing of its structure."""
     side, count = program.side, program.unknowns
@@ -82,6 +88,7 @@ def test_the_value_is_that_of_a_general_solver(widths, radius, activations, seed
     scale = abs(relaxation.centre_value)
     found = maximise(relaxation.program, relaxation.start()[0], scale, tolerance=1e-8)
     reference = by_clarabel(relaxation.program)
+    assert found is not None
     assert found.iterations <= 30
     assert found.value == pytest.approx(reference, abs=1e-6 * max(scale, abs(reference)))
 
@@ -92,7 +99,7 @@ def test_with_cuts_too():
     cuts = np.vstack([np.eye(4), np.abs(generator.normal(size=(2, 4)))])
     plain, cut = relax(network, 0.8), relax(network, 0.8, cuts)
     scale = abs(plain.centre_value)
-    without, value = (maximise(r.program, r.start()[0], scale, tolerance=1e-8).value for r in (plain, cut))
+    without, value = (optimum(r, tolerance=1e-8) for r in (plain, cut))
     assert value == pytest.approx(by_clarabel(cut.program), abs=1e-6 * max(scale, abs(value)))
     assert value >= without - 1e-6 * scale
 
@@ -103,7 +110,7 @@ def test_every_start_and_optimum_is_a_lower_bound(widths):
     relaxation = relax(network, radius, np.eye(4)[:2])
     view = relaxation.expansion.view
     start, proved = relaxation.start()
-    found = maximise(relaxation.program, start, abs(relaxation.centre_value)).value
+    found = optimum(relaxation)
     generator = np.random.default_rng(0)
     directions = generator.normal(size=(20_000, network.dimension))
     directions *= radius / np.linalg.norm(directions, axis=1, keepdims=True)

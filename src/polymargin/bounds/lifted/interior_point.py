@@ -56,15 +56,15 @@ def maximise(
     enough: float = math.inf,
     hopeless: float = -math.inf,
     deadline: float = math.inf,
-) -> Optimum:
-    """From a strictly feasible y to a gap of tolerance·scale.
+) -> Optimum | None:
+    """From a strictly feasible y to a gap of tolerance·scale; None if rounding has made the start infeasible.
 
     Stops early once y_0 > `enough`, once the optimum is known to be below `hopeless`, or at the deadline (perf_counter).
     """
     signed, order = program.signed, program.order
     factor = _factor(program.matrix(y))
     if factor is None:
-        raise ValueError("the start is not strictly feasible")
+        return None
     S = _inverse(factor)
     tau = 0.3 * scale
     X, x = tau * S, tau / y[signed]

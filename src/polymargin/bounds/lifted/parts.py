@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """value: proved lower bound of the functional; leaf: the proof where it is positive; optimum: None without a solve."""
+    """value: a lower bound of the functional; leaf: the proof where it is positive; optimum: None where nothing was solved."""
 
     value: float
     leaf: LiftedLeaf | None
@@ -89,10 +89,11 @@ def bound_part(
     optimum = None
     if decide and value > 2 * enough:
         y[0] = value - enough
-    elif perf_counter() < deadline:
+    elif perf_counter() < deadline and np.isfinite(value):
         limits = {"enough": enough, "hopeless": enough} if decide else {}
-        optimum = maximise(relaxation.program, y, scale, tolerance=tolerance, deadline=deadline, **limits)
-        y = optimum.y
+        size = relaxation.scale(value)
+        optimum = maximise(relaxation.program, y, size, tolerance=tolerance, deadline=deadline, **limits)
+        y = y if optimum is None else optimum.y
     leaf = None
     if y[0] > enough:
         roomy = relaxation.with_room(y)

@@ -88,5 +88,5 @@ def _intervals(
 
 def _widened(limits: Array) -> Array:
     size = np.abs(limits).max(axis=1, keepdims=True)
-    room = OUTWARD * size + NARROWEST * size.max() + 1e-200
+    room = OUTWARD * size + NARROWEST * size.max() + 1e-20
     return np.asarray(limits + room * np.array([-1.0, 1.0]))

@@ -186,8 +186,12 @@ class Relaxation:
         mixed = Z[1 + m :, : 1 + m]
         rest = Z[: 1 + m, : 1 + m] - mixed.T @ linalg.solve(Z[1 + m :, 1 + m :], mixed, assume_a="pos")
         value, y[1] = _best_ball(rest, scale)
-        y[0] = value - 0.3 * scale
+        y[0] = value - 0.3 * self.scale(value)
         return y, value
+
+    def scale(self, value: float) -> float:
+        """The size of the numbers in a program that starts at this value: that at the point, unless the start is far below."""
+        return max(abs(self.centre_value), 0.01 * abs(value))
 
     def natural(self, y: Array) -> Multipliers:
         """The multipliers in the variables as they are."""
@@ -228,14 +232,17 @@ def cut_weights(expansion: Expansion, gamma: Array, ranges: Sequence[Array]) -> 
 
 
 def _best_ball(rest: Array, scale: float) -> tuple[float, float]:
-    """The best of a few μ for the form `rest` in (1, δ/r) − γ, and the γ it proves."""
+    """The best of a few μ for the form `rest` in (1, δ/r) − γ, and the γ it proves; −∞ where rounding spoils them all."""
     inner, border, corner = rest[1:, 1:], rest[1:, 0], rest[0, 0]
     least = float(linalg.eigh(inner, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
-    floor = max(0.0, -least) + 1e-3 * scale
+    floor = max(0.0, -least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
     best = (-np.inf, floor)
     for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
-        shifted = inner + mu * np.eye(len(inner))
-        value = float(corner - mu - border @ linalg.solve(shifted, border, assume_a="pos", check_finite=False))
+        factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)
+        if info:
+            continue
+        half = linalg.solve_triangular(factor, border, lower=True, check_finite=False)
+        value = float(corner - mu - half @ half)
         if value < best[0]:
             break
         best = (value, float(mu))

@@ -60,8 +60,9 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
             found[number] = outcome.leaf
             leaves += 1
             continue
-        if outcome.optimum is None:  # the time was up before it was solved
-            return Search(None, leaves, 1 + len(waiting), "timeout")
+        if outcome.optimum is None:
+            reason = "timeout" if perf_counter() > deadline else "rounding"
+            return Search(None, leaves, 1 + len(waiting), reason)
         place = minimiser(outcome.optimum, outcome.relaxation)
         if suspect(place):
             return Search(None, leaves, 1 + len(waiting), "counterexample", place)
