@@ -20,6 +20,8 @@ class Enclosure(Protocol):
 
     @classmethod
     def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Self: ...
+    @classmethod
+    def identity(cls, side: int) -> Self: ...
     @property
     def shape(self) -> tuple[int, int]: ...
     @property
@@ -58,6 +60,10 @@ class Balls:
     @classmethod
     def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Balls:
         return cls(arb_mat(rows, columns, [arb(value) for value in values]))
+
+    @classmethod
+    def identity(cls, side: int) -> Balls:
+        return cls(arb_mat(side, side, [int(i == j) for i in range(side) for j in range(side)]))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ rounding, TINY underflow. This module is loaded for large matrices only, and not
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,12 +34,16 @@ class Floats:
 
     @classmethod
     def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Floats:
-        if all(isinstance(value, float) for value in values):
+        if isinstance(values, array) or all(isinstance(value, float) for value in values):
             middle = np.array(values, dtype=np.float64).reshape(rows, columns)
             return cls(middle, np.zeros_like(middle))
         pairs = [_nearest(value) for value in values]
         middle = np.array([pair[0] for pair in pairs], dtype=np.float64).reshape(rows, columns)
         return cls(middle, np.array([pair[1] for pair in pairs], dtype=np.float64).reshape(rows, columns))
+
+    @classmethod
+    def identity(cls, side: int) -> Floats:
+        return cls(np.eye(side), np.zeros((side, side)))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -194,17 +194,24 @@ class Problem:
                 curvatures[neuron, side] = tighter
 
     def _dominates(self, neuron: int, side: str, shift: fmpq) -> bool:
-        """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite."""
+        """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite, with Q_i = c W¹ᵀ D_i W¹.
+
+        With fewer rows than columns δ = W¹ᵀη + δ⊥ and G = W¹W¹ᵀ it is enough that shift·G ± c G D_i G is.
+        """
         first, second = self.layers[0], self.layers[1]
         sign = fmpq(1 if side == "lower" else -1)
         row = self.arithmetic.of(first.source.rows, 1, second.source.row(neuron)).times(sign * first.bend)
+        if first.source.rows < self.dimension:
+            small = self._gram @ self._gram.entrywise(row) + self._gram.times(shift)
+            if small.positive_definite():
+                return True
         curvature = first.weights.transpose @ first.weights.entrywise(row)
-        return bool((curvature + self._unit.times(shift)).positive_definite())
+        return bool((curvature + self.arithmetic.identity(self.dimension).times(shift)).positive_definite())
 
     @cached_property
-    def _unit(self) -> Any:
-        n = self.dimension
-        return self.arithmetic.of(n, n, [float(i == j) for i in range(n) for j in range(n)])
+    def _gram(self) -> Any:
+        """W¹W¹ᵀ."""
+        return self.layers[0].weights @ self.layers[0].weights.transpose
 
     def first_range(self, neuron: int) -> Range:
         """|t¹| ≤ r‖w‖, rounded outward."""
@@ -311,7 +318,7 @@ class Problem:
             for multiplier, (neuron, (lo, hi)) in zip(eta, first.items(), strict=True):
                 pull[neuron] = -multiplier * (lo + hi)
             border = border + self.layers[0].weights.transpose @ of(len(pull), 1, pull)
-        inner = self._unit.times(mu)
+        inner = self.arithmetic.identity(self.dimension).times(mu)
         for layer, square in zip(self.layers, squares, strict=True):
             inner = inner + layer.slopes.transpose @ layer.slopes.entrywise(square)
         if any(theta):
@@ -323,16 +330,15 @@ class Problem:
             linear = linear + of(size, 1, [-q * (lo + hi) for q, (lo, hi) in zip(kappa[k], ranges[k], strict=True)])
             own = square + of(size, 1, [q + (theta[i] if k == 0 else 0) for i, q in enumerate(kappa[k])])
             zeros = [of(size, len(nu[j]), [0.0] * (size * len(nu[j]))) for j in range(k)]
-            diagonal = of(size, size, [float(i == j) for i in range(size) for j in range(size)]).entrywise(own)
+            diagonal = self.arithmetic.identity(size).entrywise(own)
             lines.append([linear.times(fmpq(1, 2)), layer.slopes.entrywise(square), *zeros, diagonal])
         return self.arithmetic.symmetric(lines)
 
     def _squared_curvatures(self, theta: list[fmpq]) -> Any:
         """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹."""
         first, second = self.layers[0], self.layers[1]
-        gram = first.weights @ first.weights.transpose
         mixed = second.weights.transpose @ second.weights.entrywise(self.arithmetic.of(len(theta), 1, theta))
-        result = first.weights.transpose @ (gram.entrywise(mixed) @ first.weights)
+        result = first.weights.transpose @ (self._gram.entrywise(mixed) @ first.weights)
         return result.times(first.bend * first.bend)
 
 

@@ -21,7 +21,7 @@ from polymargin.networks.polynomial_network import PolynomialNetwork
 Array = NDArray[np.float64]
 
 # Ranges are this much wider than computed, relative to their size: room for rounding here and in the checker.
-OUTWARD = 1e-8
+OUTWARD = 1e-6
 # Ranges are not narrower than this fraction of the widest in their layer: a neuron without curvature has none.
 NARROWEST = 1e-6
 
