@@ -1,4 +1,4 @@
-"""Lifted proofs: B > 0 on the closed ball ‖x − u‖ ≤ r for deep networks of quadratic activations.
+"""Lifted proofs: B > 0 on the closed ball ‖x − u‖ ≤ r for deep networks of quadratic activations, the last one of any degree.
 
 With x = u + δ every pre-activation is value + linear part + rest, zˡ = pˡ + aˡδ + wˡ, tˡ = aˡδ + wˡ, w¹ = 0 and
 
@@ -7,6 +7,7 @@ With x = u + δ every pre-activation is value + linear part + rest, zˡ = pˡ + 
 The form that the multipliers of a leaf make of B and of what is known about δ and w is rebuilt from the weights; if it is
 positive definite in (1, δ, w), then B > 0 on the leaf (docs/theorems.md, section 9). Ranges of w², where w_i = δᵀQ_iδ, are proved
 by positive definite matrices as well, deeper ones and those of leaves with splits of the first layer by interval arithmetic.
+A last activation of higher degree is replaced by parabolas below it, each proved by one inequality in one variable.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, arb_poly, fmpq
 
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
@@ -24,6 +25,7 @@ from polymargin_checker.dyadics import ball, number
 from polymargin_checker.enclosures import Balls, Enclosure
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.univariate import nonnegative
 
 PRECISION = 128
 LARGEST_EXACT = 48
@@ -56,8 +58,10 @@ def check_lifted(
     radius = number(proof["radius"], "radius of the lifted proof")
     if radius <= 0:
         raise Refused("the radius of the lifted proof is not positive")
-    if model.hidden_layers < 2 or any(len(coefficients) > 3 for coefficients in model.activations):
-        raise Refused("a lifted proof needs at least two hidden layers, with activations of degree at most two")
+    if model.hidden_layers < 2 or any(len(coefficients) > 3 for coefficients in model.activations[:-1]):
+        raise Refused(
+            "a lifted proof needs at least two hidden layers, with activations of degree two at most but for the last"
+        )
     variables = 1 + model.dimension + sum(weights.rows for weights in model.weights[1:-1])
     if variables > LARGEST_SPACE:
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
@@ -128,6 +132,15 @@ class Expanded:
     source: Matrix
 
 
+@dataclass(frozen=True)
+class Top:
+    """B ≥ constant + linear·t + square·t² for the t of the last layer; columns and a number."""
+
+    linear: Any
+    square: Any
+    constant: Any
+
+
 class Problem:
     """The network around the point, and everything that the leaves share."""
 
@@ -153,8 +166,10 @@ class Problem:
         last, bias = model.weights[-1], model.biases[-1]
         difference = [_rational(a) - _rational(b) for a, b in zip(last.row(label), last.row(rival), strict=True)]
         self.output = arithmetic.of(len(difference), 1, difference)
-        constant = arithmetic.of(1, 1, [_rational(bias[label]) - _rational(bias[rival])])
-        self.centre = self.output.transpose @ values + constant
+        self.factors = [ball(factor) for factor in difference]
+        self.constant = arithmetic.of(1, 1, [_rational(bias[label]) - _rational(bias[rival])])
+        self.centre = self.output.transpose @ values + self.constant
+        self.last = arb_poly([arb(c) for c in model.activations[-1]])
 
     def _constant(self, rows: int, value: fmpq) -> Any:
         return self.arithmetic.of(rows, 1, [value] * rows)
@@ -255,7 +270,7 @@ class Problem:
     # -- a leaf ----------------------------------------------------------------------------------
 
     def check_leaf(self, leaf: Any, name: str, part: Part) -> None:
-        fields(leaf, name, ("ball", "equalities", "intervals", "cuts", "first", "ranges"))
+        fields(leaf, name, ("ball", "equalities", "intervals", "cuts", "first", "minorants", "ranges"))
         sizes = [len(layer.value) for layer in self.layers[1:]]
         mu = number(leaf["ball"], f"{name}, ball")
         nu = [
@@ -270,7 +285,8 @@ class Problem:
             if any(value < 0 for value in values):
                 raise Refused(f"{name}, {what}: a multiplier is negative")
         ranges = part.rests if leaf["ranges"] is None else self._leaf_ranges(leaf["ranges"], name, part)
-        if not self._form(mu, nu, kappa, theta, eta, ranges, part.first).positive_definite():
+        top = self._top(leaf["minorants"], name, ranges[-1])
+        if not self._form(top, mu, nu, kappa, theta, eta, ranges, part.first).positive_definite():
             raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
 
     def _leaf_ranges(self, value: Any, name: str, part: Part) -> tuple[list[Range], ...]:
@@ -282,8 +298,29 @@ class Problem:
             self._check_intervals(ranges[k], k + 2, intervals, part.rests[k])
         return tuple(ranges)
 
+    def _top(self, value: Any, name: str, rests: list[Range]) -> Top:
+        """B as a quadratic in the t of the last layer: as it is, or with the stated parabolas below γσ."""
+        layer = self.layers[-1]
+        if self.last.degree() <= 2:
+            if value is not None:
+                raise Refused(f"{name}, minorants: an activation of degree two needs none")
+            return Top(self.output.entrywise(layer.rise), self.output.times(layer.bend), self.centre)
+        rows = [_numbers(row, f"{name}, minorants", 3) for row in items(value, f"{name}, minorants", len(layer.value))]
+        reach = [ball(self.radius) * norm for norm in layer.slopes.row_norms()]
+        for neuron, (row, (low, high)) in enumerate(zip(rows, rests, strict=True)):
+            gap = self.last(arb_poly([layer.value[neuron], 1])) * self.factors[neuron]
+            gap -= arb_poly([ball(entry) for entry in reversed(row)])
+            ends = ((ball(low) - reach[neuron]).lower(), (ball(high) + reach[neuron]).upper())
+            if not nonnegative(gap, ends):
+                raise Refused(f"{name}, minorants: that of neuron {neuron} is not shown to lie below its activation")
+        squares, linear, free = zip(*rows, strict=True)
+        of, size = self.arithmetic.of, len(rows)
+        constant = self.constant + of(1, 1, [sum(free, fmpq(0))])
+        return Top(of(size, 1, list(linear)), of(size, 1, list(squares)), constant)
+
     def _form(
         self,
+        top: Top,
         mu: fmpq,
         nu: list[list[fmpq]],
         kappa: list[list[fmpq]],
@@ -296,23 +333,24 @@ class Problem:
         of, r2 = self.arithmetic.of, self.radius * self.radius
         depth = len(self.layers)
         weights = [of(len(values), 1, values) for values in nu]  # ν per lifted layer, as columns
-        # What multiplies tˡ_j² and, without the activation's derivative, the linear part: v for the last layer, −Wᵀν below.
+        # What multiplies tˡ_j² and wˡ_j: −Wᵀν of the layer above times c and σ'(p), or what the last layer says.
         outer = [(self.layers[k + 1].weights.transpose @ weights[k]).times(fmpq(-1)) for k in range(depth - 1)]
-        outer.append(self.output)
-        squares = [factor.times(layer.bend) for factor, layer in zip(outer, self.layers, strict=True)]
+        squares = [factor.times(layer.bend) for factor, layer in zip(outer, self.layers, strict=False)] + [top.square]
+        slopes = [factor.entrywise(layer.rise) for factor, layer in zip(outer, self.layers, strict=False)] + [
+            top.linear
+        ]
         if first:
             extra = [fmpq(0)] * len(self.layers[0].value)
             for multiplier, neuron in zip(eta, first, strict=True):
                 extra[neuron] = multiplier
             squares[0] = squares[0] + of(len(extra), 1, extra)
-        top = self.layers[-1]
         corner = -mu * r2
         corner += sum(
             (k * lo * hi for ks, part in zip(kappa, ranges, strict=True) for k, (lo, hi) in zip(ks, part, strict=True)),
             fmpq(0),
         )
         corner += sum((e * lo * hi for e, (lo, hi) in zip(eta, first.values(), strict=True)), fmpq(0))
-        border = top.slopes.transpose @ self.output.entrywise(top.rise)
+        border = self.layers[-1].slopes.transpose @ top.linear
         if first:
             pull = [fmpq(0)] * len(self.layers[0].value)
             for multiplier, (neuron, (lo, hi)) in zip(eta, first.items(), strict=True):
@@ -323,10 +361,10 @@ class Problem:
             inner = inner + layer.slopes.transpose @ layer.slopes.entrywise(square)
         if any(theta):
             inner = inner + self._squared_curvatures(theta).times(-r2)
-        lines = [[self.centre + of(1, 1, [corner])], [border.times(fmpq(1, 2)), inner]]
+        lines = [[top.constant + of(1, 1, [corner])], [border.times(fmpq(1, 2)), inner]]
         for k in range(depth - 1):
             layer, square, size = self.layers[k + 1], squares[k + 1], len(nu[k])
-            linear = weights[k] + outer[k + 1].entrywise(layer.rise)
+            linear = weights[k] + slopes[k + 1]
             linear = linear + of(size, 1, [-q * (lo + hi) for q, (lo, hi) in zip(kappa[k], ranges[k], strict=True)])
             own = square + of(size, 1, [q + (theta[i] if k == 0 else 0) for i, q in enumerate(kappa[k])])
             zeros = [of(size, len(nu[j]), [0.0] * (size * len(nu[j]))) for j in range(k)]

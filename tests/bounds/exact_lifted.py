@@ -9,8 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
-from bounds.exact import positive_definite
+from bounds.exact import positive_definite, positive_on, rational
 
 import polymargin as pm
 
@@ -24,6 +25,7 @@ class LiftedVerifier:
         self.weights = [[[Fraction(w) for w in row] for row in layer.weights.tolist()] for layer in network.layers]
         self.bias = [[Fraction(b) for b in layer.bias.tolist()] for layer in network.layers]
         self.sigma = [([Fraction(c) for c in row] + [Fraction(0)] * 2)[:3] for row in network.activations]
+        self.last = [Fraction(c) for c in network.activations[-1]]
         self.u = [Fraction(v) for v in point.tolist()]
         self.label, self.rival = label, rival
         self.sizes = [len(b) for b in self.bias[1:-1]]
@@ -116,6 +118,20 @@ class LiftedVerifier:
             assert low <= lowest or low <= least
             assert high >= highest or high >= most
 
+    def minorants(self, rows: Any, rests: list[Range], slopes: list[list[Fraction]]) -> list[list[Fraction] | None]:
+        if len(self.last) <= 3:
+            assert rows is None
+            return [None] * len(rests)
+        v = [a - b for a, b in zip(self.weights[-1][self.label], self.weights[-1][self.rival], strict=True)]
+        result = [[number(entry) for entry in row] for row in rows]
+        for factor, p, (low, high), slope, row in zip(v, self.values[-1], rests, slopes, result, strict=True):
+            line = flint.fmpq_poly([rational(p), 1])
+            gap = rational(factor) * sum((rational(c) * line**k for k, c in enumerate(self.last)), flint.fmpq_poly([0]))
+            gap -= flint.fmpq_poly([rational(entry) for entry in reversed(row)])
+            reach = self.reach(slope)
+            assert positive_on(gap, rational(low - reach), rational(high + reach))
+        return result
+
     def leaf(self, leaf: dict[str, Any], ranges: list[list[Range]], first: dict[int, Range]) -> None:
         mu = number(leaf["ball"])
         nu, kappa = ([[number(v) for v in layer] for layer in leaf[name]] for name in ("equalities", "intervals"))
@@ -123,6 +139,7 @@ class LiftedVerifier:
         assert min([mu, *theta, *eta, *(k for layer in kappa for k in layer)]) >= 0
         linear = self.linear_parts()
         n = len(self.u)
+        below_top = self.minorants(leaf["minorants"], ranges[-1], linear[-1])
 
         def lagrangian(one: Fraction, vector: list[Fraction]) -> Fraction:
             """Homogenised: linear terms times `one`, constants times its square."""
@@ -139,9 +156,10 @@ class LiftedVerifier:
             total = self.bias[-1][self.label] - self.bias[-1][self.rival]
             total *= one * one
             c0, c1, c2 = self.sigma[-1]
-            for factor, p, s in zip(v, self.values[-1], t[-1], strict=True):
+            for factor, p, s, row in zip(v, self.values[-1], t[-1], below_top, strict=True):
                 z = p * one + s
-                total += factor * (c0 * one * one + c1 * one * z + c2 * z * z)
+                exact = factor * (c0 * one * one + c1 * one * z + c2 * z * z)
+                total += exact if row is None else row[0] * s * s + row[1] * s * one + row[2] * one * one
             for k, layer in enumerate(nu):
                 c1, c2 = self.sigma[k][1:]
                 below = rests[k - 1] if k else zero

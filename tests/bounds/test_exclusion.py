@@ -126,11 +126,11 @@ def general_network(seed: int) -> pm.PolynomialNetwork:
     return pm.PolynomialNetwork(layers, activations=[0.2, 0.5, 0.3, -0.1, 0.05])
 
 
-def mixed_network(widths: tuple[int, ...], seed: int) -> pm.PolynomialNetwork:
-    """x² and then x³: deep, and not made of squares alone."""
+def mixed_network(widths: tuple[int, ...], seed: int, degrees: tuple[int, ...] = (2, 3)) -> pm.PolynomialNetwork:
+    """Different powers in different layers: x² and then x³ is lifted, x³ first is not."""
     plain = random_network(widths, 2, seed)
     layers = [(layer.weights, layer.bias) for layer in plain.layers]
-    return pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], *[[0.0, 0.0, 0.0, 1.0]] * (len(layers) - 2)])
+    return pm.PolynomialNetwork(layers, activations=[[0.0] * degree + [1.0] for degree in degrees])
 
 
 FAMILIES: dict[str, tuple[Callable[[int], pm.PolynomialNetwork], float]] = {
@@ -143,6 +143,7 @@ FAMILIES: dict[str, tuple[Callable[[int], pm.PolynomialNetwork], float]] = {
     "deep": (lambda seed: random_network((3, 4, 4, 2), 2, seed), 0.999),
     "deeper": (lambda seed: random_network((2, 3, 3, 3, 2), 2, seed), 0.9),
     "deep cubic": (lambda seed: mixed_network((3, 4, 3, 2), seed), 0.9),
+    "cubic deep": (lambda seed: mixed_network((3, 4, 3, 2), seed, (3, 2)), 0.7),
 }
 
 
@@ -172,7 +173,7 @@ def test_wide_layers_with_linear_bounds(monkeypatch: pytest.MonkeyPatch) -> None
     """What wide networks get for the ranges of their deeper layers, forced upon small ones."""
     monkeypatch.setattr("polymargin.bounds.ranges.WIDEST", 0)
     for widths in ((3, 4, 4, 2), (2, 3, 3, 2)):
-        network = mixed_network(widths, 3)
+        network = mixed_network(widths, 3, (3, 2))
         u = np.random.default_rng([3, 1]).normal(size=widths[0])
         margin = pm.margin(network, u, cache=False)
         found = exclude(network, u, margin.label, margin.rival, 0.8 * margin.radius, timeout=20)

@@ -54,14 +54,23 @@ CASES = {
     "splits": ((3, 4, 3, 2), 2, 0.9),
     "three layers": ((6, 4, 4, 3, 2), 2, 0.9),
     "three classes": ((3, 5, 4, 3), 4, 0.8),
+    "quartic": ((3, 5, 4, 3), 2, 0.9),
 }
+
+
+def build(name: str) -> tuple[pm.PolynomialNetwork, np.ndarray, float]:
+    widths, seed, fraction = CASES[name]
+    network = random_network(widths, 2, seed)
+    if name == "quartic":
+        layers = [(layer.weights, layer.bias) for layer in network.layers]
+        network = pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], [0.1, 0.5, 0.3, 0.0, -0.01]])
+    return network, np.random.default_rng([seed, 1]).normal(size=widths[0]), fraction
 
 
 @pytest.fixture(scope="module", params=CASES)
 def case(request: pytest.FixtureRequest) -> tuple[pm.PolynomialNetwork, dict[str, Any]]:
-    widths, seed, fraction = CASES[request.param]
-    network = random_network(widths, 2, seed)
-    return network, document(network, np.random.default_rng([seed, 1]).normal(size=widths[0]), fraction)
+    network, u, fraction = build(request.param)
+    return network, document(network, u, fraction)
 
 
 @pytest.mark.parametrize("largest_exact", [0, 1000])
@@ -120,10 +129,32 @@ def test_damaged_proofs(
     assert any(part in verdict.reason for part in reason.split("|")), verdict.reason
 
 
+def test_damaged_minorants(tmp_path: Path) -> None:
+    network, u, fraction = build("quartic")
+    data = document(network, u, fraction)
+
+    def replaced(change: Callable[[dict[str, Any]], object]) -> Any:
+        broken = copy.deepcopy(data)
+        change(a_leaf(broken["rivals"][0]["proof"]["tree"]))
+        return judged(network, broken, tmp_path)
+
+    for place in range(3):
+        verdict = replaced(lambda leaf, place=place: scaled(leaf["minorants"][1], place, 1.0, 0.5))
+        assert not verdict.accepted
+        assert "below its activation" in verdict.reason
+    assert "definite" in replaced(lambda leaf: scaled(leaf["minorants"][1], 2, 1.0, -1e6)).reason
+    assert "entries" in replaced(lambda leaf: leaf["minorants"].pop()).reason
+    assert "expected a list" in replaced(lambda leaf: leaf.__setitem__("minorants", None)).reason
+    squares, u, fraction = build("one leaf")
+    plain = document(squares, u, fraction)
+    leaf = a_leaf(plain["rivals"][0]["proof"]["tree"])
+    leaf["minorants"] = [["0x0p+0"] * 3] * 3
+    assert "needs none" in judged(squares, plain, tmp_path).reason
+
+
 def test_damaged_splits(tmp_path: Path) -> None:
-    widths, seed, fraction = CASES["splits"]
-    network = random_network(widths, 2, seed)
-    data = document(network, np.random.default_rng([seed, 1]).normal(size=widths[0]), fraction)
+    network, u, fraction = build("splits")
+    data = document(network, u, fraction)
     tree = data["rivals"][0]["proof"]["tree"]
     assert "split" in tree
 

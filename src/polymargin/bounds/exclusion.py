@@ -1,6 +1,7 @@
 """Branch and bound: a proof that B > 0 on the closed ball ‖x − u‖ ≤ r.
 
-Deep networks of quadratic activations are lifted (`lifted/search.py`). For others the relaxation bounds B on the whole
+Deep networks of quadratic activations are lifted (`lifted/search.py`); those with another last activation too, as long as
+no splitting is needed. Else the relaxation bounds B on the whole
 ball; where that is not enough the range of one first-layer coordinate y_j is cut in two, and both halves are bounded anew
 with quadratics that need to be valid on a smaller range only. The neuron to cut is the one whose minorant lies farthest
 below it at the relaxation's own minimiser. Leaves are bounded in batches. A minimiser at which B ≤ 0 in exact arithmetic
@@ -101,13 +102,19 @@ def exclude(
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
     view = View.of(network, point, label, rival)
     if can_lift(view):
-        return _lifted(view, label, rival, float(radius), timeout, max_leaves)
+        squares = len(view.activation(view.depth)) <= 3
+        lifted = _lifted(view, label, rival, float(radius), timeout, max_leaves if squares else 1)
+        if squares or lifted.reason != "too many leaves" or max_leaves <= 1:
+            return lifted
+        timeout -= (
+            lifted.seconds
+        )  # splits do not narrow what the parabolas of a last layer of higher degree have to hold on
     return _Search(view, label, rival, float(radius)).run(timeout, max_leaves)
 
 
 def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, max_leaves: int) -> Exclusion:
     started = perf_counter()
-    question = Question(Expansion.of(view), *view.difference(label, rival), radius)
+    question = Question(Expansion.of(view), label, rival, radius)
     refuted: list[Array] = []
 
     def suspect(place: Array) -> bool:

@@ -167,7 +167,7 @@ class _Deep:
         return self._exclusion(radius, proof, started)
 
     def _question(self, radius: float) -> Question:
-        return Question(self.expansion, *self.expansion.view.difference(self.label, self.rival), radius)
+        return Question(self.expansion, self.label, self.rival, radius)
 
     def _exclusion(self, radius: float, proof: LiftedProof | None, started: float) -> Exclusion:
         return _single(self.expansion.view, radius, self.label, self.rival, proof, perf_counter() - started)

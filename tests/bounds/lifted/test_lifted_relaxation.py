@@ -11,9 +11,11 @@ from scipy import sparse
 import polymargin as pm
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import maximise
+from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.program import Program
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.view import View
 
 clarabel = pytest.importorskip("clarabel")
@@ -33,13 +35,14 @@ def relax(network: pm.PolynomialNetwork, radius: float, cuts: np.ndarray | None 
     view = View.of(network, u)
     expansion = Expansion.of(view)
     ranges = rest_ranges(expansion, radius)
-    gamma, constant = view.difference(label, rival)
+    question = Question(expansion, label, rival, radius)
+    top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst)
     chosen = np.zeros((0, len(ranges[0]))) if cuts is None else cuts
-    return Relaxation(expansion, gamma, constant, radius, tuple(ranges), chosen)
+    return Relaxation(expansion, top, question.size, radius, tuple(ranges), chosen)
 
 
 def optimum(relaxation: Relaxation, tolerance: float = 1e-6) -> float:
-    found = maximise(relaxation.program, relaxation.start()[0], abs(relaxation.centre_value), tolerance=tolerance)
+    found = maximise(relaxation.program, relaxation.start()[0], abs(relaxation.size), tolerance=tolerance)
     assert found is not None
     return found.value
 
@@ -85,7 +88,7 @@ def by_clarabel(program: Program) -> float:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_value_is_that_of_a_general_solver(widths, radius, activations, seed):
     relaxation = relax(random_network(widths, seed, activations), radius, seed=seed)
-    scale = abs(relaxation.centre_value)
+    scale = abs(relaxation.size)
     found = maximise(relaxation.program, relaxation.start()[0], scale, tolerance=1e-8)
     reference = by_clarabel(relaxation.program)
     assert found is not None
@@ -98,7 +101,7 @@ def test_with_cuts_too():
     network = random_network([6, 7, 4, 2], 3)
     cuts = np.vstack([np.eye(4), np.abs(generator.normal(size=(2, 4)))])
     plain, cut = relax(network, 0.8), relax(network, 0.8, cuts)
-    scale = abs(plain.centre_value)
+    scale = abs(plain.size)
     without, value = (optimum(r, tolerance=1e-8) for r in (plain, cut))
     assert value == pytest.approx(by_clarabel(cut.program), abs=1e-6 * max(scale, abs(value)))
     assert value >= without - 1e-6 * scale
@@ -147,3 +150,22 @@ def test_the_form_of_the_multipliers_is_the_lagrangian():
         assert cut >= 0
         expected -= theta * cut
     assert vector @ relaxation.program.matrix(y) @ vector == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_parabolas_below_the_last_layer():
+    """They lie below γσ on the ranges, and touch it at the worst input."""
+    network = random_network([4, 5, 4, 3], 6, [[0.0, 0.0, 1.0], [0.1, 0.5, 0.3, -0.2, 0.05]])
+    relaxation = relax(network, 0.3)
+    view, layer = relaxation.expansion.view, relaxation.expansion.layers[-1]
+    label, rival = (int(c) for c in np.argsort(-network(view.point))[:2])
+    gamma, _ = view.difference(label, rival)
+    question = Question(relaxation.expansion, label, rival, 0.3)
+    reach = 0.3 * np.linalg.norm(layer.slopes, axis=1)
+    t = np.linspace(relaxation.ranges[0][:, 0] - reach, relaxation.ranges[0][:, 1] + reach, 2001)
+    sigma = np.polynomial.polynomial.polyval(layer.value + t, view.activation(2))
+    a, b, c = relaxation.top.minorants.T
+    gap = gamma * sigma - (a * t**2 + b * t + c)
+    assert (gap > 0).all()
+    t = question.worst
+    there = gamma * np.polynomial.polynomial.polyval(layer.value + t, view.activation(2)) - (a * t**2 + b * t + c)
+    assert (there < 1e-6 * np.abs(gamma)).all()

@@ -1,4 +1,6 @@
-"""A network of quadratic activations around a point: value, linear part and nonlinear rest of every pre-activation.
+"""A network around a point: value, linear part and nonlinear rest of every pre-activation.
+
+All activations but the last one are quadratic.
 
     zˡ_j = pˡ_j + aˡ_j·δ + wˡ_j,       tˡ_j = zˡ_j − pˡ_j,       w¹ = 0.
 
@@ -107,5 +109,5 @@ class Expansion:
 
 
 def can_lift(view: View) -> bool:
-    """Whether the network is deep and made of quadratic activations."""
-    return view.depth > 1 and all(len(view.activation(number)) <= 3 for number in range(1, view.depth + 1))
+    """Whether the network is deep and its activations are quadratic, but for the last one, which may be any polynomial."""
+    return view.depth > 1 and all(len(view.activation(number)) <= 3 for number in range(1, view.depth))

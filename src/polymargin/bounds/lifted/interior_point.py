@@ -79,8 +79,8 @@ def maximise(
         if done or iterations == ITERATIONS or perf_counter() > deadline:
             break
         iterations += 1
-        step = _Step(program, y, Z, factor, S, X, x, objective)
-        moved = step.take(total / order)
+        with np.errstate(all="ignore"):  # a program that breaks down stops at its last good y
+            moved = _Step(program, y, Z, factor, S, X, x, objective).take(total / order)
         if moved is None:
             break
         y, Z, factor, X, x, kept = moved
@@ -133,11 +133,11 @@ class _Step:
         """The next iterate, and what part of the dual residual is left; None where there is no way on."""
         signed = self.program.signed
         dual_factor = _factor(self.X)
+        if dual_factor is None or not np.isfinite(self.normal).all():
+            return None
         try:
             self.solver = linalg.cho_factor(self.normal, check_finite=False)
         except linalg.LinAlgError:
-            return None
-        if dual_factor is None:
             return None
         self.dual_factor = dual_factor
         dy, dZ, dX, dx = self.direction(0.0, None, 0.0)

@@ -5,34 +5,69 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import narrowed
 from polymargin.bounds.lifted.relaxation import Relaxation, cut_weights
+from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf
 
 Array = NDArray[np.float64]
 
-# A functional counts as positive if it is proved to exceed this fraction of its value at the point.
-ENOUGH = 1e-5
+# A functional counts as positive if it is proved to exceed this fraction of its value at the point, per variable.
+ENOUGH = 1e-8
 # Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
 CLEARLY = 1e-12
+WORST_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Is γ·a^L + constant positive on the ball of this radius?"""
+    """Is f_label − f_rival positive on the ball of this radius?"""
 
     expansion: Expansion
-    gamma: Array
-    constant: float
+    label: int
+    rival: int
     radius: float
+
+    @cached_property
+    def output(self) -> tuple[Array, float]:
+        """γ and the constant with f_label − f_rival = γ·a^L + constant."""
+        return self.expansion.view.difference(self.label, self.rival)
+
+    @cached_property
+    def size(self) -> float:
+        """The functional at the point itself."""
+        return float(self.expansion.view.boundary(self.label, self.rival, self.expansion.view.point))
+
+    @property
+    def enough(self) -> float:
+        """A bound above this leaves room for rounding."""
+        variables = 1 + self.expansion.dimension + sum(len(layer.value) for layer in self.expansion.lifted)
+        return ENOUGH * variables * abs(self.size)
+
+    @cached_property
+    def worst(self) -> Array:
+        """t of the last layer where the functional is small: damped steps to where its gradient points on the sphere."""
+        view, rivals = self.expansion.view, np.array([self.rival])
+        best, place = (np.inf, np.zeros(self.expansion.dimension)), np.zeros(self.expansion.dimension)
+        for step in range(WORST_STEPS):
+            values, slopes = evaluate(view, place[None], self.label, rivals)
+            if step and values[0] < best[0]:
+                best = (float(values[0]), place)
+            aim = -self.radius * slopes[0] / max(float(np.linalg.norm(slopes[0])), 1e-300)
+            place = aim if step < WORST_STEPS // 3 else (place + aim) / 2
+            place = self.radius * place / max(float(np.linalg.norm(place)), 1e-300)
+        layer = self.expansion.layers[-1]
+        return np.asarray(view.preactivations(view.factor @ best[1])[-1] - layer.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +106,18 @@ def bound_part(
     question: Question,
     part: Part,
     *,
-    tolerance: float = 1e-4,
+    tolerance: float = 1e-7,
     decide: bool = True,
     deadline: float = math.inf,
 ) -> Outcome:
     """Bound the functional on a part; with `decide` only as far as its sign."""
-    rests = part.rests
+    expansion, rests = question.expansion, part.rests
     if part.first:
-        rests = narrowed(question.expansion, question.radius, rests, part.first)
-    cuts = cut_weights(question.expansion, question.gamma, rests)
-    relaxation = Relaxation(
-        question.expansion, question.gamma, question.constant, question.radius, rests, cuts, part.first
-    )
-    scale = abs(relaxation.centre_value)
-    enough = ENOUGH * scale
+        rests = narrowed(expansion, question.radius, rests, part.first)
+    top = top_terms(expansion, *question.output, question.radius, rests[-1], question.worst)
+    cuts = cut_weights(expansion, top, rests)
+    relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, part.first)
+    enough = question.enough
     y, value = relaxation.start()
     optimum = None
     if decide and value > 2 * enough:
@@ -98,7 +131,7 @@ def bound_part(
     if y[0] > enough:
         roomy = relaxation.with_room(y)
         if _clearly_positive(relaxation.program.matrix(roomy)):
-            leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None)
+            leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
 
 

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from polymargin.bounds.lifted.parts import ENOUGH, Outcome, Part, Question, bound_part
+from polymargin.bounds.lifted.parts import Outcome, Part, Question, bound_part
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.tree import LiftedProof
 
@@ -84,5 +84,5 @@ def _tangent_root(question: Question, outcome: Outcome) -> float:
     )
     change = ahead.program.matrix(outcome.optimum.y) - relaxation.program.matrix(outcome.optimum.y)
     slope = float(np.vdot(X, change)) / (step * float(X[0, 0]))
-    value = outcome.value - ENOUGH * abs(relaxation.centre_value)
+    value = outcome.value - question.enough
     return question.radius - value / slope if slope < 0 else math.inf

@@ -29,6 +29,7 @@ from scipy import linalg
 
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.top import Top
 
 Array = NDArray[np.float64]
 
@@ -49,16 +50,18 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """γ·a^L + constant on the ball of this radius.
+    """A quadratic in the t^L of the last layer on the ball of this radius.
 
+    top      its coefficients
+    size     what a bound is compared with: the functional at the point itself
     ranges   (h, 2) for every lifted layer
     cuts     (k, h₂): the weights α of each cut
     first    ranges of first-layer neurons that are narrower than the ball makes them
     """
 
     expansion: Expansion
-    gamma: Array
-    constant: float
+    top: Top
+    size: float
     radius: float
     ranges: tuple[Array, ...]
     cuts: Array
@@ -71,13 +74,6 @@ class Relaxation:
     @cached_property
     def halves(self) -> list[Array]:
         return [(limits[:, 1] - limits[:, 0]) / 2 for limits in self.ranges]
-
-    @cached_property
-    def centre_value(self) -> float:
-        """The functional at the point itself."""
-        sigma = self.expansion.view.activation(len(self.expansion.layers))
-        last = np.polynomial.polynomial.polyval(self.expansion.layers[-1].value, sigma)
-        return float(self.gamma @ last + self.constant)
 
     @cached_property
     def places(self) -> list[slice]:
@@ -118,13 +114,12 @@ class Relaxation:
         m, side = self.expansion.dimension, self.places[-1].stop
         count = self._first_place.stop
         forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
-        top = self.expansion.layers[-1]
         last = self.expansion.forms(len(self.places) + 1, self.radius, self.middles, self.halves)
-        base = last.T @ ((top.bend * self.gamma)[:, None] * last)
-        border = (self.gamma * top.rise) @ last / 2
+        base = last.T @ (self.top.square[:, None] * last)
+        border = self.top.linear @ last / 2
         base[0] += border
         base[:, 0] += border
-        base[0, 0] += self.centre_value
+        base[0, 0] += self.top.constant
         starts = np.cumsum([0, *map(len, forms)])
         squares = np.zeros((count, starts[-1]))
         linear, diagonal = np.zeros((count, side)), np.zeros((count, side))
@@ -171,15 +166,15 @@ class Relaxation:
         ν cancels the linear terms in w; θ or κ makes the block of w positive; μ is the best of a few for these.
         """
         program, m = self.program, self.expansion.dimension
-        scale = abs(self.centre_value)
+        scale = abs(self.size)
         y = np.zeros(program.unknowns)
         theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
-        for k, weight in enumerate(start_weights(self.expansion, self.gamma, self.middles)):
-            layer, (nu, kappa) = self.expansion.layers[k + 1], self.unknowns[k]
-            bend = layer.bend * weight * self.halves[k] ** 2
+        for k, (slope, curvature) in enumerate(derivatives(self.expansion, self.top, self.middles)):
+            nu, kappa = self.unknowns[k]
+            bend = curvature * self.halves[k] ** 2
             have = self.cuts.T @ theta * self.halves[0] ** 2 if k == 0 else 0.0
             y[kappa] = 1.2 * np.maximum(0.0, -bend - have) + 0.02 * np.abs(bend).mean() + 1e-6 * scale
-            y[nu] = -weight * (layer.rise + 2 * layer.bend * self.middles[k]) * self.halves[k]
+            y[nu] = -slope * self.halves[k]
         y[self._first_place] = 0.01 * scale
         y[self._cut_place] = theta * self.cut_scales
         Z = program.matrix(y)
@@ -191,7 +186,7 @@ class Relaxation:
 
     def scale(self, value: float) -> float:
         """The size of the numbers in a program that starts at this value: that at the point, unless the start is far below."""
-        return max(abs(self.centre_value), 0.01 * abs(value))
+        return max(abs(self.size), 0.01 * abs(value))
 
     def natural(self, y: Array) -> Multipliers:
         """The multipliers in the variables as they are."""
@@ -216,18 +211,19 @@ class Relaxation:
         return result
 
 
-def start_weights(expansion: Expansion, gamma: Array, middles: Sequence[Array]) -> list[Array]:
-    """∂B/∂a for every lifted layer, where the rests are in the middle of their ranges and δ = 0."""
-    weights = [gamma]
-    for layer, middle in zip(expansion.layers[:1:-1], middles[:0:-1], strict=True):
-        weights.insert(0, (weights[0] * (layer.rise + 2 * layer.bend * middle)) @ layer.weights)
-    return weights
+def derivatives(expansion: Expansion, top: Top, middles: Sequence[Array]) -> list[tuple[Array, Array]]:
+    """∂/∂w and ½∂²/∂w² for every lifted layer, where the rests are in the middle of their ranges and δ = 0."""
+    result = [(top.linear + 2 * top.square * middles[-1], top.square)]
+    for below, above, middle in zip(expansion.layers[-2:0:-1], expansion.layers[:1:-1], middles[-2::-1], strict=True):
+        weight = result[0][0] @ above.weights
+        result.insert(0, (weight * (below.rise + 2 * below.bend * middle), weight * below.bend))
+    return result
 
 
-def cut_weights(expansion: Expansion, gamma: Array, ranges: Sequence[Array]) -> Array:
+def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
     """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
     middles = [limits.mean(axis=1) for limits in ranges]
-    weights = np.maximum(0.0, -expansion.layers[1].bend * start_weights(expansion, gamma, middles)[0])
+    weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
 
 

@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 
 # Cut within this central part of a range.
 CENTRAL = 0.6
+# A range that is this much narrower than the widest of its layer is not cut.
+NARROW = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,6 @@ def choose_cut(
     """Layer, neuron and value of the best cut, and the part with the range of that neuron made explicit."""
     X = optimum.X / optimum.X[0, 0]
     natural = relaxation.natural(optimum.y)
-    weights = [*natural.equalities, -question.gamma]
     best: tuple[float, int, int, float] = (-1.0, 0, 0, 0.0)
     forms = relaxation.program.forms[: len(question.expansion.layers[0].value)]
     means, squares = forms @ X[0], ((forms @ X) * forms).sum(axis=1)
@@ -94,14 +95,16 @@ def choose_cut(
     limits = np.stack([-reach, reach], axis=-1)
     for neuron, ends in part.first.items():
         limits[neuron] = ends
-    cost = np.abs(weights[0] @ question.expansion.layers[1].weights) * abs(question.expansion.layers[0].bend)
+    cost = np.abs(natural.equalities[0] @ question.expansion.layers[1].weights) * abs(question.expansion.layers[0].bend)
     best = _better(best, 1, cost, means, squares - means**2, limits)
     for k, place in enumerate(relaxation.places):
-        layer, half = question.expansion.layers[k + 1], relaxation.halves[k]
+        half, last = relaxation.halves[k], k + 1 == len(relaxation.places)
         means = relaxation.middles[k] + half * X[0, place]
         spread = half**2 * (np.diagonal(X)[place] - X[0, place] ** 2)
-        weight = weights[k + 1] if k + 2 == len(weights) else weights[k + 1] @ question.expansion.layers[k + 2].weights
-        best = _better(best, k + 2, np.abs(weight * layer.bend), means, spread, relaxation.ranges[k])
+        above = question.expansion.layers[k + 1 if last else k + 2].weights
+        bend = question.expansion.layers[k + 1].bend
+        cost = relaxation.top.square if last else bend * (natural.equalities[k + 1] @ above)
+        best = _better(best, k + 2, np.abs(cost), means, spread, relaxation.ranges[k])
     _, number, neuron, value = best
     if number == 1 and neuron not in part.first:
         low, high = limits[neuron].tolist()
@@ -112,7 +115,8 @@ def choose_cut(
 def _better(
     best: tuple[float, int, int, float], layer: int, cost: Array, means: Array, spread: Array, limits: Array
 ) -> tuple[float, int, int, float]:
-    score = np.nan_to_num(cost * spread)
+    widths = limits[:, 1] - limits[:, 0]
+    score = np.where(widths > NARROW * widths.max(), np.nan_to_num(cost * spread), 0.0)
     neuron = int(np.argmax(score))
     if score[neuron] <= best[0]:
         return best

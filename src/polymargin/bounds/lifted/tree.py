@@ -18,11 +18,13 @@ Array = NDArray[np.float64]
 class LiftedLeaf:
     """A part of the ball, given by the splits on the way to it; `multipliers` prove B > 0 there.
 
-    ranges   of the rests where they are narrower than the splits of rests make them; None elsewhere
+    minorants   parabolas below the last layer's neurons, rows (a, b, c) in t; None for activations of degree two
+    ranges      of the rests where they are narrower than the splits of rests make them; None elsewhere
     """
 
     multipliers: Multipliers
     ranges: tuple[Array, ...] | None = None
+    minorants: Array | None = None
 
     def to_proof(self) -> dict[str, Any]:
         found = self.multipliers
@@ -32,6 +34,7 @@ class LiftedLeaf:
             "intervals": [hexadecimal(layer) for layer in found.intervals],
             "cuts": hexadecimal(found.cuts),
             "first": hexadecimal(found.first),
+            "minorants": None if self.minorants is None else hexadecimal(self.minorants),
             "ranges": None if self.ranges is None else [hexadecimal(limits) for limits in self.ranges],
         }
 
