@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.bounds import exclude, quick_lower_bound
+from polymargin.bounds import exclude, pair_lower_bound, quick_lower_bound
 from polymargin.certificates.balls import ball, precision
 from polymargin.certificates.completeness import CompletenessProof, above, below, prove_completeness, structural_bound
 from polymargin.certificates.document import hexadecimal
@@ -73,6 +73,14 @@ def prove_at_once(session: Session, rival: int, radius: float) -> RivalProof | N
     if not session.network.hidden_layers:
         return None
     found = quick_lower_bound(session.network, session.u, session.label, rival, radius)
+    return RivalProof(rival, found.radius, found.to_proof()) if found.proved else None
+
+
+def prove_smaller(session: Session, rival: int, radius: float, timeout: float) -> RivalProof | None:
+    """The largest radius below this one that a relaxation of the whole ball proves."""
+    found = pair_lower_bound(
+        session.network, session.u, session.label, rival, tolerance=0.01, limit=radius, timeout=timeout
+    )
     return RivalProof(rival, found.radius, found.to_proof()) if found.proved else None
 
 

@@ -23,6 +23,7 @@ from polymargin.certificates.rivals import (
     prove_by_branching,
     prove_by_enumeration,
     prove_flat,
+    prove_smaller,
 )
 from polymargin.certificates.session import Options, Session
 from polymargin.continuation import TrackerSettings
@@ -143,6 +144,8 @@ class _Search:
             self.reasons.append(reason)
 
     def _branch(self, rival: int) -> None:
+        if self.session.network.hidden_layers > 1:  # a better answer than none, should branching not finish
+            self._keep(prove_smaller(self.session, rival, self.radius, self.session.time_left / 4))
         self._keep(prove_by_branching(self.session, rival, self.radius, timeout=self.session.time_left))
         if rival not in self.proofs:
             self.reasons.append(f"against class {rival}: branch and bound did not finish")
