@@ -161,7 +161,7 @@ def _unless_none(check: Callable[[str, Any], None]) -> Callable[[str, Any], None
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "seed": _whole_number(0),
     "threads": _unless_none(_whole_number(1, ", or None for all cores")),
-    "limit": _positive,
+    "limit": _unless_none(_positive),
     "timeout": _unless_none(_positive),
 }
 

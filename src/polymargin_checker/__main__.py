@@ -1,7 +1,7 @@
-"""python -m polymargin_checker MODEL CERTIFICATE [CERTIFICATE ...]
+"""python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIFICATE ...]
 
-One line per certificate, which begins with PROVED or REFUSED.
-Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
+With --exact no floating-point arithmetic is trusted, however large the matrices. One line per certificate, which begins
+with PROVED or REFUSED. Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from polymargin_checker.checker import check
 from polymargin_checker.words import one_line
 
-USAGE = "usage: python -m polymargin_checker MODEL CERTIFICATE [CERTIFICATE ...]"
+USAGE = "usage: python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIFICATE ...]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,6 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words in (["-h"], ["--help"]):
         print(USAGE)
         return 0
+    exact = words[:1] == ["--exact"]
+    words = words[exact:]
     if len(words) < 2 or any(word.startswith("-") for word in words):
         print(USAGE, file=sys.stderr)
         return 2
@@ -29,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model, *certificates = words
     status = 0
     for certificate in certificates:
-        verdict = check(model, certificate)
+        verdict = check(model, certificate, exact)
         name = f"{one_line(certificate)}: " if len(certificates) > 1 else ""
         print(f"{'PROVED' if verdict.accepted else 'REFUSED'}: {name}{verdict.reason}")
         if not verdict.accepted:

@@ -19,6 +19,7 @@ from polymargin_checker.dyadics import at_least, number, number_or_infinity
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.exclusion import check_exclusion
 from polymargin_checker.hyperplane import check_hyperplane
+from polymargin_checker.lifted import Curvatures, check_lifted
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
@@ -65,15 +66,20 @@ class Situation:
     point: list[fmpq]
     label: int
     logits: list[fmpq]
+    exact: bool
+    curvatures: Curvatures
 
 
-def check(model_path: Any, certificate_path: Any) -> Verdict:
-    """Prove or refuse the certificate in a file about the model in a file; never raises for what is in the files."""
+def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdict:
+    """Prove or refuse the certificate in a file about the model in a file; never raises for what is in the files.
+
+    With `exact` no floating-point arithmetic is trusted: large matrices are judged in ball arithmetic too, slowly.
+    """
     try:
         model = read_model(model_path)
         document = read_document(certificate_path)
         with limited_work():
-            return Verdict(True, _prove(model, document))
+            return Verdict(True, _prove(model, document, exact))
     except Unusable as refusal:
         return Verdict(False, one_line(str(refusal)), usable=False)
     except Refused as refusal:
@@ -84,12 +90,12 @@ def check(model_path: Any, certificate_path: Any) -> Verdict:
         return Verdict(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
-def _prove(model: Model | Attention, document: Any) -> str:
+def _prove(model: Model | Attention, document: Any, exact: bool) -> str:
     fields(document, "certificate", ("format", "model", "point", "label", "claim", "rivals", "upper"), ("created",))
     if document["format"] != FORMAT:
         raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
     _check_model(model, document["model"])
-    situation = _situation(model, document)
+    situation = _situation(model, document, exact)
     claim = _claim(document["claim"])
     proofs = _check_rivals(situation, claim, document["rivals"])
     _check_upper(situation, claim, proofs, document["upper"])
@@ -103,7 +109,7 @@ def _check_model(model: Model | Attention, entry: Any) -> None:
         raise Refused("the certificate is for another model: the SHA-256 of the weights differs")
 
 
-def _situation(model: Model | Attention, document: dict[str, Any]) -> Situation:
+def _situation(model: Model | Attention, document: dict[str, Any], exact: bool) -> Situation:
     entries = items(document["point"], "point", model.dimension)
     point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
     label = integer(document["label"], "label", 0, model.class_count - 1)
@@ -111,7 +117,7 @@ def _situation(model: Model | Attention, document: dict[str, Any]) -> Situation:
     for rival, value in enumerate(logits):
         if rival != label and value >= logits[label]:
             raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
-    return Situation(model, point, label, logits)
+    return Situation(model, point, label, logits, exact, {})
 
 
 def _claim(entry: Any) -> Claim:
@@ -154,7 +160,7 @@ def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, C
 
 
 def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
-    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion"))
+    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted"))
     if word == "trivial":
         fields(proof, "trivial proof", ("kind",))
         if lower is None or lower > 0:
@@ -173,6 +179,10 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
     if word == "exclusion":
         if not at_least(check_exclusion(model, point, label, rival, proof), lower):
             raise Refused("the lower bound is above the radius of the exclusion proof")
+        return None
+    if word == "lifted":
+        if not at_least(check_lifted(model, point, label, rival, proof, situation.curvatures, situation.exact), lower):
+            raise Refused("the lower bound is above the radius of the lifted proof")
         return None
     completeness = check_completeness(model, point, label, rival, proof)
     if not completeness.proves_lower(lower):

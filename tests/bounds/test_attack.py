@@ -78,3 +78,35 @@ def test_no_counterexample_where_there_is_none() -> None:
     """B = 1 + x² + y² > 0 everywhere."""
     network = pm.PolynomialNetwork([np.eye(2), (np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([1.0, 0.0]))], degree=2)
     assert attack(network, [0.3, 0.4]) is None
+
+
+def deepfool(network: pm.PolynomialNetwork, u: np.ndarray, label: int, rival: int) -> tuple[float, bool]:
+    """A plain DeepFool iteration for two layers of squares, run to convergence: the distance, and whether it converged."""
+    (first, second, last), x = network.layers, u.copy()
+    v, shift = last.weights[label] - last.weights[rival], last.bias[label] - last.bias[rival]
+    for _ in range(500):
+        z = first(x)
+        inner = second(z**2)
+        slope = first.weights.T @ (2 * z * (second.weights.T @ (2 * inner * v)))
+        value = v @ inner**2 + shift
+        x = u + slope * (slope @ (x - u) - value) / (slope @ slope)
+    return float(np.linalg.norm(x - u)), abs(value) < 1e-9 * np.abs(v) @ inner**2
+
+
+def test_never_worse_than_deepfool_in_many_dimensions() -> None:
+    generator = np.random.default_rng(4)
+    layers = [
+        (generator.normal(size=(b, a)) / np.sqrt(a), 0.3 * generator.normal(size=b)) for a, b in ((90, 80), (80, 20))
+    ]
+    network = pm.PolynomialNetwork([*layers, generator.normal(size=(5, 20))], degree=2)
+    compared = 0
+    for _ in range(6):
+        u = generator.normal(size=90)
+        label = int(network.predict(u))
+        plain = [deepfool(network, u, label, rival) for rival in range(5) if rival != label]
+        nearest = min((distance for distance, converged in plain if converged), default=np.inf)
+        found = attack(network, u)
+        assert found is not None
+        assert found.distance <= nearest * (1 + 1e-9)
+        compared += np.isfinite(nearest)
+    assert compared >= 4

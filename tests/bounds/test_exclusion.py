@@ -13,6 +13,7 @@ import flint
 import numpy as np
 import pytest
 from bounds.exact import positive_definite, positive_on, rational
+from bounds.exact_lifted import LiftedVerifier
 from problems import random_network
 
 import polymargin as pm
@@ -126,6 +127,13 @@ def general_network(seed: int) -> pm.PolynomialNetwork:
     return pm.PolynomialNetwork(layers, activations=[0.2, 0.5, 0.3, -0.1, 0.05])
 
 
+def mixed_network(widths: tuple[int, ...], seed: int, degrees: tuple[int, ...] = (2, 3)) -> pm.PolynomialNetwork:
+    """Different powers in different layers: x² and then x³ is lifted, x³ first is not."""
+    plain = random_network(widths, 2, seed)
+    layers = [(layer.weights, layer.bias) for layer in plain.layers]
+    return pm.PolynomialNetwork(layers, activations=[[0.0] * degree + [1.0] for degree in degrees])
+
+
 FAMILIES: dict[str, tuple[Callable[[int], pm.PolynomialNetwork], float]] = {
     "quadratic": (lambda seed: random_network((4, 6, 2), 2, seed), 1 - 1e-6),
     "cubic": (lambda seed: random_network((4, 6, 2), 3, seed), 1 - 1e-6),
@@ -133,8 +141,10 @@ FAMILIES: dict[str, tuple[Callable[[int], pm.PolynomialNetwork], float]] = {
     "wider": (lambda seed: random_network((6, 8, 2), 3, seed), 0.999),
     "quartic": (lambda seed: random_network((3, 5, 2), 4, seed), 1 - 1e-6),
     "general": (general_network, 0.999),
-    "deep": (lambda seed: random_network((3, 4, 4, 2), 2, seed), 0.99),
+    "deep": (lambda seed: random_network((3, 4, 4, 2), 2, seed), 0.999),
     "deeper": (lambda seed: random_network((2, 3, 3, 3, 2), 2, seed), 0.9),
+    "deep cubic": (lambda seed: mixed_network((3, 4, 3, 2), seed), 0.9),
+    "cubic deep": (lambda seed: mixed_network((3, 4, 3, 2), seed, (3, 2)), 0.7),
 }
 
 
@@ -150,8 +160,10 @@ def test_proofs_close_to_the_margin(family: str) -> None:
             continue
         found = exclude(network, u, margin.label, 1 - margin.label, fraction * margin.radius, timeout=math.inf)
         assert found.proved, found
-        verifier = Verifier(network, u, margin.label, 1 - margin.label)
-        verifier.check(json.loads(json.dumps(found.to_proof())))
+        proof = json.loads(json.dumps(found.to_proof()))
+        kind = LiftedVerifier if proof["kind"] == "lifted" else Verifier
+        verifier = kind(network, u, margin.label, 1 - margin.label)
+        verifier.check(proof)
         assert verifier.leaves == found.leaves
         proved, leaves = proved + 1, leaves + found.leaves
     assert proved >= 4
@@ -161,8 +173,8 @@ def test_proofs_close_to_the_margin(family: str) -> None:
 def test_wide_layers_with_linear_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What wide networks get for the ranges of their deeper layers, forced upon small ones."""
     monkeypatch.setattr("polymargin.bounds.ranges.WIDEST", 0)
-    for widths in ((3, 4, 4, 2), (2, 3, 3, 3, 2)):
-        network = random_network(widths, 2, 3)
+    for widths in ((3, 4, 4, 2), (2, 3, 3, 2)):
+        network = mixed_network(widths, 3, (3, 2))
         u = np.random.default_rng([3, 1]).normal(size=widths[0])
         margin = pm.margin(network, u, cache=False)
         found = exclude(network, u, margin.label, margin.rival, 0.8 * margin.radius, timeout=math.inf)

@@ -32,10 +32,12 @@ def completeness() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def exclusion() -> dict[str, Any]:
-    """A proof that needs branching."""
-    network = random_network([3, 4, 4, 2], 2, seed=0)
+    """A proof that needs branching, of a deep network that is not made of squares alone."""
+    plain = random_network([3, 4, 3, 2], 2, seed=0)
+    layers = [(layer.weights, layer.bias) for layer in plain.layers]
+    network = pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
     u = np.random.default_rng(1).normal(size=3)
-    radius = 0.95 * pm.margin(network, u, cache=False).radius
+    radius = 0.995 * pm.margin(network, u, cache=False).radius
     label = int(network.predict(u))
     found = exclude(network, u, label, 1 - label, radius)
     assert found.proved

@@ -6,8 +6,7 @@ import pytest
 
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, architecture_family
 from polymargin.errors import InputError
-from polymargin.geometry import degree_bounds, formula
-from polymargin.geometry import monodromy_count
+from polymargin.geometry import degree_bounds, formula, monodromy_count
 from polymargin.geometry.ed_degrees.formulas import bottleneck_formula, shallow_formula, wide_formula
 
 

@@ -1,22 +1,26 @@
-"""Bounds: certified radii from the S-lemma, branch and bound, and attacks."""
+"""Bounds: certified radii from semidefinite relaxations, branch and bound, and attacks."""
 
 from polymargin.bounds.attacks import Attack, attack
 from polymargin.bounds.bound import Bound
+from polymargin.bounds.brackets import Bracket, bracket
 from polymargin.bounds.exclusion import Exclusion, exclude
-from polymargin.bounds.lower_bounds import LowerBound, lower_bound, pair_lower_bound
+from polymargin.bounds.lower_bounds import LowerBound, lower_bound, pair_lower_bound, quick_lower_bound
 from polymargin.bounds.ranges import LayerRanges
 from polymargin.bounds.tree import Leaf, Split
 
 __all__ = [
     "Attack",
     "Bound",
+    "Bracket",
     "Exclusion",
     "LayerRanges",
     "Leaf",
     "LowerBound",
     "Split",
     "attack",
+    "bracket",
     "exclude",
     "lower_bound",
     "pair_lower_bound",
+    "quick_lower_bound",
 ]

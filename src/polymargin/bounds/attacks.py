@@ -5,8 +5,9 @@ Hasofer and Lind in reliability analysis), with the part along the boundary damp
 
     η + λ∇B = 0,   B = 0        with matrix [[I + λ∇²B, ∇B], [∇Bᵀ, 0]],
 
-which makes the distance accurate to rounding. The best points are pushed across the boundary by the smallest step for
-which exact rational arithmetic says that the rival wins or ties.
+which makes the distance accurate to rounding. In many dimensions it runs in the span of the best point, the gradients
+there and the last moves, which grows by a gradient a round: no step costs more than a few gradients. The best points
+are pushed across the boundary by the smallest step for which exact arithmetic says that the rival wins or ties.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ Array = NDArray[np.float64]
 
 WALK = (1.0,) * 2 + (0.5,) * 5 + (0.25,) * 9
 NEWTON = 6
+# Up to this dimension Newton's matrix is made in full, for every start; beyond it in subspaces, for the best few starts.
+FULL_NEWTON = 48
+FEW_STARTS = 4
+REFINED = 4
+ROUNDS = 24
+WIDEST_SUBSPACE = 10
+CONVERGED = 1e-7  # of the part along the boundary; the distance is that much squared away from its least value
 NUDGES = 12
 TRIES = 5
 # Where to look along a ray, in units of B(u) / ‖∇B(u)‖, or of what moves a neuron by its own size if that is less.
@@ -53,10 +61,12 @@ def attack(
     point: ArrayLike,
     rival: int | None = None,
     *,
-    starts: int = 24,
+    starts: int | None = None,
     seed: int = 0,
 ) -> Attack | None:
     """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
+
+    `starts` per rival: 24 by default, fewer for images.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
@@ -65,25 +75,31 @@ def attack(
     Attack(distance 0.75, class 0 loses to 1)
     """
     u = checked_point(point, network.dimension)
-    if starts < 1:
+    if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
     label = label_at(network, u)
     others = [c for c in range(network.class_count) if c != label]
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
     found = [
-        _attack(view, label, np.repeat(np.array(group), starts), starts, seed)
+        _attack(view, label, group, starts or (24 if view.factor.shape[1] <= FULL_NEWTON else FEW_STARTS), seed)
         for view, group in views(network, u, label, others if rival is None else [rival])
     ]
     return min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
 
 
-def _attack(view: View, label: int, rivals: NDArray[np.int64], starts: int, seed: int) -> Attack | None:
+def _attack(view: View, label: int, group: list[int], starts: int, seed: int) -> Attack | None:
+    rivals = np.repeat(np.array(group), starts)
     with np.errstate(all="ignore"):
         first = _starts(view, label, rivals, starts, seed)
-        places = _newton(view, label, rivals, _walk(view, label, rivals, first))
-        for candidates in (places, first):
-            found = _nearest(view, label, rivals, candidates)
+        walked = _walk(view, label, rivals, first)
+        if view.factor.shape[1] <= FULL_NEWTON:
+            places, winners = _newton(view, label, rivals, walked), rivals
+        else:
+            best = _most_promising(view, label, rivals, walked)
+            places, winners = np.stack([_refined(view, label, rivals[i], walked[i]) for i in best]), rivals[best]
+        for candidates, classes in ((places, winners), (walked, rivals), (first, rivals)):
+            found = _nearest(view, label, classes, candidates)
             if found is not None:
                 return found
     return None
@@ -120,14 +136,14 @@ def _walk(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> A
     return places
 
 
-def _newton(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Array:
-    """Newton on the Lagrange equations from every place."""
+def _newton(view: View, label: int, rivals: NDArray[np.int64], places: Array, factor: Array | None = None) -> Array:
+    """Newton on the Lagrange equations from every place, in all coordinates or in those of a subspace."""
     count, dimension = places.shape
     multipliers = np.zeros(0)
     system = np.zeros((count, dimension + 1, dimension + 1))
     inner = np.arange(dimension)
-    for step in range(NEWTON):
-        values, slopes, hessians = evaluate_twice(view, places, label, rivals)
+    for step in range(NEWTON if factor is None else NEWTON // 2):
+        values, slopes, hessians = evaluate_twice(view, places, label, rivals, factor)
         if step == 0:
             multipliers = -(places * slopes).sum(axis=1) / np.maximum((slopes * slopes).sum(axis=1), 1e-300)
         system[:, :-1, :-1] = multipliers[:, None, None] * hessians
@@ -142,6 +158,39 @@ def _newton(view: View, label: int, rivals: NDArray[np.int64], places: Array) ->
         places = places + change[:, :-1]
         multipliers = multipliers + change[:, -1]
     return places
+
+
+def _most_promising(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> NDArray[np.int64]:
+    """The best place of each of the few rivals that seem nearest, by the distance to their linearised boundaries."""
+    values, slopes = evaluate(view, places, label, rivals)
+    steepness = np.linalg.norm(slopes, axis=1)
+    distances = np.linalg.norm(places, axis=1) + np.abs(values) / np.maximum(steepness, 1e-300)
+    order = np.argsort(np.where(np.isfinite(distances), distances, np.inf), kind="stable")
+    ranked = rivals[order]
+    first = [i for k, i in enumerate(order) if ranked[k] not in ranked[:k]]
+    return np.array(first[:REFINED])
+
+
+def _refined(view: View, label: int, rival: int, place: Array) -> Array:
+    """Newton on the Lagrange equations in growing subspaces."""
+    rivals = np.array([rival])
+    recent: list[Array] = []
+    for _ in range(ROUNDS):
+        _, slopes = evaluate(view, place[None], label, rivals)
+        slope = slopes[0]
+        multiplier = -(place @ slope) / max(float(slope @ slope), 1e-300)
+        rest = float(np.linalg.norm(place + multiplier * slope))
+        recent = [place, slope, *recent][:WIDEST_SUBSPACE]
+        basis, _ = np.linalg.qr(np.stack([v / max(float(np.linalg.norm(v)), 1e-300) for v in recent], axis=1))
+        inner = _newton(view, label, rivals, (place @ basis)[None], view.factor @ basis)[0]
+        moved = basis @ inner
+        if not np.isfinite(moved).all() or np.linalg.norm(moved) > 2 * np.linalg.norm(place):
+            break
+        recent.insert(2, moved - place)
+        place = moved
+        if rest <= CONVERGED * np.linalg.norm(place):
+            break
+    return place
 
 
 def _nearest(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Attack | None:

@@ -1,9 +1,11 @@
 """Branch and bound: a proof that B > 0 on the closed ball ‖x − u‖ ≤ r.
 
-The relaxation bounds B on the whole ball. Where that is not enough the range of one first-layer coordinate y_j is cut in
-two, and both halves are bounded anew with quadratics that need to be valid on a smaller range only. The neuron to cut is
-the one whose minorant lies farthest below it at the relaxation's own minimiser. Leaves are bounded in batches. A
-minimiser at which B ≤ 0 in exact arithmetic ends the search: there is nothing to prove.
+Deep networks of quadratic activations are lifted (`lifted/search.py`); those with another last activation too, as long as
+no splitting is needed. Else the relaxation bounds B on the whole
+ball; where that is not enough the range of one first-layer coordinate y_j is cut in two, and both halves are bounded anew
+with quadratics that need to be valid on a smaller range only. The neuron to cut is the one whose minorant lies farthest
+below it at the relaxation's own minimiser. Leaves are bounded in batches. A minimiser at which B ≤ 0 in exact arithmetic
+ends the search: there is nothing to prove.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.leaves import bound_leaves
+from polymargin.bounds.lifted.expansion import Expansion, can_lift
+from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.search import prove_positive
+from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
@@ -36,7 +42,7 @@ class Exclusion:
     tree            the proof, None if there is none
     leaves          parts of the ball that were proved
     open_leaves     parts left when the search stopped
-    reason          'proved', 'counterexample', 'timeout' or 'too many leaves'
+    reason          'proved', 'counterexample', 'timeout', 'too many leaves' or 'rounding'
     counterexample  a point of the ball with f_rival ≥ f_label in exact arithmetic
     lowering        how the checker turns the model into layers; None for a model made of layers
     """
@@ -44,7 +50,7 @@ class Exclusion:
     radius: float
     label: int
     rival: int
-    tree: Split | Leaf | None
+    tree: Split | Leaf | LiftedProof | None
     leaves: int
     open_leaves: int
     reason: str
@@ -64,6 +70,8 @@ class Exclusion:
         """The JSON-ready proof of docs/certificates.md."""
         if self.tree is None:
             raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
+        if isinstance(self.tree, LiftedProof):
+            return {"kind": "lifted", "radius": float(self.radius).hex(), **self.tree.to_proof()}
         proof: dict[str, Any] = {"kind": "exclusion", "radius": float(self.radius).hex()}
         if self.lowering is not None:
             proof["lowering"] = {name: hexadecimal(array) for name, array in self.lowering.items()}
@@ -93,7 +101,51 @@ def exclude(
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
     view = View.of(network, point, label, rival)
+    if can_lift(view):
+        squares = len(view.activation(view.depth)) <= 3
+        lifted = _lifted(view, label, rival, float(radius), timeout, max_leaves if squares else 1)
+        if squares or lifted.reason != "too many leaves" or max_leaves <= 1:
+            return lifted
+        timeout -= (
+            lifted.seconds
+        )  # splits do not narrow what the parabolas of a last layer of higher degree have to hold on
     return _Search(view, label, rival, float(radius)).run(timeout, max_leaves)
+
+
+def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, max_leaves: int) -> Exclusion:
+    started = perf_counter()
+    question = Question(Expansion.of(view), label, rival, radius)
+    refuted: list[Array] = []
+
+    def suspect(place: Array) -> bool:
+        found = counterexample_at(view, label, rival, radius, place)
+        refuted.extend([] if found is None else [found])
+        return found is not None
+
+    found = prove_positive(question, timeout, max_leaves, suspect)
+    return Exclusion(
+        radius,
+        label,
+        rival,
+        found.proof,
+        found.leaves,
+        found.open_parts,
+        found.reason,
+        perf_counter() - started,
+        refuted[0] if refuted else None,
+    )
+
+
+def counterexample_at(view: View, label: int, rival: int, radius: float, place: Array) -> Array | None:
+    """The point at δ = place, if it is a counterexample within the radius in exact arithmetic."""
+    delta = view.basis @ place
+    delta *= min(1.0, radius * (1 - 1e-15) / max(float(np.linalg.norm(delta)), 1e-300))
+    x = view.point + delta
+    if not float(view.boundary(label, rival, x)) <= 0:
+        return None
+    logits = view.network.exact_logits(x)
+    distance = sum((Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(x, view.point, strict=True))
+    return None if logits[rival] < logits[label] or distance > Fraction(radius) ** 2 else np.asarray(x)
 
 
 class _Search:
@@ -146,7 +198,9 @@ class _Search:
                 self.leaves += 1
                 continue
             place = minimiser(found.optimum, row)
-            if self._refutes(place):
+            found_here = counterexample_at(self.view, self.label, self.rival, self.radius, self.radius * place)
+            if found_here is not None:
+                self.counterexample = found_here
                 return
             neuron, value = choose_split(self.view, found.program, found.optimum, row, place)
             low, high = self.boxes[index].copy(), self.boxes[index].copy()
@@ -154,20 +208,6 @@ class _Search:
             self.decided[index] = (neuron, value, len(self.boxes), len(self.boxes) + 1)
             self.open += [len(self.boxes), len(self.boxes) + 1]
             self.boxes += [low, high]
-
-    def _refutes(self, place: Array) -> bool:
-        """Whether the minimiser of the relaxation is a counterexample."""
-        delta = self.view.basis @ place * self.radius
-        delta *= min(1.0, self.radius * (1 - 1e-15) / max(float(np.linalg.norm(delta)), 1e-300))
-        x = self.view.point + delta
-        if not float(self.view.boundary(self.label, self.rival, x)) <= 0:
-            return False
-        logits = self.view.network.exact_logits(x)
-        distance = sum((Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(x, self.view.point, strict=True))
-        if logits[self.rival] < logits[self.label] or distance > Fraction(self.radius) ** 2:
-            return False
-        self.counterexample = x
-        return True
 
     def _tree(self, index: int) -> Split | Leaf:
         found = self.decided[index]

@@ -17,20 +17,22 @@ Array = NDArray[np.float64]
 
 def evaluate(view: View, places: Array, label: int, rivals: NDArray[np.int64]) -> tuple[Array, Array]:
     """B and ∇B with respect to η at x = u + Qη, for places (S, m) and a rival for each."""
-    values, slopes, _ = _passes(view, places, label, rivals, second=False)
+    values, slopes, _ = _passes(view, view.factor, places, label, rivals, second=False)
     return values, slopes
 
 
-def evaluate_twice(view: View, places: Array, label: int, rivals: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-    """B, ∇B and ∇²B."""
-    return _passes(view, places, label, rivals, second=True)
+def evaluate_twice(
+    view: View, places: Array, label: int, rivals: NDArray[np.int64], factor: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """B, ∇B and ∇²B; with `factor` = C V instead of C, in the coordinates of a subspace η = V ξ."""
+    return _passes(view, view.factor if factor is None else factor, places, label, rivals, second=True)
 
 
 def _passes(
-    view: View, places: Array, label: int, rivals: NDArray[np.int64], *, second: bool
+    view: View, factor: Array, places: Array, label: int, rivals: NDArray[np.int64], *, second: bool
 ) -> tuple[Array, Array, Array]:
     last = view.layered.layers[-1]
-    z = view.shift + places @ view.factor.T
+    z = view.shift + places @ factor.T
     states = [z]
     for layer in range(2, view.depth + 1):
         z = _value(view.activation(layer - 1), z) @ view.weights(layer).T + view.bias(layer)
@@ -42,10 +44,10 @@ def _passes(
     for layer in range(view.depth, 0, -1):
         adjoints.append(adjoint)
         adjoint = adjoint * _value(view.activation(layer, 1), states[layer - 1])
-        adjoint = adjoint @ (view.weights(layer) if layer > 1 else view.factor)
+        adjoint = adjoint @ (view.weights(layer) if layer > 1 else factor)
     hessian = np.zeros((len(places), 0, 0))
     if second:
-        jacobian = np.broadcast_to(view.factor, (len(places), *view.factor.shape))
+        jacobian = np.broadcast_to(factor, (len(places), *factor.shape))
         for layer in range(1, view.depth + 1):
             bend = adjoints[view.depth - layer] * _value(view.activation(layer, 2), states[layer - 1])
             term = np.swapaxes(jacobian, 1, 2) @ (bend[..., None] * jacobian)

@@ -1,8 +1,9 @@
 """Certified radii without branching: the largest r at which one relaxation of the whole ball still proves B > 0.
 
-The best bound θ(r) falls with r from θ(0) = B(u). Its root is bracketed and found by regula falsi with Illinois'
-halving; every radius that is returned has its own proof. Of several rivals only the most threatening ones need a search:
-the others are proved directly at the radius that is already known to be the limit.
+The best bound θ(r) falls with r from θ(0) = B(u). For shallow networks its root is bracketed and found by regula falsi
+with Illinois' halving, for deep ones by Newton's method (`lifted/radius.py`); every radius that is returned has its own
+proof. Of several rivals only the most threatening ones need a search: the others are proved directly at the radius that is
+already known to be the limit.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point, positive
+from polymargin.bounds.attacks import attack
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
+from polymargin.bounds.lifted.expansion import Expansion, can_lift
+from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.radius import HALVINGS, largest_radius, prove_at, proved_at_once
+from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
 from polymargin.networks.network import Network
@@ -25,6 +32,10 @@ from polymargin.networks.network import Network
 Array = NDArray[np.float64]
 
 EVALUATIONS = 60
+# A deep network's radius is not sought more accurately than this: every digit costs a semidefinite program.
+DEEP_TOLERANCE = 2e-3
+# Where the search for a deep network's radius starts, relative to the nearest counterexample.
+FIRST_TRIAL = 0.975
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +53,17 @@ class LowerBound:
 
 
 @checked(Network)
-def lower_bound(network: Network, point: ArrayLike, *, tolerance: float = 1e-6, limit: float = 1e6) -> LowerBound:
-    """The largest radius provable against all rivals in one piece, up to the relative tolerance.
+def lower_bound(
+    network: Network,
+    point: ArrayLike,
+    *,
+    tolerance: float = 1e-6,
+    limit: float | None = None,
+    timeout: float = math.inf,
+) -> LowerBound:
+    """The largest radius provable against all rivals in one piece, up to the relative tolerance (deep networks: 0.002).
+
+    No radius above `limit` is tried; for deep networks it is the distance of an attack unless it is given.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
@@ -52,20 +72,26 @@ def lower_bound(network: Network, point: ArrayLike, *, tolerance: float = 1e-6, 
     0.75
     """
     started = perf_counter()
-    tolerance, limit = positive(tolerance, "tolerance"), positive(limit, "limit")
+    tolerance = positive(tolerance, "tolerance")
+    limit = None if limit is None else positive(limit, "limit")
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
-    view = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}
-    rivals = sorted(view, key=lambda rival: _first_order(view[rival], label, rival))
-    best = _largest(view[rivals[0]], label, rivals[0], tolerance, limit)
+    views = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}
+    rivals = sorted(views, key=lambda rival: _first_order(views[rival], label, rival))
+    if limit is None:
+        nearest = attack(network, u) if can_lift(views[rivals[0]]) else None
+        limit = 1e6 if nearest is None else nearest.distance
+        rivals.sort(key=lambda rival: nearest is not None and rival != nearest.rival)
+    provers = _provers(views, label, started + timeout)
+    best = provers[rivals[0]].largest(tolerance, limit)
     found = [best]
     for rival in rivals[1:]:
         if best.radius == 0:
-            found.append(_single(view[rival], 0.0, label, rival, None, 0.0))
+            found.append(_single(views[rival], 0.0, label, rival, None, 0.0))
             continue
-        exclusion = _at(view[rival], label, rival, best.radius)
+        exclusion = provers[rival].at(best.radius)
         if not exclusion.proved:
-            exclusion = best = _largest(view[rival], label, rival, tolerance, best.radius)
+            exclusion = best = provers[rival].largest(tolerance, best.radius)
         found.append(exclusion)
     return LowerBound(best.radius, label, best.rival, tuple(found), perf_counter() - started)
 
@@ -78,9 +104,134 @@ def pair_lower_bound(
     *,
     tolerance: float = 1e-6,
     limit: float = 1e6,
+    timeout: float = math.inf,
 ) -> Exclusion:
     """The same for one rival: a proof with a single leaf. No radius above `limit` is tried."""
-    return _largest(View.of(network, point, label, rival), label, rival, tolerance, limit)
+    view = View.of(network, point, label, rival)
+    return _provers({rival: view}, label, perf_counter() + timeout)[rival].largest(tolerance, limit)
+
+
+def quick_lower_bound(network: Network, point: ArrayLike, label: int, rival: int, radius: float) -> Exclusion:
+    """A proof that costs little: at the radius, or at a half, a quarter … of it."""
+    view = View.of(network, point, label, rival)
+    return _provers({rival: view}, label, math.inf)[rival].quick(radius)
+
+
+class _Prover(Protocol):
+    """Proofs against one rival, on whole balls."""
+
+    def quick(self, radius: float) -> Exclusion:
+        """The radius, or a half, a quarter … of it."""
+        ...
+
+    def at(self, radius: float) -> Exclusion:
+        """Try one radius; the answer is a sign."""
+        ...
+
+    def largest(self, tolerance: float, limit: float) -> Exclusion:
+        """The largest radius up to the limit."""
+        ...
+
+
+def _provers(views: dict[int, View], label: int, deadline: float) -> dict[int, _Prover]:
+    """One for every rival; deep networks are expanded around the point once for all."""
+    result: dict[int, _Prover] = {}
+    expansion: Expansion | None = None
+    for rival, view in views.items():
+        if not can_lift(view):
+            result[rival] = _Shallow(view, label, rival)
+            continue
+        if expansion is None or expansion.view.layered is not view.layered:
+            expansion = Expansion.of(view)
+        result[rival] = _Deep(expansion, label, rival, deadline)
+    return result
+
+
+@dataclass(frozen=True)
+class _Deep:
+    """By the lifted relaxation."""
+
+    expansion: Expansion
+    label: int
+    rival: int
+    deadline: float
+
+    def at(self, radius: float) -> Exclusion:
+        started = perf_counter()
+        return self._exclusion(radius, prove_at(self._question(radius), self.deadline), started)
+
+    def quick(self, radius: float) -> Exclusion:
+        started = perf_counter()
+        return self._exclusion(*proved_at_once(self._question(radius), radius), started)
+
+    def largest(self, tolerance: float, limit: float) -> Exclusion:
+        started = perf_counter()
+        first = min(FIRST_TRIAL * limit, 2 * _first_order(self.expansion.view, self.label, self.rival))
+        radius, proof = largest_radius(self._question(first), limit, max(tolerance, DEEP_TOLERANCE), self.deadline)
+        return self._exclusion(radius, proof, started)
+
+    def _question(self, radius: float) -> Question:
+        return Question(self.expansion, self.label, self.rival, radius)
+
+    def _exclusion(self, radius: float, proof: LiftedProof | None, started: float) -> Exclusion:
+        return _single(self.expansion.view, radius, self.label, self.rival, proof, perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class _Shallow:
+    """By the S-lemma with quadratics below every neuron."""
+
+    view: View
+    label: int
+    rival: int
+
+    def at(self, radius: float) -> Exclusion:
+        return self._attempt(radius, decide=True)[1]
+
+    def quick(self, radius: float) -> Exclusion:
+        tries = (self.at(radius / 2**k) for k in range(HALVINGS))
+        return next((found for found in tries if found.proved), self.at(radius / 2**HALVINGS))
+
+    def largest(self, tolerance: float, limit: float) -> Exclusion:
+        """Bracket and shrink: `low` is proved, `high` is not."""
+        view, label, rival = self.view, self.label, self.rival
+        low, high = 0.0, math.inf
+        at_low = float(view.boundary(label, rival, view.point))
+        at_high = -math.inf
+        best = _single(view, 0.0, label, rival, None, 0.0)
+        trial = min(_first_order(view, label, rival), limit)
+        side = 0
+        for _ in range(EVALUATIONS):
+            value, exclusion = self._attempt(trial, decide=False)
+            if value > 0:
+                low, at_low, best = trial, value, exclusion
+                at_high = at_high / 2 if side > 0 else at_high
+                side = 1
+            else:
+                high, at_high = trial, value
+                at_low = at_low / 2 if side < 0 else at_low
+                side = -1
+            if low >= limit or (math.isfinite(high) and high - low <= tolerance * high):
+                break
+            if math.isinf(high):
+                trial = min(2 * low, limit)
+            elif math.isfinite(at_high):
+                room = tolerance * high / 3
+                trial = min(max((low * at_high - high * at_low) / (at_high - at_low), low + room), high - room)
+            else:
+                trial = (low + high) / 2
+        return best
+
+    def _attempt(self, radius: float, *, decide: bool) -> tuple[float, Exclusion]:
+        started, view = perf_counter(), self.view
+        gamma, constant = view.difference(self.label, self.rival)
+        one = np.array([radius])
+        found = bound_leaves(
+            view, view.root_ranges(radius)[None], gamma[None], np.array([constant]), one, decide=decide
+        )
+        value, leaf = float(found.values[0]), found.leaves[0]
+        seconds = perf_counter() - started
+        return value, _single(view, radius, self.label, self.rival, leaf if value > 0 else None, seconds)
 
 
 def _first_order(view: View, label: int, rival: int) -> float:
@@ -89,51 +240,9 @@ def _first_order(view: View, label: int, rival: int) -> float:
     return float(abs(values[0])) / max(float(np.linalg.norm(slopes[0])), 1e-300)
 
 
-def _at(view: View, label: int, rival: int, radius: float) -> Exclusion:
-    """Try one radius; the answer is a sign."""
-    return _attempt(view, label, rival, radius, decide=True)[1]
-
-
-def _attempt(view: View, label: int, rival: int, radius: float, *, decide: bool) -> tuple[float, Exclusion]:
-    started = perf_counter()
-    gamma, constant = view.difference(label, rival)
-    one = np.array([radius])
-    found = bound_leaves(view, view.root_ranges(radius)[None], gamma[None], np.array([constant]), one, decide=decide)
-    value, leaf = float(found.values[0]), found.leaves[0]
-    return value, _single(view, radius, label, rival, leaf if value > 0 else None, perf_counter() - started)
-
-
-def _single(view: View, radius: float, label: int, rival: int, leaf: Leaf | None, seconds: float) -> Exclusion:
-    done = leaf is not None
+def _single(
+    view: View, radius: float, label: int, rival: int, proof: Leaf | LiftedProof | None, seconds: float
+) -> Exclusion:
+    done = proof is not None
     reason = "proved" if done else "no branching"
-    return Exclusion(radius, label, rival, leaf, int(done), int(not done), reason, seconds, lowering=view.lowering)
-
-
-def _largest(view: View, label: int, rival: int, tolerance: float, limit: float) -> Exclusion:
-    """Bracket and shrink: `low` is proved, `high` is not."""
-    low, high = 0.0, math.inf
-    at_low = float(view.boundary(label, rival, view.point))
-    at_high = -math.inf
-    best = _single(view, 0.0, label, rival, None, 0.0)
-    trial = min(_first_order(view, label, rival), limit)
-    side = 0
-    for _ in range(EVALUATIONS):
-        value, exclusion = _attempt(view, label, rival, trial, decide=False)
-        if value > 0:
-            low, at_low, best = trial, value, exclusion
-            at_high = at_high / 2 if side > 0 else at_high
-            side = 1
-        else:
-            high, at_high = trial, value
-            at_low = at_low / 2 if side < 0 else at_low
-            side = -1
-        if low >= limit or (math.isfinite(high) and high - low <= tolerance * high):
-            break
-        if math.isinf(high):
-            trial = min(2 * low, limit)
-        elif math.isfinite(at_high):
-            room = tolerance * high / 3
-            trial = min(max((low * at_high - high * at_low) / (at_high - at_low), low + room), high - room)
-        else:
-            trial = (low + high) / 2
-    return best
+    return Exclusion(radius, label, rival, proof, int(done), int(not done), reason, seconds, lowering=view.lowering)

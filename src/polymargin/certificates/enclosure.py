@@ -130,6 +130,7 @@ def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | Non
 def _exclusion(session: Session, rival: int, reach: float | None) -> RivalProof:
     """The best lower bound below `reach` that branch and bound proves in the time there is."""
     limit = {} if reach is None else {"limit": reach}
+    limit["timeout"] = session.time_left / 2
     single = pair_lower_bound(session.network, session.u, session.label, rival, tolerance=1e-3, **limit)
     best = RivalProof(rival, 0.0, {"kind": "trivial"})
     if single.proved:

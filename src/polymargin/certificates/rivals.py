@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.bounds import exclude
+from polymargin.bounds import exclude, pair_lower_bound, quick_lower_bound
 from polymargin.certificates.completeness import CompletenessProof, prove_completeness, structural_bound
 from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
@@ -25,7 +25,6 @@ from polymargin.polynomials.balls import above, ball, below, precision
 
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000
-QUICK_TIMEOUT = 2.0
 # Critical points of quadrics in more inputs than this are not listed: there is no need to.
 LARGEST_LISTED_QUADRIC = 12
 
@@ -65,8 +64,24 @@ def prove_flat(session: Session, rival: int) -> RivalProof | None:
 
 
 def prove_by_ball(session: Session, rival: int, radius: float) -> RivalProof | None:
-    """The S-lemma on the whole ball, no branching."""
-    return prove_by_branching(session, rival, radius, timeout=QUICK_TIMEOUT, max_leaves=1)
+    """One relaxation of the whole ball, no branching."""
+    return prove_by_branching(session, rival, radius, timeout=session.time_left, max_leaves=1)
+
+
+def prove_at_once(session: Session, rival: int, radius: float) -> RivalProof | None:
+    """What costs next to nothing: the radius, or a half, a quarter … of it."""
+    if not session.network.hidden_layers:
+        return None
+    found = quick_lower_bound(session.network, session.u, session.label, rival, radius)
+    return RivalProof(rival, found.radius, found.to_proof()) if found.proved else None
+
+
+def prove_smaller(session: Session, rival: int, radius: float, timeout: float) -> RivalProof | None:
+    """The largest radius below this one that a relaxation of the whole ball proves."""
+    found = pair_lower_bound(
+        session.network, session.u, session.label, rival, tolerance=0.01, limit=radius, timeout=timeout
+    )
+    return RivalProof(rival, found.radius, found.to_proof()) if found.proved else None
 
 
 def prove_by_branching(
@@ -88,6 +103,9 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
             nearest_on_quadric(session, rival),
             "",
         )  # the S-lemma is exact for quadrics and does not list anything
+    most = structural_bound(session.network)
+    if most > session.options.limit:
+        return None, None, f"against class {rival}: up to {_count(most)} critical points are too many to list"
     boundary = session.boundary(rival)
     if boundary.degree < 2:
         return None, None, f"against class {rival}: the boundary has lower degree than the architecture"
@@ -122,3 +140,7 @@ def nearest_on_quadric(session: Session, rival: int) -> NDArray[np.float64] | No
 
 def from_completeness(rival: int, proof: CompletenessProof) -> RivalProof:
     return RivalProof(rival, proof.lower, proof.to_json(), proof.upper, proof.nearest)
+
+
+def _count(value: int) -> str:
+    return f"{value:,}" if value < 10**12 else f"10^{len(str(value)) - 1}"

@@ -1,8 +1,8 @@
 """`verify`: does the class stay the same within a radius? With a proof, or honestly unknown.
 
-In order of cost: an attack; the S-lemma on the ball, rival by rival; all critical points with a certificate; branch and
-bound with the time that is left. ROBUST is said only with a certificate, VULNERABLE only with a point whose logits were
-compared in exact arithmetic.
+In order of cost: an attack; what proves some radius at once, rival by rival; a relaxation of the whole ball; all critical
+points with a certificate; branch and bound with the time that is left. ROBUST is said only with a certificate, VULNERABLE
+only with a point whose logits were compared in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from polymargin.certificates.counterexample import Counterexample, beyond, searc
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
 from polymargin.certificates.rivals import (
     RivalProof,
+    prove_at_once,
     prove_by_ball,
     prove_by_branching,
     prove_by_enumeration,
     prove_flat,
+    prove_smaller,
 )
 from polymargin.certificates.session import Options, Session
 from polymargin.continuation import TrackerSettings
@@ -49,7 +51,7 @@ class Verdict:
     counterexample  for VULNERABLE: a point within the radius, compared in exact arithmetic
     certificate     the proof, None for UNKNOWN
     status          CERTIFIED, or BRACKETED for UNKNOWN
-    lower, upper    bounds of the margin that were proved on the way
+    lower, upper    bounds of the margin over all rivals that were proved on the way
     reason          one sentence
     """
 
@@ -101,6 +103,7 @@ class _Search:
         self.session, self.radius = session, radius
         self.upper: Counterexample | None = None
         self.proofs: dict[int, RivalProof] = {}
+        self.smaller: dict[int, float] = {}  # radii proved on the way that are not large enough
         self.reasons: list[str] = []
 
     def run(self) -> Verdict:
@@ -111,7 +114,7 @@ class _Search:
         self._offer(search(session))
         if self._beaten():
             return self._vulnerable()
-        for step in (self._quick, self._enumerate, self._branch):
+        for step in (self._at_once, self._ball, self._enumerate, self._branch):
             for rival in [rival for rival in session.rivals if rival not in self.proofs]:
                 if session.time_left <= 0:
                     self.reasons.append("the time is up")
@@ -121,12 +124,16 @@ class _Search:
                     return self._vulnerable()
         return self._robust() if len(self.proofs) == len(session.rivals) else self._unknown()
 
-    def _quick(self, rival: int) -> None:
+    def _at_once(self, rival: int) -> None:
         flat = prove_flat(self.session, rival)
-        self._keep(flat if flat is not None else prove_by_ball(self.session, rival, self.radius))
+        self._keep(flat if flat is not None else prove_at_once(self.session, rival, self.radius))
         if flat is not None and flat.lower < self.radius:
             boundary = self.session.boundary(rival)
             self._offer(beyond(self.session, self.session.critical_points(boundary).points[0].real, rival))
+
+    def _ball(self, rival: int) -> None:
+        if self.session.network.hidden_layers > 1:  # for shallow networks the first step was this one
+            self._keep(prove_by_ball(self.session, rival, self.radius))
 
     def _enumerate(self, rival: int) -> None:
         proof, nearest, reason = prove_by_enumeration(self.session, rival)
@@ -137,13 +144,18 @@ class _Search:
             self.reasons.append(reason)
 
     def _branch(self, rival: int) -> None:
+        if self.session.network.hidden_layers > 1:  # a better answer than none, should branching not finish
+            self._keep(prove_smaller(self.session, rival, self.radius, self.session.time_left / 4))
         self._keep(prove_by_branching(self.session, rival, self.radius, timeout=self.session.time_left))
         if rival not in self.proofs:
             self.reasons.append(f"against class {rival}: branch and bound did not finish")
 
     def _keep(self, proof: RivalProof | None) -> None:
-        if proof is not None and proof.lower >= self.radius:
+        if proof is None:
+            return
+        if proof.lower >= self.radius:
             self.proofs[proof.rival] = proof
+        self.smaller[proof.rival] = max(proof.lower, self.smaller.get(proof.rival, 0.0))
 
     def _offer(self, found: Counterexample | None) -> None:
         if found is not None and (self.upper is None or found.distance < self.upper.distance):
@@ -154,7 +166,6 @@ class _Search:
 
     def _verdict(self, answer: Answer, status: Standing, proof: Certificate | None, reason: str) -> Verdict:
         session, upper = self.session, self.upper
-        proved = len(self.proofs) == len(session.rivals)
         return Verdict(
             answer=answer,
             radius=self.radius,
@@ -163,7 +174,7 @@ class _Search:
             counterexample=upper.point if answer is Answer.VULNERABLE and upper is not None else None,
             certificate=proof,
             status=status,
-            lower=min(p.lower for p in self.proofs.values()) if proved else 0.0,
+            lower=min(self.smaller.get(rival, 0.0) for rival in session.rivals),
             upper=float("inf") if upper is None else upper.distance,
             reason=reason,
             seconds=session.seconds,

@@ -135,11 +135,14 @@ def verify(
 def check(
     model: Model,
     certificates: Annotated[list[Path], typer.Argument(help="Certificate files.")],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Trust no floating-point arithmetic, however large the matrices.")
+    ] = False,
 ) -> None:
     """Check certificates with the separate checker: 0 only if every one is proved."""
     from polymargin_checker.__main__ import main as checker
 
-    raise typer.Exit(checker([str(model), *map(str, certificates)]))
+    raise typer.Exit(checker([*(["--exact"] if exact else []), str(model), *map(str, certificates)]))
 
 
 @app.command(epilog="Example: polymargin discriminant model.npz --plot discriminant.png")

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
+from polymargin.networks.fixed_point import FixedPointLayers
 from polymargin.networks.network import Layered
 from polymargin.networks.readers.npz import read_network, write_network
 from polymargin.polynomials import Expression, exact
@@ -143,9 +144,11 @@ class PolynomialNetwork:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        coordinates = real_array(point, "the point").tolist()
-        values = np.array([Fraction(value) for value in coordinates], dtype=object)
-        return [exact(value) for value in self.logits(values)]
+        return self._fixed_point(real_array(point, "the point"))
+
+    @cached_property
+    def _fixed_point(self) -> FixedPointLayers:
+        return FixedPointLayers([(layer.weights, layer.bias) for layer in self.layers], self.activations)
 
     def precompose(self, matrix: Array, offset: Array) -> PolynomialNetwork:
         """The network y ↦ f(offset + matrix @ y)."""

@@ -1,0 +1,85 @@
+"""Both sides of a margin without enumerating critical points: a counterexample above, a proof below.
+
+For networks with too many critical points to list. The proof starts as one relaxation of the whole ball for every rival; where it
+does not reach the counterexample, branch and bound tries to close the gap in the time that is left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import checked_point
+from polymargin.bounds.attacks import attack
+from polymargin.bounds.exclusion import Exclusion, exclude
+from polymargin.bounds.lower_bounds import lower_bound
+from polymargin.networks.network import Network
+
+DEFAULT_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Bracket:
+    """The margin lies in [lower, upper].
+
+    lower, exclusions   no class ties with or beats `label` nearer than `lower`: one proof per rival
+    upper, point        `rival` ties or wins at `point`, at most this far, in exact arithmetic; inf and None if none was found
+    closed              whether upper − lower ≤ rtol·upper
+    """
+
+    lower: float
+    upper: float
+    point: NDArray[np.float64] | None
+    label: int
+    rival: int
+    exclusions: tuple[Exclusion, ...]
+    closed: bool
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"Bracket({self.lower:.6g}..{self.upper:.6g}, class {self.label} against {self.rival})"
+
+
+def bracket(network: Network, point: ArrayLike, *, rtol: float = 1e-6, timeout: float = DEFAULT_TIMEOUT) -> Bracket:
+    """Proved bounds of the margin at one point, as close as the time allows.
+
+    >>> from polymargin import PolynomialNetwork
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
+    ...                         degree=2)
+    >>> bracket(net, [0.0, 0.25]).closed
+    True
+    """
+    started = perf_counter()
+    u = checked_point(point, network.dimension)
+    nearest = attack(network, u)
+    upper = math.inf if nearest is None else nearest.distance
+    proved = lower_bound(network, u, limit=upper if nearest is not None else None, timeout=timeout / 2)
+    lower, exclusions = proved.radius, proved.exclusions
+    if nearest is not None and upper - lower > rtol * upper:
+        goal = (1 - rtol / 2) * upper
+        better = _close(network, u, proved.label, [e.rival for e in exclusions], goal, started + 0.95 * timeout)
+        if better is not None:
+            lower, exclusions = goal, better
+    closed = nearest is not None and upper - lower <= rtol * upper
+    rival = proved.rival if nearest is None else nearest.rival
+    place = None if nearest is None else nearest.point
+    seconds = perf_counter() - started
+    return Bracket(lower, upper, place, proved.label, rival, exclusions, closed, seconds)
+
+
+def _close(
+    network: Network, u: NDArray[np.float64], label: int, rivals: list[int], radius: float, deadline: float
+) -> tuple[Exclusion, ...] | None:
+    """Proofs against all rivals at this radius, or None as soon as one is not made in time."""
+    found = []
+    for rival in rivals:
+        left = deadline - perf_counter()
+        exclusion = exclude(network, u, label, rival, radius, timeout=left) if left > 0 else None
+        if exclusion is None or not exclusion.proved:
+            return None
+        found.append(exclusion)
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Bounds for deep networks: the rests of deeper pre-activations stay variables."""

@@ -1,0 +1,113 @@
+"""A network around a point: value, linear part and nonlinear rest of every pre-activation.
+
+All activations but the last one are quadratic.
+
+    zˡ_j = pˡ_j + aˡ_j·δ + wˡ_j,       tˡ_j = zˡ_j − pˡ_j,       w¹ = 0.
+
+With σ(z) = σ(p) + σ'(p) t + c t², c the coefficient of z² in σ, the next layer has
+
+    aˡ⁺¹_i = Σ_j W_ij σ'(p_j) a_j,       wˡ⁺¹_i = Σ_j W_ij (σ'(p_j) w_j + c t_j²).
+
+So the rest of a layer is a quadratic in δ and the rests of the layer below: nothing is lost by keeping it as a variable.
+Everything here depends on the point alone, not on the rival or the radius.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial.polynomial import polyval
+from numpy.typing import NDArray
+
+from polymargin.bounds.view import View
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ExpandedLayer:
+    """One hidden layer.
+
+    value      p (h,)
+    slopes     a (h, m), in coordinates of the row space of W¹
+    rise       σ'(p) (h,)
+    bend       c, the coefficient of z² in σ
+    weights    W (h, h below); for the first layer those of the input in the coordinates above
+    """
+
+    value: Array
+    slopes: Array
+    rise: Array
+    bend: float
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """All hidden layers of the network that the view sees, around its point."""
+
+    view: View
+    layers: tuple[ExpandedLayer, ...]
+
+    @classmethod
+    def of(cls, view: View) -> Expansion:
+        layers: list[ExpandedLayer] = []
+        value, slopes = view.shift, view.factor
+        for number in range(1, view.depth + 1):
+            weights = view.factor
+            if number > 1:
+                weights, below = view.weights(number), layers[-1]
+                sigma = polyval(below.value, view.activation(number - 1))
+                value = weights @ sigma + view.bias(number)
+                slopes = (weights * below.rise) @ below.slopes
+            coefficients = view.activation(number)
+            rise = np.asarray(polyval(value, view.activation(number, 1)), dtype=np.float64)
+            bend = float(coefficients[2]) if len(coefficients) > 2 else 0.0
+            layers.append(ExpandedLayer(value, slopes, rise, bend, weights))
+        return cls(view, tuple(layers))
+
+    @property
+    def dimension(self) -> int:
+        """Coordinates of δ."""
+        return int(self.view.factor.shape[1])
+
+    @property
+    def lifted(self) -> tuple[ExpandedLayer, ...]:
+        """The layers whose rests are variables: all but the first."""
+        return self.layers[1:]
+
+    @cached_property
+    def _gram(self) -> Array:
+        """W¹W¹ᵀ."""
+        return np.asarray(self.layers[0].weights @ self.layers[0].weights.T)
+
+    def curvature(self, combination: Array) -> Array:
+        """Σ c_i Q_i with w²_i = δᵀQ_iδ, in coordinates of the row space."""
+        first, second = self.layers[0], self.layers[1]
+        return np.asarray(first.weights.T @ ((first.bend * (combination @ second.weights))[:, None] * first.weights))
+
+    def squared_curvature(self, weights: Array) -> Array:
+        """Σ α_i Q_i²."""
+        first, second = self.layers[0], self.layers[1]
+        mixed = self._gram * (second.weights.T @ (weights[:, None] * second.weights))
+        return np.asarray(first.bend**2 * (first.weights.T @ (mixed @ first.weights)))
+
+    def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
+        """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""
+        layer, m = self.layers[number - 1], self.dimension
+        sizes = [len(middle) for middle in middles]
+        result = np.zeros((len(layer.value), 1 + m + sum(sizes)))
+        result[:, 1 : 1 + m] = radius * layer.slopes
+        if number > 1:
+            first = 1 + m + sum(sizes[: number - 2])
+            result[:, 0] = middles[number - 2]
+            places = np.arange(len(layer.value))
+            result[places, first + places] = halves[number - 2]
+        return result
+
+
+def can_lift(view: View) -> bool:
+    """Whether the network is deep and its activations are quadratic, but for the last one, which may be any polynomial."""
+    return view.depth > 1 and all(len(view.activation(number)) <= 3 for number in range(1, view.depth))

@@ -1,0 +1,143 @@
+"""One part of the ball: its ranges, the relaxation on it, and what solving it gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from polymargin.bounds.gradients import evaluate
+from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.interior_point import Optimum, maximise
+from polymargin.bounds.lifted.ranges import narrowed
+from polymargin.bounds.lifted.relaxation import Relaxation, cut_weights
+from polymargin.bounds.lifted.top import top_terms
+from polymargin.bounds.lifted.tree import LiftedLeaf
+
+Array = NDArray[np.float64]
+
+# A functional counts as positive if it is proved to exceed this fraction of its value at the point, per variable.
+ENOUGH = 1e-8
+# Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
+CLEARLY = 1e-12
+WORST_STEPS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Is f_label − f_rival positive on the ball of this radius?"""
+
+    expansion: Expansion
+    label: int
+    rival: int
+    radius: float
+
+    @cached_property
+    def output(self) -> tuple[Array, float]:
+        """γ and the constant with f_label − f_rival = γ·a^L + constant."""
+        return self.expansion.view.difference(self.label, self.rival)
+
+    @cached_property
+    def size(self) -> float:
+        """The functional at the point itself."""
+        return float(self.expansion.view.boundary(self.label, self.rival, self.expansion.view.point))
+
+    @property
+    def enough(self) -> float:
+        """A bound above this leaves room for rounding."""
+        variables = 1 + self.expansion.dimension + sum(len(layer.value) for layer in self.expansion.lifted)
+        return ENOUGH * variables * abs(self.size)
+
+    @cached_property
+    def worst(self) -> Array:
+        """t of the last layer where the functional is small: damped steps to where its gradient points on the sphere."""
+        view, rivals = self.expansion.view, np.array([self.rival])
+        best, place = (np.inf, np.zeros(self.expansion.dimension)), np.zeros(self.expansion.dimension)
+        for step in range(WORST_STEPS):
+            values, slopes = evaluate(view, place[None], self.label, rivals)
+            if step and values[0] < best[0]:
+                best = (float(values[0]), place)
+            aim = -self.radius * slopes[0] / max(float(np.linalg.norm(slopes[0])), 1e-300)
+            place = aim if step < WORST_STEPS // 3 else (place + aim) / 2
+            place = self.radius * place / max(float(np.linalg.norm(place)), 1e-300)
+        layer = self.expansion.layers[-1]
+        return np.asarray(view.preactivations(view.factor @ best[1])[-1] - layer.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Ranges of the rests per lifted layer, and of the first-layer neurons that were cut."""
+
+    rests: tuple[Array, ...]
+    first: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+    def cut(self, layer: int, neuron: int, value: float) -> tuple[Part, Part]:
+        """The parts below and above the value."""
+        if layer == 1:
+            low, high = self.first[neuron]
+            below, above = ({**self.first, neuron: ends} for ends in ((low, value), (value, high)))
+            return replace(self, first=below), replace(self, first=above)
+        lower, upper = self.rests[layer - 2].copy(), self.rests[layer - 2].copy()
+        lower[neuron, 1] = upper[neuron, 0] = value
+        place = layer - 2
+        return (
+            replace(self, rests=(*self.rests[:place], lower, *self.rests[place + 1 :])),
+            replace(self, rests=(*self.rests[:place], upper, *self.rests[place + 1 :])),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """value: a lower bound of the functional; leaf: the proof where it is positive; optimum: None where nothing was solved."""
+
+    value: float
+    leaf: LiftedLeaf | None
+    relaxation: Relaxation
+    optimum: Optimum | None
+
+
+def bound_part(
+    question: Question,
+    part: Part,
+    *,
+    tolerance: float = 1e-7,
+    decide: bool = True,
+    deadline: float = math.inf,
+) -> Outcome:
+    """Bound the functional on a part; with `decide` only as far as its sign."""
+    expansion, rests = question.expansion, part.rests
+    if part.first:
+        rests = narrowed(expansion, question.radius, rests, part.first)
+    top = top_terms(expansion, *question.output, question.radius, rests[-1], question.worst)
+    cuts = cut_weights(expansion, top, rests)
+    relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, part.first)
+    enough = question.enough
+    y, value = relaxation.start()
+    optimum = None
+    if decide and value > 2 * enough:
+        y[0] = value - enough
+    elif perf_counter() < deadline and np.isfinite(value):
+        limits = {"enough": enough, "hopeless": enough} if decide else {}
+        size = relaxation.scale(value)
+        optimum = maximise(relaxation.program, y, size, tolerance=tolerance, deadline=deadline, **limits)
+        y = y if optimum is None else optimum.y
+    leaf = None
+    if y[0] > enough:
+        roomy = relaxation.with_room(y)
+        if _clearly_positive(relaxation.program.matrix(roomy)):
+            leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, top.minorants)
+    return Outcome(float(y[0]), leaf, relaxation, optimum)
+
+
+def _clearly_positive(matrix: Array) -> bool:
+    """Positive definite by more than all rounding, here and in the checker, could change."""
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    scaled = matrix * scale[:, None] * scale
+    scaled[np.arange(len(scaled)), np.arange(len(scaled))] -= CLEARLY * len(scaled)
+    return bool(linalg.lapack.dpotrf(scaled, lower=1)[1] == 0)

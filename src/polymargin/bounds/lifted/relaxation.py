@@ -1,0 +1,245 @@
+"""The lifted relaxation of f_label − f_rival on a ball, as a semidefinite program.
+
+Variables are δ and the rests w of all deeper layers (`expansion.py`); B is quadratic in them, and so is everything known:
+
+    w_i = Σ_j W_ij (σ'(p_j) w_j + c t_j²)          a multiplier ν_i of any sign,
+    (w_i − l_i)(u_i − w_i) ≥ 0                     κ_i ≥ 0,
+    r² − ‖δ‖² ≥ 0                                  μ ≥ 0,
+    Σ_i α_i (r²‖Q_i δ‖² − (w²_i)²) ≥ 0             θ ≥ 0: Cauchy and Schwarz on w²_i = δᵀQ_iδ, for chosen α ≥ 0,
+    (t¹_k − l_k)(u_k − t¹_k) ≥ 0                   η_k ≥ 0, for first-layer neurons whose range was cut.
+
+If B − γ minus these terms times their multipliers is a positive semidefinite form in (1, δ, w), then B ≥ γ on the ball: the
+best γ is Shor's bound. All variables are scaled to the unit ball and the interval [−1, 1].
+
+The relaxation knows δδᵀ and w, but of w² only what ranges say, which costs most where B is concave in w. One cut with
+α the negative parts of its curvatures there (`cut_weights`) gives nearly all that a multiplier for every neuron would, and
+Σ α_i Q_i² = W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(α) W²) W¹ c² is a single matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.top import Top
+
+Array = NDArray[np.float64]
+
+# The multiplier of the cut at the start; optimal ones were seen between 1.5 and 2.6.
+START_CUT = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, θα summed over the cuts, η."""
+
+    ball: float
+    equalities: tuple[Array, ...]
+    intervals: tuple[Array, ...]
+    cuts: Array
+    first: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """A quadratic in the t^L of the last layer on the ball of this radius.
+
+    top      its coefficients
+    size     what a bound is compared with: the functional at the point itself
+    ranges   (h, 2) for every lifted layer
+    cuts     (k, h₂): the weights α of each cut
+    first    ranges of first-layer neurons that are narrower than the ball makes them
+    """
+
+    expansion: Expansion
+    top: Top
+    size: float
+    radius: float
+    ranges: tuple[Array, ...]
+    cuts: Array
+    first: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+    @cached_property
+    def middles(self) -> list[Array]:
+        return [limits.mean(axis=1) for limits in self.ranges]
+
+    @cached_property
+    def halves(self) -> list[Array]:
+        return [(limits[:, 1] - limits[:, 0]) / 2 for limits in self.ranges]
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Where the rests of each lifted layer are among (1, δ, w)."""
+        ends = np.cumsum([1 + self.expansion.dimension, *map(len, self.ranges)])
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+    @cached_property
+    def unknowns(self) -> list[tuple[slice, slice]]:
+        """Where ν and κ of each lifted layer are among the unknowns γ, μ, ν, κ, …, θ."""
+        result, first = [], 2
+        for limits in self.ranges:
+            middle, end = first + len(limits), first + 2 * len(limits)
+            result.append((slice(first, middle), slice(middle, end)))
+            first = end
+        return result
+
+    @property
+    def _cut_place(self) -> slice:
+        start = self.unknowns[-1][1].stop
+        return slice(start, start + len(self.cuts))
+
+    @property
+    def _first_place(self) -> slice:
+        return slice(self._cut_place.stop, self._cut_place.stop + len(self.first))
+
+    @cached_property
+    def _first_halves(self) -> Array:
+        return np.array([(high - low) / 2 for low, high in self.first.values()])
+
+    @cached_property
+    def cut_scales(self) -> Array:
+        """What makes the block of w of a cut about one."""
+        return np.asarray(self.cuts @ self.halves[0] ** 2)
+
+    @cached_property
+    def program(self) -> Program:
+        m, side = self.expansion.dimension, self.places[-1].stop
+        count = self._first_place.stop
+        forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
+        last = self.expansion.forms(len(self.places) + 1, self.radius, self.middles, self.halves)
+        base = last.T @ (self.top.square[:, None] * last)
+        border = self.top.linear @ last / 2
+        base[0] += border
+        base[:, 0] += border
+        base[0, 0] += self.top.constant
+        starts = np.cumsum([0, *map(len, forms)])
+        squares = np.zeros((count, starts[-1]))
+        linear, diagonal = np.zeros((count, side)), np.zeros((count, side))
+        diagonal[0, 0] = -1.0
+        diagonal[1, : 1 + m] = 1.0
+        diagonal[1, 0] = -1.0
+        for k, (place, (nu, kappa)) in enumerate(zip(self.places, self.unknowns, strict=True)):
+            below, layer = self.expansion.layers[k], self.expansion.layers[k + 1]
+            middle, half = self.middles[k], self.halves[k]
+            each = np.arange(len(middle))
+            weights = layer.weights / half[:, None]
+            linear[nu.start + each, place.start + each] = 1.0
+            linear[nu, 0] = middle / half
+            squares[nu, starts[k] : starts[k + 1]] = -below.bend * weights
+            if k:
+                steep = weights * below.rise
+                linear[nu, 0] -= steep @ self.middles[k - 1]
+                linear[nu, self.places[k - 1]] -= steep * self.halves[k - 1]
+            diagonal[kappa, 0] = -1.0
+            diagonal[kappa.start + each, place.start + each] = 1.0
+        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self._first_place.start):
+            size = ((high - low) / 2) ** 2
+            squares[row, neuron] = 1 / size
+            linear[row] = -(low + high) / size * forms[0][neuron]
+            linear[row, 0] += low * high / size
+        cuts = self._cut_place
+        dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
+        intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
+        signed = [1, *chain(*intervals), *range(cuts.start, count)]
+        return Program.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
+
+    def _cut(self, index: int) -> Array:
+        m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
+        form = np.zeros((len(weights), self.places[-1].stop))
+        form[:, 0] = self.middles[0]
+        form[:, place] = np.diag(self.halves[0])
+        result = form.T @ (weights[:, None] * form)
+        result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self.expansion.squared_curvature(weights)
+        return np.asarray(result / self.cut_scales[index])
+
+    def start(self) -> tuple[Array, float]:
+        """A strictly feasible y, and the best γ that its other multipliers prove.
+
+        ν cancels the linear terms in w; θ or κ makes the block of w positive; μ is the best of a few for these.
+        """
+        program, m = self.program, self.expansion.dimension
+        scale = abs(self.size)
+        y = np.zeros(program.unknowns)
+        theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
+        for k, (slope, curvature) in enumerate(derivatives(self.expansion, self.top, self.middles)):
+            nu, kappa = self.unknowns[k]
+            bend = curvature * self.halves[k] ** 2
+            have = self.cuts.T @ theta * self.halves[0] ** 2 if k == 0 else 0.0
+            y[kappa] = 1.2 * np.maximum(0.0, -bend - have) + 0.02 * np.abs(bend).mean() + 1e-6 * scale
+            y[nu] = -slope * self.halves[k]
+        y[self._first_place] = 0.01 * scale
+        y[self._cut_place] = theta * self.cut_scales
+        Z = program.matrix(y)
+        mixed = Z[1 + m :, : 1 + m]
+        rest = Z[: 1 + m, : 1 + m] - mixed.T @ linalg.solve(Z[1 + m :, 1 + m :], mixed, assume_a="pos")
+        value, y[1] = _best_ball(rest, scale)
+        y[0] = value - 0.3 * self.scale(value)
+        return y, value
+
+    def scale(self, value: float) -> float:
+        """The size of the numbers in a program that starts at this value: that at the point, unless the start is far below."""
+        return max(abs(self.size), 0.01 * abs(value))
+
+    def natural(self, y: Array) -> Multipliers:
+        """The multipliers in the variables as they are."""
+        return Multipliers(
+            ball=float(y[1]) / self.radius**2,
+            equalities=tuple(y[nu] / half for (nu, _), half in zip(self.unknowns, self.halves, strict=True)),
+            intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
+            cuts=(y[self._cut_place] / self.cut_scales) @ self.cuts,
+            first=y[self._first_place] / self._first_halves**2,
+        )
+
+    def with_room(self, y: Array) -> Array:
+        """Multipliers that prove the functional positive where y_0 > 0, with what y_0 leaves put to use.
+
+        Half of it goes to μ and a quarter to all κ: the matrix for γ = 0 is then positive definite by a margin.
+        """
+        result = y.copy()
+        result[0] = 0.0
+        result[1] += y[0] / 2
+        for _, kappa in self.unknowns:
+            result[kappa] += y[0] / (4 * sum(map(len, self.ranges)))
+        return result
+
+
+def derivatives(expansion: Expansion, top: Top, middles: Sequence[Array]) -> list[tuple[Array, Array]]:
+    """∂/∂w and ½∂²/∂w² for every lifted layer, where the rests are in the middle of their ranges and δ = 0."""
+    result = [(top.linear + 2 * top.square * middles[-1], top.square)]
+    for below, above, middle in zip(expansion.layers[-2:0:-1], expansion.layers[:1:-1], middles[-2::-1], strict=True):
+        weight = result[0][0] @ above.weights
+        result.insert(0, (weight * (below.rise + 2 * below.bend * middle), weight * below.bend))
+    return result
+
+
+def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
+    """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
+    middles = [limits.mean(axis=1) for limits in ranges]
+    weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
+    return weights[None] if weights.any() else np.zeros((0, len(weights)))
+
+
+def _best_ball(rest: Array, scale: float) -> tuple[float, float]:
+    """The best of a few μ for the form `rest` in (1, δ/r) − γ, and the γ it proves; −∞ where rounding spoils them all."""
+    inner, border, corner = rest[1:, 1:], rest[1:, 0], rest[0, 0]
+    least = float(linalg.eigh(inner, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+    floor = max(0.0, -least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    best = (-np.inf, floor)
+    for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
+        factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)
+        if info:
+            continue
+        half = linalg.solve_triangular(factor, border, lower=True, check_finite=False)
+        value = float(corner - mu - half @ half)
+        if value < best[0]:
+            break
+        best = (value, float(mu))
+    return best

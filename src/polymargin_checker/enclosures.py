@@ -1,0 +1,109 @@
+"""Real matrices known up to an error: what the checks of lifted proofs need of them, and python-flint's balls for it.
+
+Balls are as precise as one likes, and slow. `floats.Floats` has the same operations in doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from flint import arb, arb_mat, fmpq
+
+from polymargin_checker.definite import positive_definite
+from polymargin_checker.dyadics import ball
+
+
+class Enclosure(Protocol):
+    """A matrix of which every entry is enclosed."""
+
+    @classmethod
+    def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Self: ...
+    @classmethod
+    def identity(cls, side: int) -> Self: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def transpose(self) -> Self: ...
+    def __add__(self, other: Self) -> Self: ...
+    def __matmul__(self, other: Self) -> Self: ...
+    def entrywise(self, other: Self) -> Self:
+        """The product entry by entry; a column stretches over all columns."""
+        ...
+
+    def times(self, factor: fmpq) -> Self: ...
+    def row_norms(self) -> list[arb]:
+        """Upper bounds of the Euclidean lengths of the rows."""
+        ...
+
+    def entries(self) -> list[arb]:
+        """Row by row, as balls."""
+        ...
+
+    @classmethod
+    def symmetric(cls, blocks: Sequence[Sequence[Self]]) -> Self:
+        """From the lower triangle of blocks: row i has i + 1 of them."""
+        ...
+
+    def positive_definite(self) -> bool:
+        """True only if every symmetric matrix in the enclosure is."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Balls:
+    """An arb_mat."""
+
+    matrix: arb_mat
+
+    @classmethod
+    def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Balls:
+        return cls(arb_mat(rows, columns, [arb(value) for value in values]))
+
+    @classmethod
+    def identity(cls, side: int) -> Balls:
+        return cls(arb_mat(side, side, [int(i == j) for i in range(side) for j in range(side)]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.nrows(), self.matrix.ncols()
+
+    @property
+    def transpose(self) -> Balls:
+        return Balls(self.matrix.transpose())
+
+    def __add__(self, other: Balls) -> Balls:
+        return Balls(self.matrix + other.matrix)
+
+    def __matmul__(self, other: Balls) -> Balls:
+        return Balls(self.matrix * other.matrix)
+
+    def entrywise(self, other: Balls) -> Balls:
+        rows, columns = self.shape
+        right = other.matrix.entries()
+        stretched = right if other.shape == self.shape else [value for value in right for _ in range(columns)]
+        return Balls(arb_mat(rows, columns, [a * b for a, b in zip(self.matrix.entries(), stretched, strict=True)]))
+
+    def times(self, factor: fmpq) -> Balls:
+        return Balls(self.matrix * ball(factor))
+
+    def row_norms(self) -> list[arb]:
+        return [sum((value * value for value in row), arb(0)).sqrt().upper() for row in self.matrix.tolist()]
+
+    def entries(self) -> list[arb]:
+        return list(self.matrix.entries())
+
+    @classmethod
+    def symmetric(cls, blocks: Sequence[Sequence[Balls]]) -> Balls:
+        rows: list[list[arb]] = []
+        for line in blocks:
+            rows += [
+                [value for part in parts for value in part]
+                for parts in zip(*(b.matrix.tolist() for b in line), strict=True)
+            ]
+        side = len(rows)
+        return cls(arb_mat([[rows[max(i, j)][min(i, j)] for j in range(side)] for i in range(side)]))
+
+    def positive_definite(self) -> bool:
+        return positive_definite(self.matrix)

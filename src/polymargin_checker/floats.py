@@ -1,0 +1,108 @@
+"""Matrices of doubles with a radius for every entry.
+
+Of NumPy only sums and products of matrices are used, and what is needed of them is that an inner product of length k is
+computed from its terms by k multiplications and additions in some order: then its error is at most (k + 4) 2⁻⁵³ times the sum
+of the absolute values of the terms (docs/theorems.md, section 9). Radii are computed in doubles too; SAFE covers their own
+rounding, TINY underflow. This module is loaded for large matrices only, and not at all by `--exact`.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from polymargin_checker.enclosures import Balls
+from polymargin_checker.float_cholesky import surely_positive_definite
+
+UNIT = 2.0**-53
+SAFE = 1 + 2.0**-20
+TINY = 2.0**-1000
+
+
+@dataclass(frozen=True, eq=False)
+class Floats:
+    """Every entry lies within `radius` of `middle`."""
+
+    middle: np.ndarray[Any, np.dtype[np.float64]]
+    radius: np.ndarray[Any, np.dtype[np.float64]]
+
+    @classmethod
+    def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Floats:
+        if isinstance(values, array) or all(isinstance(value, float) for value in values):
+            middle = np.array(values, dtype=np.float64).reshape(rows, columns)
+            return cls(middle, np.zeros_like(middle))
+        pairs = [_nearest(value) for value in values]
+        middle = np.array([pair[0] for pair in pairs], dtype=np.float64).reshape(rows, columns)
+        return cls(middle, np.array([pair[1] for pair in pairs], dtype=np.float64).reshape(rows, columns))
+
+    @classmethod
+    def identity(cls, side: int) -> Floats:
+        return cls(np.eye(side), np.zeros((side, side)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.middle.shape[0], self.middle.shape[1]
+
+    @property
+    def transpose(self) -> Floats:
+        return Floats(self.middle.T, self.radius.T)
+
+    def __add__(self, other: Floats) -> Floats:
+        middle = self.middle + other.middle
+        return Floats(middle, SAFE * (self.radius + other.radius + UNIT * np.abs(middle)) + TINY)
+
+    def __matmul__(self, other: Floats) -> Floats:
+        left, right = np.abs(self.middle), np.abs(other.middle)
+        rounding = (self.shape[1] + 4) * UNIT
+        radius = left @ (rounding * right + other.radius)
+        if self.radius.any():
+            radius = radius + self.radius @ (right + other.radius)
+        return Floats(self.middle @ other.middle, SAFE * radius + TINY * self.shape[1])
+
+    def entrywise(self, other: Floats) -> Floats:
+        middle = self.middle * other.middle
+        radius = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
+        return Floats(middle, SAFE * (radius + UNIT * np.abs(middle)) + TINY)
+
+    def times(self, factor: fmpq) -> Floats:
+        return self.entrywise(Floats.of(1, 1, [factor]))
+
+    def row_norms(self) -> list[arb]:
+        largest = (np.abs(self.middle) + self.radius) * (1 + 4 * UNIT)
+        return [Balls.of(1, len(row), row.tolist()).row_norms()[0] for row in largest]
+
+    def entries(self) -> list[arb]:
+        return [arb(m, r) for m, r in zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)]
+
+    @classmethod
+    def symmetric(cls, blocks: Sequence[Sequence[Floats]]) -> Floats:
+        sizes = [line[0].shape[0] for line in blocks]
+        ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
+        middle, radius = np.zeros((ends[-1], ends[-1])), np.zeros((ends[-1], ends[-1]))
+        for i, line in enumerate(blocks):
+            rows = slice(ends[i] - sizes[i], ends[i])
+            for j, block in enumerate(line):
+                columns = slice(ends[j] - sizes[j], ends[j])
+                middle[rows, columns], radius[rows, columns] = block.middle, block.radius
+        lower, lower_radius = np.tril(middle), np.tril(radius)
+        return cls(lower + np.tril(middle, -1).T, lower_radius + np.tril(radius, -1).T)
+
+    def positive_definite(self) -> bool:
+        return surely_positive_definite(self.middle, self.radius)
+
+
+def _nearest(value: Any) -> tuple[float, float]:
+    """A double near a rational, and how far it is at most."""
+    if isinstance(value, float):
+        return value, 0.0
+    rational = fmpq(value)
+    middle = int(rational.p) / int(rational.q)
+    return middle, 0.0 if fmpq(*middle.as_integer_ratio()) == rational else 2 * UNIT * abs(middle) + math.ldexp(
+        1.0, -1070
+    )

@@ -1,0 +1,39 @@
+"""Exact logits in fixed point against plain Fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import random_network
+
+import polymargin as pm
+from polymargin.networks.fixed_point import _integers
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e30, max_value=1e30), min_size=1))
+def test_integers_are_the_doubles(values: list[float]) -> None:
+    integers, exponent = _integers(np.array(values))
+    assert [Fraction(i, 1 << exponent) for i in integers] == [Fraction(v) for v in values]
+
+
+@pytest.mark.parametrize(("widths", "degree"), [((3, 4, 2), 2), ((4, 3, 5, 3), 3), ((2, 2), 1)])
+def test_logits_are_those_of_fractions(widths: tuple[int, ...], degree: int) -> None:
+    network = random_network(widths, degree, 1)
+    point = np.random.default_rng(0).normal(size=widths[0]) * 1e-3
+    expected = network.logits(np.array([Fraction(v) for v in point.tolist()], dtype=object))
+    assert network.exact_logits(point) == list(expected)
+
+
+def test_constant_and_tiny_numbers() -> None:
+    network = pm.PolynomialNetwork(
+        [np.diag([1e-300, 1e300]), (np.eye(2), np.array([0.0, 3.0]))], activations=[[0.5, 0.0, 2.0]]
+    )
+    first, second = network.exact_logits([1.0, 2.0])
+    assert first == Fraction(1, 2) + 2 * Fraction(1e-300) ** 2
+    assert second == Fraction(7, 2) + 8 * Fraction(1e300) ** 2
+    flat = pm.PolynomialNetwork([np.zeros((2, 2)), np.eye(2)], activations=[[0.25]])
+    assert flat.exact_logits([3.0, 4.0]) == [Fraction(1, 4)] * 2
