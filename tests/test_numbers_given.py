@@ -84,7 +84,7 @@ def test_tolerances_are_positive_finite_numbers(value: Any) -> None:
     for call in (
         lambda: positive(value, "tolerance"),
         lambda: pm.lower_bound(NETWORK, [0.1, 0.2], tolerance=value),
-        lambda: pm.lower_bound(NETWORK, [0.1, 0.2], limit=value),
+        lambda: pm.lower_bound(NETWORK, [0.1, 0.2], limit=-1 if value is None else value),
         lambda: pm.verify(NETWORK, [0.1, 0.2], value),
         lambda: pm.piecewise_verify(RELU, [0.1, 0.2], value),
         lambda: pm.TrackerSettings(accuracy=value),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from pathlib import Path
@@ -190,5 +191,14 @@ def test_one_point_has_a_checkpoint_too(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
-    assert batch(file, POINTS[:1], limit=2)[0].status is Standing.FAILED
-    assert batch(file, POINTS[:1])[0].status is Standing.NUMERICAL
+    points = np.array([[math.nan, 0.0], POINTS[0]])
+    for _ in range(2):
+        assert [row.status for row in batch(file, points)] == [Standing.FAILED, Standing.NUMERICAL]
+        assert len(file.read_text().splitlines()) == 2, "a header and the row that has an answer"
+
+
+def test_another_limit_is_another_run(tmp_path: Path) -> None:
+    """Beyond the limit there are bounds instead of an answer: such rows must not turn up under another limit."""
+    batch(tmp_path / "run", POINTS[:1], limit=2)
+    with pytest.raises(pm.InputError, match="other"):
+        batch(tmp_path / "run", POINTS[:1])

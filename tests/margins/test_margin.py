@@ -244,14 +244,39 @@ def test_bad_points_are_refused(points: list, message: str) -> None:
         pm.margin(random_network([2, 3, 2], 3, seed=1), points)
 
 
-def test_too_many_critical_points_are_refused_with_count_and_time() -> None:
-    with pytest.raises(pm.TooManyPathsError, match="20 active variables") as caught:
-        pm.margin(random_network([20, 22, 2], 3, seed=1), np.zeros(20))
-    assert "3,145,725" in str(caught.value)
-    assert "limit of 200,000" in str(caught.value)
-    assert any(unit in str(caught.value) for unit in ("seconds", "minutes", "hours"))
+def test_beyond_the_limit_there_are_bounds_with_the_count_and_the_time_of_enumeration() -> None:
+    found = pm.margin(random_network([20, 22, 2], 3, seed=1), np.zeros(20), timeout=600)
+    assert found.status is Standing.CERTIFIED
+    assert found.method == "bounds"
+    assert (1 - 1e-6) * found.upper <= found.lower <= found.upper
+    (note,) = found.notes
+    assert "3,145,725" in note
+    assert "limit of 200,000" in note
+    assert any(unit in note for unit in ("seconds", "minutes", "hours"))
+
+
+def test_bounds_contain_what_enumeration_finds() -> None:
+    network = random_network([2, 4, 3], 3, seed=1)
+    points = np.random.default_rng(1).normal(size=(4, 2))
+    for bounded, exact in zip(pm.margin(network, points, limit=5), pm.margin(network, points), strict=True):
+        assert bounded.method == "bounds"
+        assert bounded.label == exact.label
+        assert bounded.lower <= exact.radius * (1 + 1e-9)
+        assert exact.radius <= bounded.upper * (1 + 1e-9)
+
+
+def test_a_boundary_alone_is_refused_beyond_the_limit() -> None:
+    boundary = pm.Boundary.from_network(random_network([2, 4, 2], 3, seed=1), 0, 1)
     with pytest.raises(pm.TooManyPathsError, match="limit of 5"):
-        pm.margin(random_network([2, 4, 2], 3, seed=1), np.zeros(2), limit=5)
+        pm.margin(boundary, np.zeros(2), limit=5)
+
+
+def test_images_beyond_any_enumeration_have_a_bracket() -> None:
+    network = random_network([40, 30, 12, 3], 2, seed=2, scale=0.3)
+    found = pm.margin(network, np.zeros(40), timeout=3)
+    assert 0 < found.lower < found.upper
+    assert found.status in (Standing.BRACKETED, Standing.CERTIFIED)
+    assert found.point is not None
 
 
 # -- results as data ----------------------------------------------------------------------------

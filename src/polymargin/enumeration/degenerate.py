@@ -48,8 +48,7 @@ def degenerate_points(
     end = np.array([*target, 0.0], dtype=np.complex128)
     direction = _generic_real_direction(base, target)
     near = end + FIRST_RADIUS * direction
-    regular = _regular(paths)
-    others, lost = _not_from(regular, base, end, near, settings, threads)
+    regular, others, lost = _told_apart(_regular(paths), base, end, near, settings, threads)
     ends = limits(base.program, others, end, direction, FIRST_RADIUS, settings=settings, threads=threads)
     reach = _nearest_distance(regular[real_points(regular), :-1].real, target)
     looked_at = _worth_a_look(ends, target, reach)
@@ -115,24 +114,27 @@ def _regular(paths: Paths) -> NDArray[np.complex128]:
     return np.asarray(points[certain])
 
 
-def _not_from(
+def _told_apart(
     regular: NDArray[np.complex128],
     base: BaseSolutions,
     end: NDArray[np.complex128],
     near: NDArray[np.complex128],
     settings: TrackerSettings,
     threads: int | None,
-) -> tuple[NDArray[np.complex128], int]:
-    """All solutions at the parameters `near` that do not belong to a regular solution at the end; how many are missing."""
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128], int]:
+    """The regular solutions at the end, all solutions at `near` that belong to none of them, and how many are missing.
+
+    A regular solution can be followed back to `near`, each to one of its own; what cannot only looked regular.
+    """
     approach = base.move_to(near[None, :], settings, threads)
     everything = approach.points[0][approach.converged[0]]
     returned = follow(base.program, regular, end, near, settings=settings, threads=threads)
-    back = returned.points[0][returned.converged[0]]
-    both = np.concatenate([back, everything])
-    mine = duplicates(both)[len(back) :]
-    others = everything[~mine]
+    arrived = returned.converged[0]
+    regular, back = regular[arrived], returned.points[0][arrived]
+    shared = duplicates(np.concatenate([back, everything]))
+    regular, others = regular[shared[: len(back)]], everything[~shared[len(back) :]]
     # Too many are as bad as too few: a regular solution that was not recognised counts twice.
-    return others, abs(len(base.solutions) - len(regular) - len(others))
+    return regular, others, abs(len(base.solutions) - len(regular) - len(others))
 
 
 def _generic_real_direction(base: BaseSolutions, target: NDArray[np.float64]) -> NDArray[np.complex128]:

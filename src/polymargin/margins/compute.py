@@ -26,6 +26,8 @@ from polymargin.networks.network import Network
 from polymargin.standing import Standing
 from polymargin.work import completed
 
+# Seconds for the bounds of one point where enumeration is out of reach.
+DEFAULT_TIMEOUT = 30.0
 # Rows that a worker gets at a time: it has to find or read stage 1 first.
 ROWS_PER_TASK = 16
 
@@ -40,6 +42,7 @@ def margin(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
@@ -52,9 +55,10 @@ def margin(
     points       one vector, or a batch; a bad row of a batch reports its own error
     seed         of every random choice; the answer is the same for any number of threads
     threads      worker threads, all available cores by default
-    limit        refuse boundaries with more critical points than this
+    limit        networks whose boundaries have more critical points get proved bounds instead; a boundary alone is refused
     cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
     settings     of the path tracker
+    timeout      seconds for the bounds of one point
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with 1 after every finished row of a batch
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
@@ -66,7 +70,7 @@ def margin(
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
     array = _points(points)
-    search = Search(seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings())
+    search = Search(seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings(), timeout)
     session = margins_of(model, search)
     store = None if checkpoint is None else _checkpoint(checkpoint, model, search, np.atleast_2d(array))
     if array.ndim == 1:
@@ -94,8 +98,8 @@ def margin(
 
 
 def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:
-    # What can change a row. The limit cannot: a row that it refuses is not kept.
-    options = {"seed": int(search.seed), "settings": asdict(search.settings)}
+    # What can change a row.
+    options = {"seed": int(search.seed), "limit": int(search.limit), "settings": asdict(search.settings)}
     return Checkpoint.open(file, model_fingerprint(model), points, options)
 
 

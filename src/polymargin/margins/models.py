@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
-from polymargin.boundary import Boundary
-from polymargin.errors import InputError
+from polymargin.boundary import Boundary, generic_critical_count
+from polymargin.boundary.active_space import MOST_SAMPLES
+from polymargin.bounds import bracket
+from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
@@ -89,10 +91,43 @@ class NetworkMargins:
             note = f"classes {label} and {tied} tie exactly at the point"
             return Margin(0.0, 0.0, 0.0, u.copy(), label, tied, Standing.CERTIFIED, "tie", 0.0, notes=(note,))
         rivals = [rival for rival in range(network.class_count) if rival != label]
-        solvers = [self._pair(label, rival) for rival in rivals]
+        try:
+            self._check_size()
+            solvers = [self._pair(label, rival) for rival in rivals]
+        except TooManyPathsError as error:
+            return self._bounds(u, str(error))
         started = perf_counter()
         pairs = [solver.margin_at(u, rival) for solver, rival in zip(solvers, rivals, strict=True)]
         return _combine(label, self._defended(label, pairs, u, noise), perf_counter() - started)
+
+    def _check_size(self) -> None:
+        """Refuse to enumerate what is far too large before asking for the exact structure of its boundaries."""
+        network = self._network
+        size = min(network.dimension, len(network.forms.bias))
+        count = generic_critical_count(size, network.degree)
+        if network.degree > 2 and size > MOST_SAMPLES and count > self._search.limit:
+            limit = f"{self._search.limit:,}"
+            raise TooManyPathsError(
+                f"boundaries of degree {network.degree} in {size} variables may have more than {limit} critical points"
+            )
+
+    def _bounds(self, u: Array, reason: str) -> Margin:
+        """Both sides of the margin without enumeration: an attack above, a proof below."""
+        if not self._network.hidden_layers:
+            raise TooManyPathsError(reason)
+        found = bracket(self._network, u, timeout=self._search.timeout)
+        return Margin(
+            radius=found.upper,
+            lower=found.lower,
+            upper=found.upper,
+            point=found.point,
+            label=found.label,
+            rival=found.rival,
+            status=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
+            method="bounds",
+            seconds=found.seconds,
+            notes=(f"bounds instead of enumeration: {reason}",),
+        )
 
     def _pair(self, label: int, rival: int) -> Pair:
         key = (min(label, rival), max(label, rival))

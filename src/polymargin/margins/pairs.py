@@ -38,6 +38,7 @@ class Search:
     limit: int
     cache: Cache
     settings: TrackerSettings
+    timeout: float
 
 
 class Pair(Protocol):
