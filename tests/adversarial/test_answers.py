@@ -166,3 +166,8 @@ def test_the_standing_does_not_depend_on_the_seed(family: str) -> None:
     found = [pm.margin(network, point, threads=1, cache=False, seed=seed) for seed in range(3)]
     assert len({one.status for one in found}) == 1
     assert all(_close(one.radius, truth) for one in found)
+
+
+@pytest.mark.parametrize("index", [2698])
+def test_cases_of_the_long_run_that_were_once_wrong(index: int) -> None:
+    answered(case(index, seed=1))

@@ -27,6 +27,8 @@ CHUNK_ENTRIES = 1 << 18
 LARGEST_DOUBT = 1e-9
 # Relative to the distance: a correction beyond this comes from a nearly singular point and is not made.
 LARGEST_CORRECTION = 1e-6
+# One beyond this shows that the equation behind the point was not known well enough to believe in it.
+LARGEST_MISS = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +119,19 @@ class QuadricSolver:
         found = solve_secular(self.spectrum, views)
         steps, kinds = found.steps, found.kinds
         points = u + self.spectrum.lift(steps).real
+        missed = np.zeros(len(u), dtype=bool)
         if (rows := np.flatnonzero((kinds == Kind.REGULAR) | (kinds == Kind.SPHERE))).size:
-            steps[rows] += self._correction(points[rows], np.linalg.norm(steps[rows], axis=1))
+            lengths = np.linalg.norm(steps[rows], axis=1)
+            corrections = self._corrections(points[rows])
+            sizes = np.linalg.norm(corrections, axis=1)
+            missed[rows] = ~(sizes <= LARGEST_MISS * lengths)
+            steps[rows] += np.where((sizes <= LARGEST_CORRECTION * lengths)[:, None], corrections, 0.0)
             points[rows] = u[rows] + self.spectrum.lift(steps[rows]).real
         spheres = np.zeros(len(u), dtype=np.int64)
         for row in np.flatnonzero(kinds == Kind.SPHERE):
             spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
         distances = np.where(kinds == Kind.EMPTY, np.inf, np.linalg.norm(steps, axis=1))
-        doubtful = self._doubtful(kinds, found.multipliers, views)
+        doubtful = missed | self._doubtful(kinds, found.multipliers, views)
         return NearestBatch(points, distances, found.multipliers, kinds, spheres, doubtful)
 
     def _doubtful(self, kinds: NDArray[np.int8], multipliers: Array, views: Views) -> NDArray[np.bool_]:
@@ -144,17 +151,14 @@ class QuadricSolver:
         settled = np.isin(kinds, (Kind.SPHERE, Kind.EMPTY)) & spectrum.is_clear
         return np.asarray(unseen | np.where(regular, shaken, ~settled))
 
-    def _correction(self, points: Array, distances: Array) -> Array:
+    def _corrections(self, points: Array) -> Array:
         """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u.
 
         B was expanded around u; from far away its value at the boundary is known less well than at the point found.
         """
         views = self.spectrum.views(points)
         with np.errstate(divide="ignore", invalid="ignore"):
-            lengths = views.values / (views.gradients**2).sum(axis=1)
-            steps = -lengths[:, None] * views.gradients
-        small = np.linalg.norm(steps, axis=1) <= LARGEST_CORRECTION * distances
-        return np.where(small[:, None], steps, 0.0)
+            return np.asarray(-(views.values / (views.gradients**2).sum(axis=1))[:, None] * views.gradients)
 
     def _sphere_dimension(self, multiplier: float) -> int:
         """The multiplicity of the eigenvalue −1/(2λ), less one."""
