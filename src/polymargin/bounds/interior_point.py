@@ -52,8 +52,11 @@ def maximise(program: Relaxation, *, tolerance: float = 1e-8, decide: bool = Fal
     iterations = 0
     while len(active) and iterations < ITERATIONS:
         iterations += 1
-        with np.errstate(all="ignore"):  # a program that breaks down stops below, at its last good x
-            x, X, residual, moved = _step(program, x, X, ceiling)
+        try:
+            with np.errstate(all="ignore"):  # a program that breaks down stops below, at its last good x
+                x, X, residual, moved = _step(program, x, X, ceiling)
+        except np.linalg.LinAlgError:
+            break  # one of the systems is singular: all stop at their last good x
         gap = np.where(residual < 1e-6, _inner(X, program.cones(x)), np.inf)
         result.x[active], result.gap[active] = x, gap
         for kept, dual in zip(result.duals, X, strict=True):
