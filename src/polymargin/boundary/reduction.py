@@ -47,6 +47,7 @@ class Reduction:
     factor: float
     source: Source
     axis_sizes: Array  # of the coefficients of y_j^degree, after division by `factor`
+    weakest: float  # strength of the weakest direction of the forms, relative to the strongest
 
     @property
     def dimension(self) -> int:
@@ -67,10 +68,10 @@ def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
     known = source.active_subspace()
     if known is not None and known[0].shape[1] == space.dimension:
         basis, inner = known
-        center = np.zeros(source.dimension)
+        center, weakest = np.zeros(source.dimension), 1.0
     else:
         center = source.center()
-        basis, inner = _on_active_space(source, space, center)
+        basis, inner, weakest = _on_active_space(source, space, center)
     size = inner.dimension
     unit = _unit(inner)
     scale, factor = _balance(inner.on_subspace(unit * np.eye(size), np.zeros(size)), degree)
@@ -78,11 +79,11 @@ def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
     scaled = inner.on_subspace(scale * np.eye(size), np.zeros(size))
     pure = np.array(axis_coefficients(scaled, degree))
     factor = _power_of_two(factor / _overreach(pure / factor, degree))
-    return Reduction(basis, center, scale, factor, scaled, pure / factor)
+    return Reduction(basis, center, scale, factor, scaled, pure / factor, weakest)
 
 
-def _on_active_space(source: Source, space: ActiveSpace, center: Array) -> tuple[Array, Source]:
-    """An orthonormal basis (n, m) and the polynomial on it.
+def _on_active_space(source: Source, space: ActiveSpace, center: Array) -> tuple[Array, Source, float]:
+    """An orthonormal basis (n, m), the polynomial on it, and how weak the weakest direction is.
 
     Where the directions are far from orthogonal to each other or of very different strength, the weak ones come from
     differences that floats do not hold: then the basis is made of rational numbers and nothing is rounded.
@@ -91,14 +92,15 @@ def _on_active_space(source: Source, space: ActiveSpace, center: Array) -> tuple
     if space.directions is not None:
         rows = np.array(space.directions, dtype=np.float64)
     _, strengths, axes = np.linalg.svd(rows, full_matrices=False)
-    if strengths[space.dimension - 1] > WELL_CONDITIONED * strengths[0]:
+    weakest = float(strengths[space.dimension - 1] / strengths[0])
+    if weakest > WELL_CONDITIONED:
         basis = np.eye(source.dimension) if space.directions is None else axes[: space.dimension].T
-        return basis, source.on_subspace(basis, center)
+        return basis, source.on_subspace(basis, center), weakest
     exact = space.directions or [[Fraction(entry) for entry in row] for row in rows.tolist()]
     columns = orthonormal_rationals(exact, space.dimension)
     matrix = tuple(zip(*columns, strict=True))
     offset = tuple(Fraction(entry) for entry in center.tolist())
-    return np.array(matrix, dtype=np.float64), AffineSource(source, matrix, offset)
+    return np.array(matrix, dtype=np.float64), AffineSource(source, matrix, offset), weakest
 
 
 def _overreach(pure: Array, degree: int) -> float:

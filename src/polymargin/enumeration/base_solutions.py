@@ -120,7 +120,8 @@ def _solve_generic(
     # from a point near the origin, branches far out look alike and cancel each other in the trace test.
     reach = np.append(start_sizes ** (-1 / boundary.degree), 1.0)
 
-    lopsided = reach.max() > LOPSIDED * reach.min()
+    weakest = max(boundary.reduction.weakest, np.finfo(np.float64).tiny)
+    lopsided = max(float(reach.max() / reach.min()), 1 / weakest) > LOPSIDED
 
     def sample() -> ComplexArray:
         return reach * _normal(size + 1, generator)
