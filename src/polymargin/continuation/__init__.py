@@ -5,8 +5,8 @@ from polymargin.continuation.monodromy import Orbit, contains, distinct, explore
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.precise_paths import End, PreciseEnd, precise_ends
 from polymargin.continuation.settings import TrackerSettings
+from polymargin.continuation.solve import Solutions, solve
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
-from polymargin.continuation.total_degree import Solutions, solve
 from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, duplicates, follow, track
 
 __all__ = [
