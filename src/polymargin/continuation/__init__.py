@@ -14,8 +14,8 @@ from polymargin.continuation.same_points import (
     without_conjugate,
 )
 from polymargin.continuation.settings import TrackerSettings
+from polymargin.continuation.solve import Solutions, solve
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
-from polymargin.continuation.total_degree import Solutions, solve
 from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, follow, track
 
 __all__ = [

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point
 from polymargin.continuation import PathEnd, TrackerSettings, distinct, real_points
 from polymargin.continuation.same_points import sizes
-from polymargin.continuation.total_degree import solve_expressions
+from polymargin.continuation.solve import solve_expressions
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
