@@ -16,9 +16,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from polymargin.boundary import AttentionArchitecture, Boundary, NetworkArchitecture
     from polymargin.bounds import attack, lower_bound
-    from polymargin.certificates import Answer, Certificate, CertifiedMargin, Verdict, certify, verify
-    from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
-    from polymargin.enumeration import CriticalPoints, critical_points
+    from polymargin.certificates import Certificate
+    from polymargin.certificates.certify import CertifiedMargin, certify
+    from polymargin.certificates.verify import Answer, Verdict, verify
+    from polymargin.continuation import PathEnd, TrackerSettings
+    from polymargin.continuation.solve import Solutions, solve
+    from polymargin.enumeration.critical_points import CriticalPoints, critical_points
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
     from polymargin.expected import ExpectedCount, expected_for_field, expected_real_critical_points
     from polymargin.geometry import (
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
         parameter_discriminant,
         symbolic_parameter_discriminant,
     )
-    from polymargin.margins import Margin, margin
+    from polymargin.margins import Margin
+    from polymargin.margins.margin import margin
     from polymargin.networks import (
         LightningAttention,
         PolynomialNetwork,

@@ -25,7 +25,7 @@ from polymargin.certificates.rivals import (
     prove_flat,
 )
 from polymargin.certificates.session import Options, Session
-from polymargin.certificates.verdict import DEFAULT_TIMEOUT
+from polymargin.certificates.verify import DEFAULT_TIMEOUT
 from polymargin.continuation import TrackerSettings
 from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError

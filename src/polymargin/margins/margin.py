@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.limit import DEFAULT_LIMIT
-from polymargin.errors import InputError, PolymarginError
+from polymargin.errors import InputError
+from polymargin.margins.batch import Rows, margins_of_rows
 from polymargin.margins.checkpoint import Checkpoint
-from polymargin.margins.models import ModelMargins, margins_of
+from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
-from polymargin.margins.result import Margin, failed
 from polymargin.networks.network import Network
 from polymargin.standing import Standing
 from polymargin.work import completed
@@ -87,7 +86,7 @@ def margin(
     size = 1 if executor is None else ROWS_PER_TASK
     blocks = [left[start : start + size] for start in range(0, len(left), size)]
     session = session if executor is None else margins_of(model, replace(search, threads=1))
-    for position, found in completed(_margins, [_Task(session, array[block]) for block in blocks], executor):
+    for position, found in completed(margins_of_rows, [Rows(session, array[block]) for block in blocks], executor):
         for index, result in zip(blocks[position], found, strict=True):
             results[index] = result
             if store is not None and result.status is not Standing.FAILED:
@@ -106,28 +105,6 @@ def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, poi
 def model_fingerprint(model: Network | Boundary) -> str:
     """Changes whenever a coefficient of the model does."""
     return model.source.fingerprint if isinstance(model, Boundary) else model.fingerprint
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """Rows of a batch; a session travels to a worker with its model and comes back with nothing."""
-
-    session: ModelMargins
-    rows: NDArray[np.float64]
-
-
-def _margins(task: _Task) -> list[Margin]:
-    return [_margin_or_failure(task.session, row) for row in task.rows]
-
-
-def _margin_or_failure(session: ModelMargins, u: NDArray[np.float64]) -> Margin:
-    started = perf_counter()
-    try:
-        return session.margin_at(u)
-    except PolymarginError as error:
-        return failed(str(error), perf_counter() - started)
-    except (ArithmeticError, np.linalg.LinAlgError) as error:
-        return failed(f"the arithmetic broke down ({error}); rescale the weights or inputs", perf_counter() - started)
 
 
 def _points(points: ArrayLike) -> NDArray[np.float64]:
