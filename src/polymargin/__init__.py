@@ -16,9 +16,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from polymargin.boundary import AttentionArchitecture, Boundary, NetworkArchitecture
     from polymargin.bounds import attack, lower_bound
-    from polymargin.certificates import Certificate
-    from polymargin.certificates.certify import CertifiedMargin, certify
-    from polymargin.certificates.verify import Answer, Verdict, verify
+    from polymargin.certificates import Answer, Certificate, CertifiedMargin, CertifiedMargins, Verdict, Verdicts
+    from polymargin.certificates.certify import certify
+    from polymargin.certificates.verify import verify
     from polymargin.continuation import PathEnd, TrackerSettings
     from polymargin.continuation.solve import Solutions, solve
     from polymargin.enumeration.critical_points import CriticalPoints, critical_points
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         parameter_discriminant,
         symbolic_parameter_discriminant,
     )
-    from polymargin.margins import Margin
+    from polymargin.margins import Margin, Margins
     from polymargin.margins.margin import margin
     from polymargin.networks import (
         LightningAttention,
@@ -80,7 +80,9 @@ _ROOMS = {
         "Answer",
         "Certificate",
         "CertifiedMargin",
+        "CertifiedMargins",
         "Verdict",
+        "Verdicts",
         "certify",
         "verify",
     ),
@@ -122,6 +124,7 @@ _ROOMS = {
     ),
     "margins": (
         "Margin",
+        "Margins",
         "margin",
     ),
     "networks": (
@@ -157,6 +160,7 @@ __all__ = [
     "Boundary",
     "Certificate",
     "CertifiedMargin",
+    "CertifiedMargins",
     "Chambers",
     "CriticalPoints",
     "EDDegree",
@@ -165,6 +169,7 @@ __all__ = [
     "InputError",
     "LightningAttention",
     "Margin",
+    "Margins",
     "NetworkArchitecture",
     "ParameterDiscriminant",
     "PathEnd",
@@ -180,6 +185,7 @@ __all__ = [
     "TooManyPathsError",
     "TrackerSettings",
     "Verdict",
+    "Verdicts",
     "attack",
     "certify",
     "chambers",

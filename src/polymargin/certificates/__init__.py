@@ -1,7 +1,18 @@
 """Certificates: proofs of margins and verdicts, written so that a separate program can check them."""
 
-from polymargin.certificates.certify import CertifiedMargin, certify
+from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
+from polymargin.certificates.certify import certify
 from polymargin.certificates.document import Certificate
-from polymargin.certificates.verify import Answer, Verdict, verify
+from polymargin.certificates.verdict import Answer, Verdict, Verdicts
+from polymargin.certificates.verify import verify
 
-__all__ = ["Answer", "Certificate", "CertifiedMargin", "Verdict", "certify", "verify"]
+__all__ = [
+    "Answer",
+    "Certificate",
+    "CertifiedMargin",
+    "CertifiedMargins",
+    "Verdict",
+    "Verdicts",
+    "certify",
+    "verify",
+]

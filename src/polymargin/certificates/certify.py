@@ -7,16 +7,19 @@ counterexample from above bracket the margin; a relative gap of 1e-6 counts as C
 from __future__ import annotations
 
 import math
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack, overload
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked
 from polymargin.bounds import pair_lower_bound
+from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
 from polymargin.certificates.counterexample import Counterexample, beyond, search
-from polymargin.certificates.document import Certificate, certificate, hexadecimal
+from polymargin.certificates.document import certificate, hexadecimal
 from polymargin.certificates.rivals import (
     RivalProof,
     nearest_on_quadric,
@@ -24,13 +27,16 @@ from polymargin.certificates.rivals import (
     prove_by_enumeration,
     prove_flat,
 )
-from polymargin.certificates.session import Options, Session
+from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
 from polymargin.continuation import TrackerSettings
 from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
 from polymargin.margins import Margin
+from polymargin.margins.checkpoint import Checkpoint
+from polymargin.margins.result import failed
 from polymargin.networks.network import Network
+from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 
 CERTIFIED_GAP = 1e-6
@@ -44,21 +50,37 @@ End: TypeAlias = tuple[float, int, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedMargin:
-    """A margin with proved bounds and the certificate that proves them."""
+class _Question:
+    """What `certify` asks about every point."""
 
-    margin: Margin
-    certificate: Certificate
+    network: Network
+    method: str
+    options: Options
+    timeout: float | None
 
-    def __repr__(self) -> str:
-        m = self.margin
-        return f"CertifiedMargin({m.lower:.12g} <= margin <= {m.upper:.12g}, {m.status.name} by {m.method})"
+    def at(self, point: NDArray[np.float64]) -> CertifiedMargin:
+        return _certified(Session(self.network, point, self.options, self.timeout), self.method)
+
+    def failed(self, error: str, seconds: float) -> CertifiedMargin:
+        return CertifiedMargin(failed(error, seconds), None)
 
 
+class CertifyOptions(ProofOptions, total=False):
+    """The keywords of `certify`, for type checkers."""
+
+    method: str
+
+
+@overload
+def certify(network: Network, points: OnePoint, **options: Unpack[CertifyOptions]) -> CertifiedMargin: ...
+@overload
+def certify(network: Network, points: ManyPoints, **options: Unpack[CertifyOptions]) -> CertifiedMargins: ...
+@overload
+def certify(network: Network, points: ArrayLike, **options: Unpack[CertifyOptions]) -> Any: ...
 @checked(Network)
 def certify(
     network: Network,
-    point: ArrayLike,
+    points: ArrayLike,
     *,
     method: str = "auto",
     timeout: float | None = DEFAULT_TIMEOUT,
@@ -67,19 +89,37 @@ def certify(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
-) -> CertifiedMargin:
-    """Proved bounds of the margin at one point; `method` may ask for 'completeness' or 'exclusion' alone.
+    checkpoint: str | Path | None = None,
+    on_row: OnRow | None = None,
+    executor: Executor | None = None,
+) -> Any:
+    """Proved bounds of the margin; `method` may ask for 'completeness' or 'exclusion' alone.
+
+    One point (n,) gives a `CertifiedMargin`, a batch (m, n) gives `CertifiedMargins`; the options are those of `verify`.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> certify(net, [0.0, 0.25], cache=False)
     CertifiedMargin(0.75 <= margin <= 0.75, CERTIFIED by completeness)
+    >>> certify(net, [[0.0, 0.25], [0.0, 0.5]], cache=False).upper
+    array([0.75, 0.5 ])
     """
     if method not in ("auto", "completeness", "exclusion"):
         raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
-    options = Options(seed, threads, limit, cache, settings or TrackerSettings())
-    session = Session(network, point, options, timeout)
+    options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
+    question = _Question(network, method, options, timeout)
+    array = one_or_many(points)
+    if array.ndim == 1:
+        return question.at(array)
+    about = {"answers": "certified margins", "method": method, "timeout": timeout, **options.of_the_answer}
+    store = (
+        None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, CertifiedMargin)
+    )
+    return CertifiedMargins(answers(question, array, store=store, executor=executor, on_row=on_row))
+
+
+def _certified(session: Session, method: str) -> CertifiedMargin:
     if session.tied is not None:
         raise InputError(
             f"classes {session.label} and {session.tied} tie at the point: the margin is 0, nothing to certify"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
+from typing import Any, TypedDict
 
 from numpy.typing import ArrayLike
 
@@ -20,6 +22,7 @@ from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers
+from polymargin.rows import OnRow
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,27 @@ class Options:
     settings: TrackerSettings = field(default_factory=TrackerSettings)
 
     @property
+    def of_the_answer(self) -> dict[str, Any]:
+        """What can change an answer, for checkpoints."""
+        return {"seed": int(self.seed), "limit": int(self.limit), "settings": asdict(self.settings)}
+
+    @property
     def processes(self) -> int:
         return self.threads or available_threads()
+
+
+class ProofOptions(TypedDict, total=False):
+    """The keywords of `verify`, for type checkers."""
+
+    timeout: float | None
+    seed: int
+    threads: int | None
+    limit: int
+    cache: bool | str | Path
+    settings: TrackerSettings | None
+    checkpoint: str | Path | None
+    on_row: OnRow | None
+    executor: Executor | None
 
 
 # Kinds of networks that the separate checker reads.

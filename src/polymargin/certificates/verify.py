@@ -7,9 +7,11 @@ only with a point whose logits were compared in exact arithmetic.
 
 from __future__ import annotations
 
+import math
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,55 +28,46 @@ from polymargin.certificates.rivals import (
     prove_flat,
     prove_smaller,
 )
-from polymargin.certificates.session import Options, Session
+from polymargin.certificates.session import Options, ProofOptions, Session
+from polymargin.certificates.verdict import Answer, Verdict, Verdicts
 from polymargin.continuation import TrackerSettings
 from polymargin.enumeration.limit import DEFAULT_LIMIT
+from polymargin.margins.checkpoint import Checkpoint
 from polymargin.networks.network import Network
+from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 
 DEFAULT_TIMEOUT = 60.0
 
 
-class Answer(Enum):
-    """The value is what it means, for a person."""
-
-    ROBUST = "no other class ties or wins within the radius"
-    VULNERABLE = "another class ties or wins within the radius"
-    UNKNOWN = "not decided"
-
-
 @dataclass(frozen=True, eq=False)
-class Verdict:
-    """The answer for one point and one radius.
+class _Question:
+    """What `verify` asks about every point."""
 
-    answer          ROBUST, VULNERABLE or UNKNOWN
-    counterexample  for VULNERABLE: a point within the radius, compared in exact arithmetic
-    certificate     the proof, None for UNKNOWN
-    status          CERTIFIED, or BRACKETED for UNKNOWN
-    lower, upper    bounds of the margin over all rivals that were proved on the way
-    reason          one sentence
-    """
-
-    answer: Answer
+    network: Network
     radius: float
-    label: int
-    rival: int | None
-    counterexample: NDArray[np.float64] | None
-    certificate: Certificate | None
-    status: Standing
-    lower: float
-    upper: float
-    reason: str
-    seconds: float
+    options: Options
+    timeout: float | None
 
-    def __repr__(self) -> str:
-        return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.status.name}: {self.reason})"
+    def at(self, point: NDArray[np.float64]) -> Verdict:
+        return _Search(Session(self.network, point, self.options, self.timeout), self.radius).run()
+
+    def failed(self, error: str, seconds: float) -> Verdict:
+        return Verdict(
+            Answer.UNKNOWN, self.radius, None, None, None, None, Standing.FAILED, 0.0, math.inf, error, seconds
+        )
 
 
+@overload
+def verify(network: Network, points: OnePoint, radius: float, **options: Unpack[ProofOptions]) -> Verdict: ...
+@overload
+def verify(network: Network, points: ManyPoints, radius: float, **options: Unpack[ProofOptions]) -> Verdicts: ...
+@overload
+def verify(network: Network, points: ArrayLike, radius: float, **options: Unpack[ProofOptions]) -> Any: ...
 @checked(Network)
 def verify(
     network: Network,
-    point: ArrayLike,
+    points: ArrayLike,
     radius: float,
     *,
     timeout: float | None = DEFAULT_TIMEOUT,
@@ -83,19 +76,41 @@ def verify(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
-) -> Verdict:
+    checkpoint: str | Path | None = None,
+    on_row: OnRow | None = None,
+    executor: Executor | None = None,
+) -> Any:
     """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
+
+    One point (n,) gives a `Verdict`, a batch (m, n) gives `Verdicts`; a bad row of a batch reports its own error.
+
+    Parameters
+    ----------
+    network      a polynomial network or attention module
+    points       one vector, or a batch
+    radius       of the ball around each point
+    timeout      seconds per point; what is not decided then is UNKNOWN, with the bounds reached
+    seed, threads, limit, cache, settings   as for `margin`
+    checkpoint   a file that collects finished rows with their certificates; the same call continues where it stopped
+    on_row       called with the number of a row and its verdict as soon as there is one
+    executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75
     'ROBUST'
+    >>> verify(net, [[0.0, 0.25], [0.0, 0.5]], radius=0.7, cache=False)
+    Verdicts(2 points: 1 ROBUST, 1 VULNERABLE)
     """
-    radius = positive(radius, "radius")
-    options = Options(seed, threads, limit, cache, settings or TrackerSettings())
-    session = Session(network, point, options, timeout)
-    return _Search(session, radius).run()
+    options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
+    question = _Question(network, positive(radius, "radius"), options, timeout)
+    array = one_or_many(points)
+    if array.ndim == 1:
+        return question.at(array)
+    about = {"answers": "verdicts", "radius": question.radius, "timeout": timeout, **options.of_the_answer}
+    store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)
+    return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
 
 
 class _Search:

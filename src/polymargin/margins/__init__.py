@@ -2,6 +2,6 @@
 
 from polymargin.margins.margin import margin
 from polymargin.margins.prediction import predicted_class
-from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.result import Margin, Margins, PairMargin
 
-__all__ = ["Margin", "PairMargin", "margin", "predicted_class"]
+__all__ = ["Margin", "Margins", "PairMargin", "margin", "predicted_class"]

@@ -18,9 +18,9 @@ import json
 import os
 import stat
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +34,33 @@ _BEGIN, _MIDDLE, _END = b'{"sum": "', b'", "entry": ', b"}\n"
 _ENTRY = len(_BEGIN) + 64 + len(_MIDDLE)
 
 
+class Row(Protocol):
+    """An answer that can be written down: a margin, a verdict."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self: ...
+
+
 class Checkpoint:
     """Finished rows of one batch, in memory and in a file."""
 
-    def __init__(self, path: Path, header: bytes, rows: dict[int, Margin]) -> None:
+    def __init__(self, path: Path, header: bytes, rows: dict[int, Any]) -> None:
         self._path = path
         self._header = header
         self._rows = rows
 
     @classmethod
-    def open(cls, path: str | Path, model: str, points: NDArray[np.float64], options: Mapping[str, Any]) -> Checkpoint:
-        """Start a file, or continue one that belongs to the same model, points and options."""
+    def open(
+        cls,
+        path: str | Path,
+        model: str,
+        points: NDArray[np.float64],
+        options: Mapping[str, Any],
+        kind: type[Row] = Margin,
+    ) -> Checkpoint:
+        """Start a file, or continue one that belongs to the same model, points and options, with answers of this kind."""
         if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
             raise InputError(f"checkpoint={path!r}: expected a file")
         file = Path(path)
@@ -52,7 +68,7 @@ class Checkpoint:
         header = _line(b"", {"format": FORMAT, "model": model, "points": digest, "options": dict(options)})
         try:
             content = _content(file)
-            rows, dropped = _rows(file, content, header, len(points))
+            rows, dropped = _rows(file, content, header, len(points), kind)
             if header.startswith(content):
                 _append(file, header[len(content) :], create=True)
             elif not content.endswith(b"\n"):
@@ -67,15 +83,16 @@ class Checkpoint:
             )
         return cls(file, header, rows)
 
-    def get(self, row: int) -> Margin | None:
+    def get(self, row: int) -> Any:
         return self._rows.get(row)
 
-    def add(self, row: int, margin: Margin) -> None:
+    def add(self, rows: Sequence[tuple[int, Row]]) -> None:
+        """Write down finished rows, together."""
+        lines = [_line(self._header, {"row": row, "margin": answer.to_dict()}) for row, answer in rows]
         try:
-            _append(self._path, _line(self._header, {"row": row, "margin": margin.to_dict()}))
+            _append(self._path, b"".join(lines))
         except OSError as error:
             raise _unusable(self._path, error) from None
-        self._rows[row] = margin
 
 
 def _line(header: bytes, entry: Mapping[str, Any]) -> bytes:
@@ -114,7 +131,7 @@ def _content(file: Path) -> bytes:
     return file.read_bytes()
 
 
-def _rows(file: Path, content: bytes, header: bytes, count: int) -> tuple[dict[int, Margin], int]:
+def _rows(file: Path, content: bytes, header: bytes, count: int, kind: type[Row]) -> tuple[dict[int, Any], int]:
     """The sound rows of this run, and the number of lines that are not sound."""
     if header.startswith(content):
         return {}, 0
@@ -122,7 +139,7 @@ def _rows(file: Path, content: bytes, header: bytes, count: int) -> tuple[dict[i
     other = None if first == header else _entry(first, b"")
     if other is not None:
         raise InputError(f"{file}: belongs to {_difference(other, header)}; choose a new file")
-    found = dict(_sound(rest, header, count))
+    found = dict(_sound(rest, header, count, kind))
     if first != header and not found:
         raise InputError(
             f"{file}: not a checkpoint, or its first line is damaged and it holds no rows; choose a new file"
@@ -131,15 +148,15 @@ def _rows(file: Path, content: bytes, header: bytes, count: int) -> tuple[dict[i
     return rows, (first != header) + len(rest) - len(found)
 
 
-def _sound(lines: list[bytes], header: bytes, count: int) -> Iterator[tuple[int, tuple[int, Margin]]]:
-    """(place of the line, (row, margin)) of the lines that are sound."""
+def _sound(lines: list[bytes], header: bytes, count: int, kind: type[Row]) -> Iterator[tuple[int, tuple[int, Any]]]:
+    """(place of the line, (row, answer)) of the lines that are sound."""
     for place, line in enumerate(lines):
         entry = _entry(line, header)
         if entry is None:
             continue
         try:
             if entry["row"] in range(count):
-                yield place, (entry["row"], Margin.from_dict(entry["margin"]))
+                yield place, (entry["row"], kind.from_dict(entry["margin"]))
         except (KeyError, TypeError, ValueError, AttributeError):
             continue
 

@@ -77,7 +77,7 @@ def margin(
         if known is None:
             known = session.margin_at(array)
             if store is not None:
-                store.add(0, known)
+                store.add([(0, known)])
         return known
     results = [None if store is None else store.get(index) for index in range(len(array))]
     left = [index for index, result in enumerate(results) if result is None]
@@ -90,7 +90,7 @@ def margin(
         for index, result in zip(blocks[position], found, strict=True):
             results[index] = result
             if store is not None and result.status is not Standing.FAILED:
-                store.add(index, result)
+                store.add([(index, result)])
             if progress is not None:
                 progress(1)
     return results

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.listing import Listing, html_of_one, joined
 from polymargin.standing import Standing
 
 
@@ -70,7 +71,7 @@ class Margin:
         return f"Margin({size}{against}, {self.status.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, keys named as the attributes; infinities and NaN as strings."""
+        """Plain data for JSON, keys named as the attributes; None for what is infinite, or not a number as there is no answer."""
         return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name != "pairs"} | {
             "pairs": [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
         }
@@ -78,9 +79,43 @@ class Margin:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Margin:
         """The inverse of `to_dict`."""
-        values = {name: _restored(name, value) for name, value in data.items() if name != "pairs"}
-        pairs = tuple(PairMargin(**{k: _restored(k, v) for k, v in pair.items()}) for pair in data["pairs"])
+        absent = math.nan if data["status"] == Standing.FAILED.name else math.inf
+        values = {name: _restored(name, value, absent) for name, value in data.items() if name != "pairs"}
+        pairs = tuple(PairMargin(**{k: _restored(k, v, math.inf) for k, v in pair.items()}) for pair in data["pairs"])
         return cls(**values, pairs=pairs)
+
+    def to_row(self) -> dict[str, Any]:
+        """The answer in one line of a table; the nearest point and the single rivals are left to `point` and `pairs`."""
+        return {
+            "label": self.label,
+            "rival": self.rival,
+            "radius": self.radius,
+            "lower": self.lower,
+            "upper": self.upper,
+            "status": self.status.name,
+            "method": self.method,
+            "complex_count": self.complex_count,
+            "real_count": self.real_count,
+            "seconds": self.seconds,
+            "notes": joined(self.notes),
+            "error": self.error,
+        }
+
+    def _repr_html_(self) -> str:
+        return html_of_one(self)
+
+
+class Margins(Listing[Margin]):
+    """The margins of a batch, a list with one `Margin` per point.
+
+    radii          the margins as an array; NaN where a row has no answer
+    standings      how each is known
+    to_csv(path), to_frame()   one line per point, as a file or as a pandas DataFrame
+    """
+
+    @property
+    def radii(self) -> NDArray[np.float64]:
+        return np.array([row.radius for row in self], dtype=np.float64)
 
 
 def failed(error: str, seconds: float = 0.0) -> Margin:
@@ -95,15 +130,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Standing):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+        return None
     return list(value) if isinstance(value, tuple) else value
 
 
-def _restored(name: str, value: Any) -> Any:
+def _restored(name: str, value: Any, absent: float) -> Any:
     if name == "status":
         return Standing[value]
     if name in ("radius", "lower", "upper", "seconds"):
-        return float(value)
+        return absent if value is None else float(value)
     if name == "point" and value is not None:
         return np.array(value, dtype=np.float64)
     return tuple(value) if name == "notes" else value

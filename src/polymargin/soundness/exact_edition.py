@@ -158,10 +158,11 @@ def _certified_points(network: Any, plan: ExactPlan) -> list[LabelledPoint]:
 
 def _labelled(folder: Path, name: str, model: str, found: list[LabelledPoint]) -> list[Instance]:
     """Six instances in two spellings for every point, after the checker has accepted all margins."""
+    proofs = [item.certified.certificate for item in found]
     files = [
-        item.certified.certificate.save(folder / f"margins/{name}-{index}.json") for index, item in enumerate(found)
+        proof.save(folder / f"margins/{name}-{index}.json") for index, proof in enumerate(proofs) if proof is not None
     ]
-    if not all(proved(folder / model, files)):
+    if len(files) < len(found) or not all(proved(folder / model, files)):
         raise PolymarginError(f"{name}: the checker refused a certificate; this is a bug, please report it")
     return [
         _instance(name, model, spelling, index, factor, item)

@@ -160,9 +160,9 @@ class _Search:
         if left <= 0:
             return None, "the time is up"
         center = region.balls[0].float_center
-        options = {"seed": self.seed, "threads": self.threads, "timeout": None if left == float("inf") else left}
+        timeout = None if left == float("inf") else left
         try:
-            return verify(comparator, center, radius, **options), ""  # type: ignore[arg-type]
+            return verify(comparator, center, radius, seed=self.seed, threads=self.threads, timeout=timeout), ""
         except PolymarginError as error:
             return None, str(error)
 

@@ -1,0 +1,124 @@
+"""The answer of `verify`: robust, vulnerable or not decided, with its proof."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.certificates.document import Certificate
+from polymargin.listing import Listing, html_of_one
+from polymargin.standing import Standing
+
+
+class Answer(Enum):
+    """The value is what it means, for a person."""
+
+    ROBUST = "no other class ties or wins within the radius"
+    VULNERABLE = "another class ties or wins within the radius"
+    UNKNOWN = "not decided"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """The answer for one point and one radius.
+
+    answer          ROBUST, VULNERABLE or UNKNOWN
+    counterexample  for VULNERABLE: a point within the radius, compared in exact arithmetic
+    certificate     the proof, None for UNKNOWN
+    status          CERTIFIED, BRACKETED for UNKNOWN, FAILED for a row of a batch that could not be looked at
+    lower, upper    bounds of the margin over all rivals that were proved on the way
+    reason          one sentence
+    """
+
+    answer: Answer
+    radius: float
+    label: int | None
+    rival: int | None
+    counterexample: NDArray[np.float64] | None
+    certificate: Certificate | None
+    status: Standing
+    lower: float
+    upper: float
+    reason: str
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.status.name}: {self.reason})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, keys named as the attributes; None for what is infinite or not known."""
+        return {
+            "answer": self.answer.name,
+            "radius": self.radius,
+            "label": self.label,
+            "rival": self.rival,
+            "counterexample": None if self.counterexample is None else self.counterexample.tolist(),
+            "certificate": None if self.certificate is None else self.certificate.data,
+            "status": self.status.name,
+            "lower": self.lower if math.isfinite(self.lower) else None,
+            "upper": self.upper if math.isfinite(self.upper) else None,
+            "reason": self.reason,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Verdict:
+        """The inverse of `to_dict`."""
+        point, proof = data["counterexample"], data["certificate"]
+        return cls(
+            answer=Answer[data["answer"]],
+            radius=float(data["radius"]),
+            label=data["label"],
+            rival=data["rival"],
+            counterexample=None if point is None else np.array(point, dtype=np.float64),
+            certificate=None if proof is None else Certificate(proof),
+            status=Standing[data["status"]],
+            lower=math.inf if data["lower"] is None else float(data["lower"]),
+            upper=math.inf if data["upper"] is None else float(data["upper"]),
+            reason=data["reason"],
+            seconds=float(data["seconds"]),
+        )
+
+    def to_row(self) -> dict[str, Any]:
+        """The answer in one line of a table."""
+        return {
+            "answer": self.answer.name,
+            "radius": self.radius,
+            "label": self.label,
+            "rival": self.rival,
+            "lower": self.lower,
+            "upper": self.upper,
+            "status": self.status.name,
+            "reason": self.reason,
+            "seconds": self.seconds,
+        }
+
+    def _repr_html_(self) -> str:
+        return html_of_one(self)
+
+
+class Verdicts(Listing[Verdict]):
+    """The verdicts of a batch, a list with one `Verdict` per point.
+
+    answers        ROBUST, VULNERABLE or UNKNOWN, point by point
+    standings      how each is known
+    to_csv(path), to_frame()   one line per point, as a file or as a pandas DataFrame
+    """
+
+    @property
+    def answers(self) -> list[Answer]:
+        return [row.answer for row in self]
+
+    def summary(self) -> str:
+        """One line: how many points are robust, vulnerable, undecided, and how many could not be looked at."""
+        counts = Counter(row.answer for row in self if row.status is not Standing.FAILED)
+        parts = [f"{counts[answer]} {answer.name}" for answer in Answer if counts[answer]]
+        if failed := self.standings.count(Standing.FAILED):
+            parts.append(f"{failed} FAILED")
+        return f"{len(self)} point{'' if len(self) == 1 else 's'}" + (f": {', '.join(parts)}" if parts else "")

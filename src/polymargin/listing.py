@@ -1,0 +1,137 @@
+"""Answers for many points as one object: a list that knows its columns, for spreadsheets, pandas and notebooks.
+
+An answer says what its cells are (`to_row`); everything else follows from that. Nothing is rounded in files; what a notebook
+shows is rounded as a person would.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, Self, SupportsIndex, TypeVar, overload
+
+from polymargin.errors import MissingExtraError, printable
+from polymargin.standing import Standing
+
+# Rows that a notebook shows before it leaves some out.
+SHOWN = 20
+
+STYLES = {
+    Standing.CERTIFIED: "color:#1a7f37",
+    Standing.NUMERICAL: "",
+    Standing.BRACKETED: "color:#9a6700",
+    Standing.FAILED: "color:#cf222e",
+}
+
+
+class Answer(Protocol):
+    """What a listing is made of."""
+
+    @property
+    def status(self) -> Standing: ...
+
+    def to_row(self) -> dict[str, Any]:
+        """Plain values by column: texts, numbers, None."""
+        ...
+
+
+Row = TypeVar("Row", bound=Answer)
+
+
+class Listing(list[Row]):
+    """A list of answers, one per point, in the order of the points."""
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Row | Self:
+        found: Any = super().__getitem__(index)
+        return type(self)(found) if isinstance(index, slice) else found
+
+    @property
+    def standings(self) -> list[Standing]:
+        """How each answer is known."""
+        return [row.status for row in self]
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one line per point under a line of names; numbers to the last digit, nothing for what is not there."""
+        file = Path(path)
+        with file.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(["row", *self._columns()])
+            for index, row in enumerate(self):
+                writer.writerow([index, *(_text(value) for value in row.to_row().values())])
+        return file
+
+    def to_frame(self) -> Any:
+        """The same as a pandas DataFrame; needs pandas."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise MissingExtraError("to_frame needs pandas: pip install pandas; to_csv(path) needs nothing") from None
+        rows = [row.to_row() for row in self]
+        return pandas.DataFrame(rows, columns=self._columns()).rename_axis("row")
+
+    def summary(self) -> str:
+        """One line: how many answers, and how they are known."""
+        counts = Counter(self.standings)
+        known = ", ".join(f"{counts[standing]} {standing.name}" for standing in Standing if counts[standing])
+        return f"{len(self)} point{'' if len(self) == 1 else 's'}" + (f": {known}" if known else "")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.summary()})"
+
+    def _columns(self) -> list[str]:
+        return list(self[0].to_row()) if self else []
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("row", *self._columns()))
+        body = "".join(
+            f"<tr><td>{index}</td>{_html_cells(row.to_row(), row.status)}</tr>"
+            for index, row in enumerate(self[: self._shown()])
+        )
+        left = len(self) - self._shown()
+        more = f"<p>… and {left} more; .to_frame() and .to_csv(path) have all of them</p>" if left else ""
+        return (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}<p>{escape(self.summary())}</p>"
+        )
+
+    def _shown(self) -> int:
+        return len(self) if len(self) <= SHOWN + 5 else SHOWN
+
+
+def html_of_one(answer: Answer) -> str:
+    """A single answer in a notebook: names on the left, values on the right."""
+    cells = ((name, value) for name, value in answer.to_row().items() if value not in (None, ""))
+    rows = (f"<tr><th>{escape(name)}</th>{_html_cells({name: value}, answer.status)}</tr>" for name, value in cells)
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Several remarks in one cell."""
+    return "; ".join(texts)
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return printable(value) if isinstance(value, str) else repr(value)
+
+
+def _html_cells(cells: dict[str, Any], standing: Standing) -> str:
+    return "".join(
+        f'<td style="{STYLES[standing] if name == "status" else ""}">{escape(_short(value))}</td>'
+        for name, value in cells.items()
+    )
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else "∞" if math.isinf(value) else f"{value:.6g}"
+    return "" if value is None else printable(str(value))

@@ -1,0 +1,140 @@
+"""A function of one point, asked about many: here or on an executor, from a checkpoint where a row is known, told as rows finish.
+
+Rows are given out a few at a time. A worker that gets a network again uses the one it has, with everything that was
+computed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import real_array
+from polymargin.errors import InputError, PolymarginError
+from polymargin.standing import Standing
+from polymargin.work import completed
+
+Array = NDArray[np.float64]
+
+
+class Answer(Protocol):
+    @property
+    def status(self) -> Standing: ...
+
+
+Row = TypeVar("Row", bound=Answer)
+# What type checkers can tell apart; an array whose number of axes they do not know may be either.
+OnePoint: TypeAlias = Sequence[float] | np.ndarray[tuple[int], np.dtype[Any]]
+ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]] | np.ndarray[tuple[int, int], np.dtype[Any]]
+# Called with the number of a row and its answer as soon as there is one.
+OnRow = Callable[[int, Any], None]
+
+ROWS_PER_TASK = 4
+
+
+class Question(Protocol[Row]):  # type: ignore[misc]  # answers only come out of it
+    """What is asked about every point; it travels to workers, so it is made of plain values and a network."""
+
+    @property
+    def network(self) -> Any: ...
+
+    def at(self, point: Array) -> Row: ...
+
+    def failed(self, error: str, seconds: float) -> Row:
+        """What stands for a row without an answer."""
+        ...
+
+
+class Store(Protocol):
+    """Rows that are known already."""
+
+    def get(self, row: int) -> Any: ...
+
+    def add(self, rows: Sequence[tuple[int, Any]]) -> None: ...
+
+
+def one_or_many(points: ArrayLike) -> Array:
+    """One point (n,) or a batch (m, n)."""
+    array = real_array(points, "points")
+    if array.ndim not in (1, 2) or 0 in array.shape:
+        raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
+    return array
+
+
+def answers(
+    question: Question[Row],
+    points: Array,
+    *,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    on_row: OnRow | None = None,
+) -> list[Row]:
+    """One answer per row of points (m, n); a bad row fails alone, and is asked again when a run is continued."""
+    found: dict[int, Row] = {}
+    for row, answer in _each(question, points, store, executor):
+        found[row] = answer
+        if on_row is not None:
+            on_row(row, answer)
+    return [found[row] for row in range(len(points))]
+
+
+def _each(
+    question: Question[Row], points: Array, store: Store | None, executor: Executor | None
+) -> Iterator[tuple[int, Row]]:
+    left = []
+    for row in range(len(points)):
+        known = None if store is None else store.get(row)
+        if known is None:
+            left.append(row)
+        else:
+            yield row, known
+    size = 1 if executor is None else ROWS_PER_TASK
+    blocks = [left[first : first + size] for first in range(0, len(left), size)]
+    tasks = [_Task(question, points[block]) for block in blocks]
+    for place, results in completed(_here if executor is None else _on_a_worker, tasks, executor):
+        pairs = list(zip(blocks[place], results, strict=True))
+        if store is not None:
+            store.add([(row, answer) for row, answer in pairs if answer.status is not Standing.FAILED])
+        yield from pairs
+
+
+@dataclass(frozen=True, eq=False)
+class _Task(Generic[Row]):
+    question: Question[Row]
+    points: Array
+
+
+def _here(task: _Task[Row]) -> list[Row]:
+    return [_answer_or_failure(task.question, point) for point in task.points]
+
+
+# Of a worker: the network that it was last asked about, with everything that was computed for it.
+_last_network: dict[str, Any] = {}
+
+
+def _on_a_worker(task: _Task[Row]) -> list[Row]:
+    network = task.question.network
+    name = f"{type(network).__qualname__} {network.fingerprint}"
+    known = _last_network.get(name)
+    if known is None:
+        _last_network.clear()
+        _last_network[name] = network
+        return _here(task)
+    return _here(_Task(replace(task.question, network=known), task.points))  # type: ignore[type-var]
+
+
+def _answer_or_failure(question: Question[Row], point: Array) -> Row:
+    started = perf_counter()
+    try:
+        return question.at(point)
+    except PolymarginError as error:
+        return question.failed(str(error), perf_counter() - started)
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        sentence = f"the arithmetic broke down ({error}); rescale the weights or inputs"
+        return question.failed(sentence, perf_counter() - started)
