@@ -20,7 +20,7 @@ import numpy as np
 
 from polymargin import __version__
 from polymargin.cli.expected import deviation
-from polymargin.cli.margins import progress_bar
+from polymargin.cli.printing import progress_bar
 from polymargin.expected import (
     AttentionFamily,
     DeepFamily,

@@ -29,9 +29,9 @@ class Answer(Protocol):
 
 
 Row = TypeVar("Row", bound=Answer)
-# What type checkers can tell apart; an array whose number of axes they do not know may be either.
-OnePoint: TypeAlias = Sequence[float] | np.ndarray[tuple[int], np.dtype[Any]]
-ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]] | np.ndarray[tuple[int, int], np.dtype[Any]]
+# What type checkers can tell apart; an array may be either, as its type does not say how many axes it has.
+OnePoint: TypeAlias = Sequence[float]
+ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]]
 # Called with the number of a row and its answer as soon as there is one.
 OnRow = Callable[[int, Any], None]
 

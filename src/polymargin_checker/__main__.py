@@ -1,7 +1,7 @@
 """python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIFICATE ...]
 
 With --exact no floating-point arithmetic is trusted, however large the matrices. One line per certificate, which begins
-with PROVED or REFUSED. Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
+with PROVED or REFUSED, or with UNUSABLE where a file is no model or certificate at all. Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for certificate in certificates:
         verdict = check(model, certificate, exact)
         name = f"{one_line(certificate)}: " if len(certificates) > 1 else ""
-        print(f"{'PROVED' if verdict.accepted else 'REFUSED'}: {name}{verdict.reason}")
+        word = "PROVED" if verdict.accepted else "REFUSED" if verdict.usable else "UNUSABLE"
+        print(f"{word}: {name}{verdict.reason}")
         if not verdict.accepted:
             status = max(status, 1 if verdict.usable else 2)
     return status

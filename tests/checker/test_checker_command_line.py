@@ -68,7 +68,7 @@ def test_names_that_do_not_fit_the_terminal(files: tuple[str, str], monkeypatch:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
     assert main([files[0], "größe.json"]) == 2
     sys.stdout.flush()
-    assert output.getvalue() == b"REFUSED: gr\\xf6\\xdfe.json: no such file\n"
+    assert output.getvalue() == b"UNUSABLE: gr\\xf6\\xdfe.json: no such file\n"
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert main([files[0], "größe.json"]) == 2
 

@@ -96,7 +96,7 @@ def test_no_file_name_can_look_like_a_verdict(tmp_path: Path, name: str, capsys:
             assert [line.startswith("PROVED: ") for line in lines] == [argument is good for argument in arguments]
             assert all(line.isprintable() for line in lines)
     assert main([str(strange), str(good)]) == 2
-    assert all(line.startswith("REFUSED: ") for line in capsys.readouterr().out.splitlines())
+    assert all(line.startswith("UNUSABLE: ") for line in capsys.readouterr().out.splitlines())
 
 
 def test_readable_text_is_left_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -123,7 +124,10 @@ def test_a_bad_row_fails_alone_with_status_2(model: Path, tmp_path: Path) -> Non
 
 def test_wrong_width_and_limit(model: Path, tmp_path: Path, points: Path) -> None:
     np.save(tmp_path / "p.npy", np.zeros((1, 5)))
-    assert "of 5 numbers: expected 2 finite numbers" in run("margin", model, tmp_path / "p.npy").stdout
+    for words in (["margin"], ["verify", "--radius", "1"], ["certify"]):
+        wide = run(words[0], model, tmp_path / "p.npy", *words[1:])
+        assert (wide.returncode, wide.stdout) == (2, "")
+        assert "points of 5 numbers for a network with 2 inputs" in wide.stderr
     bounded = run("margin", model, points, "--limit", "3", "--no-cache", "--json")
     assert bounded.returncode == 0
     assert "more than the limit of 3" in bounded.stdout
@@ -168,12 +172,14 @@ def test_verify_and_check(model: Path, points: Path, tmp_path: Path) -> None:
     proofs = tmp_path / "proofs"
     robust = run("verify", model, points, "--radius", small, "--certificates", proofs)
     assert robust.returncode == 0, robust.stdout + robust.stderr
-    assert robust.stdout.count("ROBUST") == 2
-    files = sorted(proofs.iterdir())
-    assert len(files) == 2
-    checked = run("check", model, *files)
+    assert "2 points: 2 ROBUST" in robust.stdout
+    files = sorted(proofs.glob("point-*.json"))
+    assert sorted(proofs.iterdir()) == [proofs / "model.npz", *files]
+    command = robust.stdout.splitlines()[-1].partition("with: polymargin ")[2]
+    checked = run(*shlex.split(command))
     assert checked.returncode == 0, checked.stdout
     assert checked.stdout.count("PROVED") == 2
+    assert "2 of 2 certificates proved" in checked.stdout
     vulnerable = run("verify", model, points, "--radius", large, "--json", "--certificates", proofs)
     assert vulnerable.returncode == 1
     rows = json.loads(vulnerable.stdout)["verdicts"]
@@ -187,7 +193,8 @@ def test_verify_with_bad_rows_and_options(model: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "p.npy", np.array([[0.1, 0.2], [np.nan, 0.0]]))
     result = run("verify", model, tmp_path / "p.npy", "--radius", "1e-3")
     assert result.returncode == 2
-    assert "contains nan" in result.stdout
+    assert "point 1: point [nan, 0.0] contains nan" in result.stdout
+    assert "2 points: 1 ROBUST, 1 FAILED" in result.stdout
     assert run("verify", model, tmp_path / "p.npy").returncode == 2
     negative = run("verify", model, tmp_path / "p.npy", "--radius=-1")
     assert negative.returncode == 2

@@ -58,7 +58,7 @@ def at_row(number: int, action: str) -> str:
     ],
 )
 def test_whatever_is_raised_is_one_sentence_and_status_2(files: list[str], error: str, words: str) -> None:
-    changes = f"def load(*_, **__): raise {error}\nimport polymargin.cli.verdicts as room\nroom.load = load"
+    changes = f"def load(*_, **__): raise {error}\nimport polymargin.cli.models as room\nroom.load = load"
     run = ended(changes, "verify", *files, "--radius", "0.1")
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.count("\n") == 1
@@ -73,9 +73,10 @@ def test_an_interruption_says_how_to_go_on(files: list[str], tmp_path: Path) -> 
     ):
         stop = at_row(3, f"os.kill(os.getpid(), signal.{number})")
         lost = ended(stop, "margin", *files)
-        assert (lost.returncode, lost.stdout) == (status, "")
+        assert lost.returncode == status
+        assert lost.stdout.count("NUMERICAL") == 3  # rows appear as they finish
         assert word in lost.stderr
-        assert "3 of 8 rows were done and are lost; with --checkpoint FILE" in lost.stderr
+        assert "3 of 8 rows were done and are not kept; with --checkpoint FILE" in lost.stderr
         place = tmp_path / number
         kept = ended(stop, "margin", *files, "--checkpoint", str(place))
         assert kept.returncode == status
@@ -135,18 +136,18 @@ def test_closed_standard_error_is_borne(files: list[str]) -> None:
 def test_no_limit_of_memory_looks_like_an_answer(files: list[str], spare: int) -> None:
     limit = (
         "import resource\n"
-        "import polymargin.cli.app, polymargin.cli.margins, polymargin.cli.piecewise\n"
+        "import polymargin.cli.app, polymargin.cli.margins\n"
         "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         f"resource.setrlimit(resource.RLIMIT_AS, (size + ({spare} << 20), -1))"
     )
     run = ended(limit, "margin", *files, "--no-cache")
     assert run.returncode in (0, 2)
-    assert run.returncode == 0 or (run.stdout == "" and run.stderr)
+    assert run.returncode == 0 or run.stderr
 
 
 def test_libraries_that_end_the_process_do_not_answer(files: list[str]) -> None:
     """OpenBLAS ends with 1 where it gets no memory."""
-    leave = "import ctypes, polymargin.cli.margins as room\nroom.load = lambda *_, **__: ctypes.CDLL(None).exit(1)"
+    leave = "import ctypes, polymargin.cli.models as room\nroom.load = lambda *_, **__: ctypes.CDLL(None).exit(1)"
     assert ended(leave, "margin", *files).returncode == 2
 
 
@@ -166,21 +167,3 @@ def test_names_of_files_give_no_orders_to_the_terminal(files: list[str], tmp_pat
         [*COMMAND, "margin", odd, files[1]], capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert r"a\x1b[31m\nPROVED [red]\udcff.npz" in shown
-
-
-def test_there_are_no_checkpoints_for_relu_networks(tmp_path: Path, files: list[str]) -> None:
-    pytest.importorskip("onnx")
-    from onnx import TensorProto, helper, numpy_helper
-
-    weights = [numpy_helper.from_array(np.eye(2, dtype=np.float32), name) for name in "ab"]
-    nodes = [
-        helper.make_node("MatMul", ["x", "a"], ["y"]),
-        helper.make_node("Relu", ["y"], ["z"]),
-        helper.make_node("MatMul", ["z", "b"], ["out"]),
-    ]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2]) for name in ("x", "out")]
-    graph = helper.make_graph(nodes, "relu", ends[:1], ends[1:], weights)
-    (tmp_path / "relu.onnx").write_bytes(helper.make_model(graph).SerializeToString())
-    run = ended("", "margin", str(tmp_path / "relu.onnx"), files[1], "--checkpoint", str(tmp_path / "rows"))
-    assert run.returncode == 2
-    assert "leave --checkpoint out" in run.stderr

@@ -145,7 +145,7 @@ def test_a_timeout_gives_a_bracket() -> None:
 def test_batches_and_bad_rows() -> None:
     network = random_relu([2, 5, 2], 0)
     done: list[int] = []
-    rows = piecewise_margin(network, [[0.1, 0.2], [np.nan, 0.0]], progress=done.append)
+    rows = piecewise_margin(network, [[0.1, 0.2], [np.nan, 0.0]], on_row=lambda row, found: done.append(row))
     assert [row.status for row in rows] == [pm.Standing.NUMERICAL, pm.Standing.FAILED]
     assert "nan" in rows[1].error
     assert sum(done) == 2

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from polymargin.cli.soundness import commands, run_table3
+from polymargin.cli.commands.soundness import commands
+from polymargin.cli.soundness import run_table3
 from polymargin.errors import InputError
 from polymargin.reproduce import table3
 from polymargin.soundness import Setting, verification

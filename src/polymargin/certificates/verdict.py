@@ -103,6 +103,12 @@ class Verdict:
         return html_of_one(self)
 
 
+def failed_verdict(radius: float, error: str, seconds: float) -> Verdict:
+    """The verdict of a row that could not be looked at."""
+    nothing = (None, None, None, None)
+    return Verdict(Answer.UNKNOWN, radius, *nothing, Standing.FAILED, 0.0, math.inf, error, seconds)
+
+
 class Verdicts(Listing[Verdict]):
     """The verdicts of a batch, a list with one `Verdict` per point.
 

@@ -7,7 +7,6 @@ only with a point whose logits were compared in exact arithmetic.
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from polymargin.certificates.rivals import (
     prove_smaller,
 )
 from polymargin.certificates.session import Options, ProofOptions, Session
-from polymargin.certificates.verdict import Answer, Verdict, Verdicts
+from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
 from polymargin.continuation import TrackerSettings
 from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.margins.checkpoint import Checkpoint
@@ -53,9 +52,7 @@ class _Question:
         return _Search(Session(self.network, point, self.options, self.timeout), self.radius).run()
 
     def failed(self, error: str, seconds: float) -> Verdict:
-        return Verdict(
-            Answer.UNKNOWN, self.radius, None, None, None, None, Standing.FAILED, 0.0, math.inf, error, seconds
-        )
+        return failed_verdict(self.radius, error, seconds)
 
 
 @overload

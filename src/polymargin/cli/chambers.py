@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from rich.table import Table
-
 from polymargin.boundary import Boundary
-from polymargin.cli.margins import progress_bar, wide_console
-from polymargin.cli.tables import literal
+from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers
 from polymargin.networks import load
@@ -54,10 +50,9 @@ def run_chambers(
             "spacing": list(found.spacing),
             "plots": [str(file) for file in plot],
         }
-        print(json.dumps(data, indent=1))
+        print_json(data)
         return 0
-    title = literal(f"{model.name}: {found.total} complex critical points")
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = plain_table(f"{model.name}: {found.total} complex critical points")
     table.add_column("real critical points", justify="right")
     table.add_column("share of the window", justify="right")
     for number, share in found.shares().items():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 
 from polymargin.certificates import Answer, verify
-from polymargin.cli.margins import wide_console
+from polymargin.cli.margins import COLUMNS, margin_cells, margin_remarks
 from polymargin.cli.points import read_points
-from polymargin.cli.tables import margin_table, remarks
+from polymargin.cli.printing import print_json
+from polymargin.cli.remarks import remarks
+from polymargin.cli.row_table import Column, RowTable
 from polymargin.margins import margin
 from polymargin.networks import load
+from polymargin.times import readable_time
 
 DEMOS = (
     ("moons", "two moons: 2 inputs, 6 hidden neurons, activation x³"),
@@ -23,7 +25,6 @@ DEMOS = (
 
 def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) -> int:
     """Margins and verdicts for every demo network; the exit status."""
-    console = wide_console()
     data = Path(str(files("polymargin") / "data"))
     collected = {}
     for name, description in DEMOS:
@@ -32,20 +33,29 @@ def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) ->
         started = perf_counter()
         margins = margin(network, points, seed=seed, threads=threads, cache=False)
         total = perf_counter() - started
-        verdicts = [verify(network, point, radius, seed=seed, threads=threads) for point in points]
-        if as_json:
-            rows = zip(margins, verdicts, strict=True)
-            collected[name] = [{**row.to_dict(), "verdict": verdict.answer.name} for row, verdict in rows]
-            continue
-        console.print(margin_table(margins, verdicts, title=description))
-        for line in remarks(margins):
-            console.print(line, markup=False)
-        robust = sum(verdict.answer is Answer.ROBUST for verdict in verdicts)
-        console.print(
+        columns = (*COLUMNS, Column(f"radius {radius:g}", 10))
+        with RowTable(description, columns, len(points), silent=as_json) as table:
+            verdicts = verify(
+                network,
+                points,
+                radius,
+                seed=seed,
+                threads=threads,
+                on_row=lambda row, found, table=table, margins=margins: table.add(
+                    row, [*margin_cells(margins[row]), found.answer.name]
+                ),
+            )
+        rows = zip(margins, verdicts, strict=True)
+        collected[name] = [{**row.to_dict(), "verdict": verdict.answer.name} for row, verdict in rows]
+        for line in remarks(margin_remarks(margins)):
+            table.say(line)
+        robust = verdicts.answers.count(Answer.ROBUST)
+        table.say(
             f"{robust} of {len(points)} points provably keep their class within radius {radius:g}; "
-            f"all margins in {total:.2f} s, stage 1 included.\n",
-            style="dim",
+            f"all margins in {readable_time(total)}, stage 1 included",
+            "dim",
         )
+        table.say("")
     if as_json:
-        print(json.dumps({"radius": radius, "seed": seed, "networks": collected}, indent=1))
+        print_json({"radius": radius, "seed": seed, "networks": collected})
     return 0

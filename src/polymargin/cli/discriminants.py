@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from polymargin.boundary import Boundary
 from polymargin.cli.chambers import check_pictures, parse_window
+from polymargin.cli.printing import print_json
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
 from polymargin.geometry.algebra import EngineError
@@ -62,7 +62,7 @@ def run_ed_discriminant(
             "reason": reason,
             "plots": [str(file) for file in plot],
         }
-        print(json.dumps(data, indent=1))
+        print_json(data)
         return 0
     if found is None:
         print(f"no polynomial: {reason}")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
-from polymargin.cli.margins import wide_console
-from polymargin.cli.tables import literal
+from polymargin.cli.printing import plain_table, print_json, wide_console
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDegree, ed_degree
 from polymargin.geometry.ed_degrees.ed_degree import METHODS
 from polymargin.networks import load
+from polymargin.times import readable_time
 
 
 def run_ed_degree(
@@ -47,11 +46,10 @@ def run_ed_degree(
     found = [answer for answer in answers.values() if isinstance(answer, EDDegree)]
     values = {answer.value for answer in found if answer.status.name != "BRACKETED"}
     if as_json:
-        print(json.dumps({"source": name, "seed": seed, **_as_json(answers, found, values)}, indent=1))
+        print_json({"source": name, "seed": seed, **_as_json(answers, found, values)})
     else:
         wide_console().print(_as_table(name, answers))
-        if len(values) > 1:
-            print(f"the methods disagree: {', '.join(map(str, sorted(values)))}")
+        print(_summary(found, values))
     return 0 if len(values) == 1 else 2
 
 
@@ -95,10 +93,19 @@ def _as_json(answers: dict[str, EDDegree | str], found: list[EDDegree], values: 
     return {"ed_degree": next(iter(values)) if len(values) == 1 else None, "methods": methods}
 
 
+def _summary(found: list[EDDegree], values: set[int]) -> str:
+    if not values:
+        return "no method gave a number" if not found else "no method gave more than bounds"
+    if len(values) > 1:
+        return f"the methods disagree: {', '.join(map(str, sorted(values)))}"
+    agree = f", {len(found)} methods agree" if len(found) > 1 else ""
+    return f"ED degree {next(iter(values))}{agree}; {readable_time(sum(answer.seconds for answer in found))}"
+
+
 def _as_table(name: str, answers: dict[str, EDDegree | str]) -> Table:
-    table = Table(title=literal(name), title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for column in ("method", "ED degree", "standing", "trace test", "seconds", "how"):
-        table.add_column(column, justify="right" if column in ("ED degree", "seconds") else "left")
+    table = plain_table(name)
+    for column in ("method", "ED degree", "standing", "trace test", "time", "how"):
+        table.add_column(column, justify="right" if column in ("ED degree", "time") else "left")
     for way, answer in answers.items():
         if isinstance(answer, str):
             table.add_row(way, "–", "refused", "", "", answer, style="dim")
@@ -110,6 +117,6 @@ def _as_table(name: str, answers: dict[str, EDDegree | str]) -> Table:
             notes.insert(0, f"between {answer.lower} and {answer.upper}")
         trace = "" if answer.trace is None else str(answer.trace)
         table.add_row(
-            answer.method, str(answer.value), answer.status.name, trace, f"{answer.seconds:.2f}", "; ".join(notes)
+            answer.method, str(answer.value), answer.status.name, trace, readable_time(answer.seconds), "; ".join(notes)
         )
     return table

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 from rich.table import Table
 
 from polymargin import __version__
-from polymargin.cli.margins import progress_bar, wide_console
+from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.errors import InputError
 from polymargin.expected import (
     ExpectedCount,
@@ -40,7 +39,7 @@ def run_expected(
             progress=lambda count: progress.advance(task, count),
         )
     if as_json:
-        print(json.dumps({"version": __version__, "seed": seed, **found.to_dict()}, indent=1))
+        print_json({"version": __version__, "seed": seed, **found.to_dict()})
     else:
         wide_console().print(_table(found))
     return 0
@@ -65,7 +64,7 @@ def _coordinates(text: str) -> list[float]:
 def _table(found: ExpectedCount) -> Table:
     inputs = "1 input" if found.dimension == 1 else f"{found.dimension} inputs"
     title = f"Random shallow networks, {inputs}, activation of degree {found.degree}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False)
+    table = plain_table(title, header=False)
     table.add_column(style="dim")
     table.add_column()
     table.add_row("point", ", ".join(f"{x:g}" for x in found.point))

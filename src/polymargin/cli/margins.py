@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import numpy as np
 
 from polymargin import __version__
 from polymargin.cli.entry import going_on
-from polymargin.cli.points import read_points
-from polymargin.cli.tables import margin_table, remarks
-from polymargin.margins import margin
-from polymargin.networks import load
+from polymargin.cli.jobs import workers
+from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.printing import print_json
+from polymargin.cli.remarks import remarks
+from polymargin.cli.row_table import Column, RowTable
+from polymargin.errors import InputError
+from polymargin.margins import Margin, Margins, margin
+from polymargin.piecewise import PiecewiseMargin, ReLUNetwork, piecewise_margin
 from polymargin.standing import Standing
+from polymargin.times import readable_time
+
+COLUMNS = (
+    Column("class", right=True),
+    Column("rival", right=True),
+    Column("margin", 12, right=True),
+    Column("method", 12),
+    Column("complex / real", right=True),
+    Column("standing", 9),
+    Column("time", 7, right=True),
+)
 
 
 def run_margin(
@@ -23,72 +40,86 @@ def run_margin(
     *,
     as_json: bool,
     threads: int | None,
+    jobs: int,
     seed: int,
     limit: int,
+    timeout: float | None,
     checkpoint: Path | None,
     cache: bool,
     trust: bool,
 ) -> int:
-    """Margins of every row; the exit status."""
-    network = load(model, trust=trust)
-    array = read_points(points)
-    finished: list[int] = []
-    with going_on(lambda: how_to_go_on(checkpoint, sum(finished), len(array))), progress_bar() as progress:
-        task = progress.add_task("margins", total=len(array))
-
-        def advance(count: int) -> None:
-            finished.append(count)
-            progress.advance(task, count)
-
-        margins = margin(
-            network,
-            array,
-            seed=seed,
-            threads=threads,
-            limit=limit,
-            cache=cache,
-            checkpoint=checkpoint,
-            progress=advance,
-        )
+    """Margins of every row; 2 if some row has no answer."""
+    network, array = read_both(model, points, trust)
+    started = perf_counter()
+    table = RowTable(f"{model.name}: {network!r}", COLUMNS, len(array), silent=as_json)
+    with going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))), table, workers(jobs) as executor:
+        shared: dict[str, Any] = {
+            "seed": seed,
+            "checkpoint": checkpoint,
+            "executor": executor,
+            "on_row": lambda row, found: table.add(row, margin_cells(found)),
+        }
+        if isinstance(network, ReLUNetwork):
+            margins = piecewise_margin(network, array, timeout=timeout, **shared)
+        else:
+            bounds: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+            margins = margin(network, array, threads=threads, limit=limit, cache=cache, **bounds, **shared)
     if as_json:
         rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]
-        print(json.dumps({"version": __version__, "model": str(model), "seed": seed, "margins": rows}, indent=1))
+        print_json({"version": __version__, "model": str(model), "seed": seed, "margins": rows})
     else:
-        console = wide_console()
-        console.print(margin_table(margins, title=f"{model.name}: {network!r}"))
-        for line in remarks(margins):
-            console.print(line, highlight=False, markup=False)
-    return 2 if any(row.status is Standing.FAILED for row in margins) else 0
+        for line in remarks(margin_remarks(margins)):
+            table.say(line)
+        table.say(f"{summary(margins)}; {readable_time(perf_counter() - started)}", "dim")
+    return 2 if Standing.FAILED in margins.standings else 0
 
 
-def how_to_go_on(checkpoint: Path | None, done: int, count: int) -> str:
-    if checkpoint is None:
-        return f"{done} of {count} rows were done and are lost; with --checkpoint FILE a run can be continued"
-    return f"{done} of {count} rows are in {checkpoint}: the same command continues"
+def margin_cells(found: Margin) -> list[str]:
+    """One row of the table."""
+    return [
+        _class(found.label),
+        _class(found.rival),
+        _size(found),
+        found.method,
+        "–" if found.complex_count is None else f"{found.complex_count} / {found.real_count}",
+        found.status.name,
+        readable_time(found.seconds),
+    ]
 
 
-def wide_console() -> Console:
-    """Standard output; a table written to a file or a pipe is not squeezed into 80 columns."""
-    console = _Console(highlight=False)
-    return console if console.is_terminal else _Console(highlight=False, width=140)
+def margin_remarks(margins: Sequence[Margin]) -> list[tuple[int, str]]:
+    """Errors and notes with the rows they belong to."""
+    return [
+        (index, text)
+        for index, row in enumerate(margins)
+        for text in (row.notes if row.error is None else (row.error,))
+    ]
 
 
-class _Console(Console):
-    """rich ends the process with 1 where a reader stopped reading; `entry` knows better."""
+def summary(margins: Margins) -> str:
+    """How many answers of which standing, and where the margins lie."""
+    finite = margins.radii[np.isfinite(margins.radii)]
+    parts = [margins.summary()]
+    if len(finite) > 1:
+        parts.append(f"margins from {finite.min():.6g} to {finite.max():.6g}, median {np.median(finite):.6g}")
+    searched = [row for row in margins if isinstance(row, PiecewiseMargin)]
+    if searched:
+        cells, programs = sum(row.cells for row in searched), sum(row.programs for row in searched)
+        parts.append(f"{cells} cells, {programs} quadratic programs")
+    return "; ".join(parts)
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+
+def _class(value: int | None) -> str:
+    return "–" if value is None else str(value)
 
 
-def progress_bar() -> Progress:
-    """A bar on standard error, shown on a terminal only."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+def _size(found: Margin) -> str:
+    if found.error is not None:
+        return "–"
+    if found.status is Standing.BRACKETED:
+        return f"{found.lower:.6g} … {found.upper:.6g}"
+    return "infinite" if math.isinf(found.radius) else f"{found.radius:.10f}"
+
+
+def no_proofs_for_relu(option: str) -> InputError:
+    return InputError(f"{option}: there are no certificates for ReLU networks; their answers are NUMERICAL")

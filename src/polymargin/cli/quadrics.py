@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from polymargin.boundary import Boundary
-from polymargin.cli.margins import wide_console
-from polymargin.cli.tables import literal
+from polymargin.cli.printing import plain_table, print_json, wide_console
 from polymargin.errors import InputError
 from polymargin.geometry import ParameterDiscriminant, parameter_discriminant
 from polymargin.networks import load
@@ -20,7 +18,7 @@ def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_jso
     """The parameter discriminant of one boundary and the stratum it lies in."""
     found = _discriminant(model, label, rival, exact)
     if as_json:
-        print(json.dumps({"model": str(model), "label": label, "rival": rival, **found.to_dict()}, indent=1))
+        print_json({"model": str(model), "label": label, "rival": rival, **found.to_dict()})
         return 0
     table = _two_columns(f"{model.name}: class {label} against class {rival}")
     rows: list[tuple[str, Any]] = [
@@ -50,9 +48,7 @@ def _discriminant(model: Path, label: int, rival: int, exact: bool) -> Parameter
 
 
 def _two_columns(title: str) -> Table:
-    table = Table(
-        title=literal(title), title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
-    )
+    table = plain_table(title, header=False)
     table.add_column(style="dim")
     table.add_column()
     return table

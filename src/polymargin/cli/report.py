@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 
 from polymargin.cli.entry import going_on
-from polymargin.cli.margins import how_to_go_on, progress_bar
-from polymargin.cli.piecewise import relu_network_in
+from polymargin.cli.models import how_to_go_on, read_model
 from polymargin.cli.points import has_labels, read_data, read_labels
+from polymargin.cli.printing import progress_bar
 from polymargin.errors import InputError, printable
-from polymargin.networks import load
 from polymargin.plots.door import new_figure
 from polymargin.reports import report
 from polymargin.standing import Standing
@@ -41,7 +40,7 @@ def run_report(
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: there is no folder {output.parent}; make it first")
     new_figure()  # what is missing is said before hours of work
-    network = relu_network_in(model) or load(model, trust=trust)
+    network = read_model(model, trust)
     points = read_data(data)
     source = labels if labels is not None else data if has_labels(data) else None
     right = None if source is None else read_labels(source)

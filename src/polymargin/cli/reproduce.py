@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from polymargin.cli.margins import progress_bar, wide_console
+from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.reproduce.beyond_tables import attention_modules, beyond_table, deep_networks, trends
 from polymargin.reproduce.ed_degree_tables import TABLES, ed_degree_table
 
@@ -28,7 +27,7 @@ def run_ed_degree_table(
 
         rows = ed_degree_table(table, directory, seed=seed, threads=threads, max_degree=max_degree, progress=advance)
     if as_json:
-        print(json.dumps({"table": table, "seed": seed, "rows": rows}, indent=1))
+        print_json({"table": table, "seed": seed, "rows": rows})
     else:
         wide_console().print(rows_as_table(f"{table}, seed {seed}; kept in {directory}", rows))
         wrong = [row for row in rows if row["agrees"] is False]
@@ -39,7 +38,7 @@ def run_ed_degree_table(
 
 
 def rows_as_table(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = plain_table(title)
     table.add_column("architecture")
     for column in COLUMNS:
         table.add_column(column.replace("_", " "), justify="right")
@@ -62,12 +61,10 @@ def run_beyond(*, directory: Path, seed: int, timeout: float, as_json: bool) -> 
             found[kind] = beyond_table(kind, directory, seed=seed, timeout=timeout, progress=advance)
     picture = trends(found["attention"], directory / "trends.png")
     if as_json:
-        print(json.dumps({"seed": seed, **found, "plot": str(picture)}, indent=1))
+        print_json({"seed": seed, **found, "plot": str(picture)})
         return 0
     for kind, rows in found.items():
-        table = Table(
-            title=f"{kind}: rows beyond the tables", title_justify="left", title_style="bold", box=None, pad_edge=False
-        )
+        table = plain_table(f"{kind}: rows beyond the tables")
         table.add_column("architecture")
         for column in ("ed_degree", "lower", "upper", "printed", "seconds"):
             table.add_column(column.replace("_", " "), justify="right")

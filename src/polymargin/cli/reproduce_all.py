@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from polymargin.cli.margins import progress_bar, wide_console
+from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.cli.reproduce import run_ed_degree_table
 from polymargin.reproduce.catalogue import ENTRIES, QUICK_DEGREES, entry
 from polymargin.reproduce.everything import reproduce, reproduce_all
-from polymargin.reproduce.report import readable_time
 from polymargin.reproduce.report_items import Comparison, Outcome, Reproduction, Run
+from polymargin.times import readable_time
 
 MARKS = {True: "yes", False: "NO", None: ""}
 
@@ -38,7 +37,7 @@ def run_reproduce(name: str, *, directory: Path | None, quick: bool, seed: int, 
         )
         bar.update(task, completed=1)
     if as_json or found.outcome is None:
-        print(json.dumps(_plain(found), indent=1))
+        print_json(_plain(found))
     else:
         _print_one(found, found.outcome)
     return 0
@@ -54,7 +53,7 @@ def _run_all(directory: Path, *, quick: bool, seed: int, as_json: bool) -> int:
         found = reproduce_all(directory, quick=quick, seed=seed, progress=advance)
     report = directory / "report.html"
     if as_json:
-        print(json.dumps({"report": str(report), "entries": [_plain(one) for one in found]}, indent=1))
+        print_json({"report": str(report), "entries": [_plain(one) for one in found]})
     else:
         wide_console().print(_overview(found))
         for one in found:
@@ -67,7 +66,7 @@ def _run_all(directory: Path, *, quick: bool, seed: int, as_json: bool) -> int:
 
 
 def _overview(found: Sequence[Reproduction]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = plain_table()
     table.add_column("entry")
     table.add_column("agrees", justify="right")
     table.add_column("time", justify="right")
@@ -88,7 +87,7 @@ def _print_one(found: Reproduction, outcome: Outcome) -> None:
 
 
 def _comparisons(title: str, rows: Sequence[Comparison]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = plain_table(title)
     for column in ("", "printed", "ours", "agrees"):
         table.add_column(column)
     for row in rows:

@@ -138,7 +138,7 @@ def run_supports(options: list[str]) -> int:
 def run_batch(
     instances: Path, results: Path, category: str, counterexamples: Path | None, seed: int, threads: int | None
 ) -> int:
-    from polymargin.cli.margins import progress_bar
+    from polymargin.cli.printing import progress_bar
     from polymargin.vnnlib.competition import read_instances, write_results
 
     listed = read_instances(instances)

@@ -20,7 +20,7 @@ import stat
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Row(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self: ...
+    def from_dict(cls, data: dict[str, Any]) -> Any: ...
 
 
 class Checkpoint:

@@ -21,7 +21,9 @@ from polymargin.margins.batch import Rows, margins_of_rows
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
+from polymargin.margins.result import Margins
 from polymargin.networks.network import Network
+from polymargin.rows import OnRow
 from polymargin.standing import Standing
 from polymargin.work import completed
 
@@ -44,9 +46,10 @@ def margin(
     timeout: float = DEFAULT_TIMEOUT,
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
+    on_row: OnRow | None = None,
     executor: Executor | None = None,
 ) -> Any:
-    """The exact L2 margin at one point (n,), or a list of them for a batch (m, n).
+    """The exact L2 margin at one point (n,), or `Margins` for a batch (m, n).
 
     Parameters
     ----------
@@ -60,6 +63,7 @@ def margin(
     timeout      seconds for the bounds of one point
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with 1 after every finished row of a batch
+    on_row       called with the number of a row and its margin as soon as there is one
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
 
     >>> from polymargin.networks import PolynomialNetwork
@@ -79,10 +83,13 @@ def margin(
             if store is not None:
                 store.add([(0, known)])
         return known
-    results = [None if store is None else store.get(index) for index in range(len(array))]
+    results: list[Any] = [None if store is None else store.get(index) for index in range(len(array))]
     left = [index for index, result in enumerate(results) if result is None]
     if progress is not None and len(left) < len(array):
         progress(len(array) - len(left))
+    for index, known in enumerate(results):
+        if known is not None and on_row is not None:
+            on_row(index, known)
     size = 1 if executor is None else ROWS_PER_TASK
     blocks = [left[start : start + size] for start in range(0, len(left), size)]
     session = session if executor is None else margins_of(model, replace(search, threads=1))
@@ -91,9 +98,11 @@ def margin(
             results[index] = result
             if store is not None and result.status is not Standing.FAILED:
                 store.add([(index, result)])
+            if on_row is not None:
+                on_row(index, result)
             if progress is not None:
                 progress(1)
-    return results
+    return Margins(results)
 
 
 def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:

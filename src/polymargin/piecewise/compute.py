@@ -7,18 +7,22 @@ search is NUMERICAL; what a timeout leaves is BRACKETED. Counterexamples are com
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, checked_point, positive, real_array
-from polymargin.certificates import Answer, Verdict
-from polymargin.errors import InputError, PolymarginError
-from polymargin.margins.result import PairMargin
+from polymargin.arguments import checked, checked_point, positive
+from polymargin.certificates import Answer, Verdict, Verdicts
+from polymargin.certificates.verdict import failed_verdict
+from polymargin.errors import InputError
+from polymargin.margins import Margins, PairMargin
+from polymargin.margins.checkpoint import Checkpoint
 from polymargin.piecewise.best_first import Problem, SearchOutcome, best_first
 from polymargin.piecewise.incumbents import Incumbent
 from polymargin.piecewise.relu.cells import ReLUCells
@@ -28,6 +32,7 @@ from polymargin.piecewise.result import PiecewiseMargin
 from polymargin.piecewise.spline.cells import SplineCells
 from polymargin.piecewise.spline.network import SplineNetwork
 from polymargin.piecewise.spline.view import SplineView
+from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -42,6 +47,56 @@ LARGEST_SCALE = 140
 BEYOND = 1e-9
 
 
+@dataclass(frozen=True, eq=False)
+class _MarginQuestion:
+    network: ReLUNetwork | SplineNetwork
+    timeout: float | None
+    seed: int
+
+    def at(self, point: Array) -> PiecewiseMargin:
+        return _margin_at(self.network, point, self.timeout, self.seed)
+
+    def failed(self, error: str, seconds: float) -> PiecewiseMargin:
+        nan = math.nan
+        return PiecewiseMargin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)
+
+
+@dataclass(frozen=True, eq=False)
+class _VerdictQuestion:
+    network: ReLUNetwork | SplineNetwork
+    radius: float
+    timeout: float | None
+    seed: int
+
+    def at(self, point: Array) -> Verdict:
+        return _verdict_at(self.network, point, self.radius, self.timeout, self.seed)
+
+    def failed(self, error: str, seconds: float) -> Verdict:
+        return failed_verdict(self.radius, error, seconds)
+
+
+class PiecewiseOptions(TypedDict, total=False):
+    """The keywords of `piecewise_margin` and `piecewise_verify`, for type checkers."""
+
+    timeout: float | None
+    seed: int
+    checkpoint: str | Path | None
+    on_row: OnRow | None
+    executor: Executor | None
+
+
+@overload
+def piecewise_margin(
+    network: ReLUNetwork | SplineNetwork, points: OnePoint, **options: Unpack[PiecewiseOptions]
+) -> PiecewiseMargin: ...
+@overload
+def piecewise_margin(
+    network: ReLUNetwork | SplineNetwork, points: ManyPoints, **options: Unpack[PiecewiseOptions]
+) -> Margins: ...
+@overload
+def piecewise_margin(
+    network: ReLUNetwork | SplineNetwork, points: ArrayLike, **options: Unpack[PiecewiseOptions]
+) -> Any: ...
 @checked(ReLUNetwork, SplineNetwork)
 def piecewise_margin(
     network: ReLUNetwork | SplineNetwork,
@@ -49,64 +104,89 @@ def piecewise_margin(
     *,
     timeout: float | None = None,
     seed: int = 0,
-    progress: Callable[[int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    on_row: OnRow | None = None,
+    executor: Executor | None = None,
 ) -> Any:
-    """The exact L2 margin at one point (n,), or a list of them for a batch (m, n); a bad row reports its own error.
+    """The exact L2 margin at one point (n,), or `Margins` for a batch (m, n); a bad row reports its own error.
 
     Parameters
     ----------
-    network   a ReLUNetwork of any depth, or a SplineNetwork
-    timeout   seconds per point; what is known then is a bracket
-    seed      of the local search that finds the first counterexample; the answer does not depend on it
-    progress  called with 1 after every finished row of a batch
+    network      a ReLUNetwork of any depth, or a SplineNetwork
+    timeout      seconds per point; what is known then is a bracket
+    seed         of the local search that finds the first counterexample; the answer does not depend on it
+    checkpoint   a file that collects finished rows; the same call continues where it stopped
+    on_row       called with the number of a row and its margin as soon as there is one
+    executor     any `concurrent.futures.Executor` that takes the rows of a batch
 
     >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])    # |x| against 1
     >>> piecewise_margin(net, [0.25])
     Margin(0.75, class 1 against 0, NUMERICAL by regions)
     """
-    array = real_array(points, "points")
-    if array.ndim not in (1, 2) or 0 in array.shape:
-        raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
+    array = one_or_many(points)
+    question = _MarginQuestion(network, timeout, int(seed))
     if array.ndim == 1:
-        return _margin_at(network, array, timeout, seed)
-    results = []
-    for row in array:
-        started = perf_counter()
-        try:
-            results.append(_margin_at(network, row, timeout, seed))
-        except (PolymarginError, ArithmeticError, np.linalg.LinAlgError) as error:
-            results.append(_failed(str(error), perf_counter() - started))
-        if progress is not None:
-            progress(1)
-    return results
+        return question.at(array)
+    about = {"answers": "piecewise margins", "timeout": timeout, "seed": int(seed)}
+    store = (
+        None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, PiecewiseMargin)
+    )
+    return Margins(answers(question, array, store=store, executor=executor, on_row=on_row))
 
 
+@overload
+def piecewise_verify(
+    network: ReLUNetwork | SplineNetwork, points: OnePoint, radius: float, **options: Unpack[PiecewiseOptions]
+) -> Verdict: ...
+@overload
+def piecewise_verify(
+    network: ReLUNetwork | SplineNetwork, points: ManyPoints, radius: float, **options: Unpack[PiecewiseOptions]
+) -> Verdicts: ...
+@overload
+def piecewise_verify(
+    network: ReLUNetwork | SplineNetwork, points: ArrayLike, radius: float, **options: Unpack[PiecewiseOptions]
+) -> Any: ...
 @checked(ReLUNetwork, SplineNetwork)
 def piecewise_verify(
     network: ReLUNetwork | SplineNetwork,
-    point: ArrayLike,
+    points: ArrayLike,
     radius: float,
     *,
     timeout: float | None = 60.0,
     seed: int = 0,
-) -> Verdict:
-    """Decide whether another class ties or wins at a distance of at most `radius`.
+    checkpoint: str | Path | None = None,
+    on_row: OnRow | None = None,
+    executor: Executor | None = None,
+) -> Any:
+    """Decide whether another class ties or wins at a distance of at most `radius`, for one point (n,) or a batch (m, n).
 
     VULNERABLE comes with a counterexample that was compared in exact arithmetic. ROBUST is NUMERICAL: no certificate is written.
+    The options are those of `piecewise_margin`.
 
     >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])
     >>> piecewise_verify(net, [0.25], 0.7).answer.name, piecewise_verify(net, [0.25], 0.8).answer.name
     ('ROBUST', 'VULNERABLE')
     """
-    radius = positive(radius, "radius")
+    array = one_or_many(points)
+    question = _VerdictQuestion(network, positive(radius, "radius"), timeout, int(seed))
+    if array.ndim == 1:
+        return question.at(array)
+    about = {"answers": "piecewise verdicts", "radius": question.radius, "timeout": timeout, "seed": int(seed)}
+    store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)
+    return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
+
+
+def _verdict_at(
+    network: ReLUNetwork | SplineNetwork, u: Array, radius: float, timeout: float | None, seed: int
+) -> Verdict:
     started = perf_counter()
-    start = _Start(network, real_array(point, "point"))
+    start = _Start(network, u)
     if start.tied is not None:
         incumbent = Incumbent(network, start.u, start.label)
         incumbent.offer(start.u, start.tied)
-        return _verdict(incumbent, SearchOutcome({start.tied: 0.0}), float(radius), started, "")
-    outcome, incumbent, _ = start.search(timeout, seed, reach=float(radius) * (1 + BEYOND))
-    return _verdict(incumbent, outcome, float(radius), started, start.doubt)
+        return _verdict(incumbent, SearchOutcome({start.tied: 0.0}), radius, started, "")
+    outcome, incumbent, _ = start.search(timeout, seed, reach=radius * (1 + BEYOND))
+    return _verdict(incumbent, outcome, radius, started, start.doubt)
 
 
 class _Start:
@@ -248,8 +328,3 @@ def _verdict(incumbent: Incumbent, outcome: SearchOutcome, radius: float, starte
         reason=reason,
         seconds=perf_counter() - started,
     )
-
-
-def _failed(error: str, seconds: float) -> PiecewiseMargin:
-    nan = math.nan
-    return PiecewiseMargin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)

@@ -82,7 +82,8 @@ def report(
     started = perf_counter()
     files: tuple[Path | None, ...] = (None,) * len(array)
     if isinstance(model, (ReLUNetwork, SplineNetwork)):
-        margins = piecewise_margin(model, array, timeout=timeout, seed=seed, progress=progress)
+        told = None if progress is None else lambda row, found: progress(1)
+        margins: list[Margin] = piecewise_margin(model, array, timeout=timeout, seed=seed, on_row=told)
     else:
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
         shown = progress if certificates is None else None

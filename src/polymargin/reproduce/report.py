@@ -16,6 +16,7 @@ from pathlib import Path
 from polymargin import __version__
 from polymargin.continuation import available_threads
 from polymargin.reproduce.report_items import Comparison, Outcome, Reproduction
+from polymargin.times import readable_time
 
 # Longer tables are folded, except for the rows that disagree.
 LONGEST_OPEN_TABLE = 12
@@ -136,16 +137,3 @@ def _facts(one: Reproduction, directory: Path) -> str:
         ("files", ", ".join(links) or "none"),
     ]
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts) + "</dl>"
-
-
-def readable_time(seconds: float) -> str:
-    """
-    >>> [readable_time(s) for s in (0.02, 3.21, 75.0, 7300.0)]
-    ['0.02 s', '3.2 s', '1 min 15 s', '2 h 1 min']
-    """
-    if seconds < 10:
-        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

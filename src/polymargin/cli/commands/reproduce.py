@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polymargin.cli.options import AsJson, Seed, Threads
+from polymargin.cli.options import AsJson, Jobs, Seed, Threads
 
 commands = typer.Typer(help="Tables and figures of the paper, computed anew.", no_args_is_help=True)
 
@@ -42,7 +42,7 @@ _add_ed_degree_table("table2", "ED degrees of lightning self-attention, printed 
 def table3(
     directory: Directory = RESULTS / "soundness",
     epochs: Annotated[int, typer.Option(min=1, help="Training epochs.")] = 5000,
-    jobs: Annotated[int, typer.Option(min=1, help="Networks at the same time, one thread each.")] = 1,
+    jobs: Jobs = 1,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:

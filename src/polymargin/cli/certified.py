@@ -1,0 +1,115 @@
+"""The `certify` command."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from pathlib import Path
+from time import perf_counter
+
+from polymargin import __version__
+from polymargin.certificates import CertifiedMargin, certify
+from polymargin.cli.entry import going_on
+from polymargin.cli.jobs import workers
+from polymargin.cli.margins import margin_remarks, no_proofs_for_relu
+from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.printing import print_json
+from polymargin.cli.proofs import ProofFolder
+from polymargin.cli.remarks import remarks
+from polymargin.cli.row_table import Column, RowTable
+from polymargin.piecewise import ReLUNetwork
+from polymargin.standing import Standing
+from polymargin.times import readable_time
+
+COLUMNS = (
+    Column("class", right=True),
+    Column("rival", right=True),
+    Column("at least", 12, right=True),
+    Column("at most", 12, right=True),
+    Column("standing", 9),
+    Column("time", 7, right=True),
+    Column("proved by"),
+)
+LAST_DIGIT = Decimal("1e-10")
+
+
+def run_certify(
+    model: Path,
+    points: Path,
+    *,
+    method: str,
+    as_json: bool,
+    threads: int | None,
+    jobs: int,
+    seed: int,
+    limit: int,
+    timeout: float,
+    certificates: Path | None,
+    checkpoint: Path | None,
+    cache: bool,
+    trust: bool,
+) -> int:
+    """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
+    network, array = read_both(model, points, trust)
+    if isinstance(network, ReLUNetwork):
+        raise no_proofs_for_relu(str(model))
+    folder = None if certificates is None else ProofFolder(certificates, network)
+    files: dict[int, str | None] = {}
+    started = perf_counter()
+    table = RowTable(f"{model.name}: {network!r}, margins between proved bounds", COLUMNS, len(array), silent=as_json)
+
+    def keep(row: int, found: CertifiedMargin) -> None:
+        files[row] = None if folder is None else folder.keep(row, found.certificate)
+        table.add(row, certified_cells(found))
+
+    with going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))), table, workers(jobs) as executor:
+        found = certify(
+            network,
+            array,
+            method=method,
+            timeout=timeout,
+            seed=seed,
+            threads=threads,
+            limit=limit,
+            cache=cache,
+            checkpoint=checkpoint,
+            on_row=keep,
+            executor=executor,
+        )
+    if as_json:
+        rows = [{"row": index, **row.to_dict(), "certificate": files[index]} for index, row in enumerate(found)]
+        print_json({"version": __version__, "model": str(model), "seed": seed, "margins": rows})
+    else:
+        for line in remarks(margin_remarks([row.margin for row in found])):
+            table.say(line)
+        table.say(f"{found.summary()}; {readable_time(perf_counter() - started)}", "dim")
+        if folder is not None:
+            table.say(folder.how_to_check)
+    if Standing.FAILED in found.standings:
+        return 2
+    return 1 if Standing.BRACKETED in found.standings else 0
+
+
+def certified_cells(found: CertifiedMargin) -> list[str]:
+    """One row of the table; bounds are rounded outward, so that they are true as printed."""
+    margin = found.margin
+    if margin.error is not None:
+        return ["–", "–", "–", "–", "FAILED", readable_time(margin.seconds), "see below"]
+    rival = "–" if margin.rival is None else str(margin.rival)
+    return [
+        str(margin.label),
+        rival,
+        _rounded(margin.lower, ROUND_FLOOR),
+        _rounded(margin.upper, ROUND_CEILING),
+        margin.status.name,
+        readable_time(margin.seconds),
+        margin.method,
+    ]
+
+
+def _rounded(value: float, direction: str) -> str:
+    """
+    >>> _rounded(0.1, ROUND_FLOOR), _rounded(0.1, ROUND_CEILING)
+    ('0.1000000000', '0.1000000001')
+    """
+    return "infinite" if math.isinf(value) else str(Decimal(value).quantize(LAST_DIGIT, rounding=direction))

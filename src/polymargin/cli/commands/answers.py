@@ -1,0 +1,219 @@
+"""`margin`, `verify`, `certify`, `check`, `report` and `demo`: questions about the points of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polymargin.cli.options import (
+    AsJson,
+    Certificates,
+    Checkpoint,
+    Jobs,
+    Limit,
+    Model,
+    NoCache,
+    Points,
+    Seed,
+    Threads,
+    Timeout,
+    Trust,
+)
+
+
+def margin(
+    model: Model,
+    points: Points,
+    as_json: AsJson = False,
+    checkpoint: Checkpoint = None,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Limit = 200_000,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Seconds per point where there are too many critical points to list, and for ReLU networks.",
+            show_default="30, none for ReLU",
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    trust: Trust = False,
+) -> None:
+    """Distance from each point to the nearest tie with another class."""
+    from polymargin.cli.margins import run_margin
+
+    raise typer.Exit(
+        run_margin(
+            model,
+            points,
+            as_json=as_json,
+            threads=threads,
+            jobs=jobs,
+            seed=seed,
+            limit=limit,
+            timeout=timeout,
+            checkpoint=checkpoint,
+            cache=not no_cache,
+            trust=trust,
+        )
+    )
+
+
+def verify(
+    model: Model,
+    points: Points,
+    radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
+    certificates: Certificates = None,
+    checkpoint: Checkpoint = None,
+    timeout: Timeout = 60.0,
+    as_json: AsJson = False,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Limit = 200_000,
+    no_cache: NoCache = False,
+    trust: Trust = False,
+) -> None:
+    """Does the class stay the same within a radius? With a proof, or honestly unknown."""
+    from polymargin.cli.verdicts import run_verify
+
+    raise typer.Exit(
+        run_verify(
+            model,
+            points,
+            radius,
+            as_json=as_json,
+            threads=threads,
+            jobs=jobs,
+            seed=seed,
+            limit=limit,
+            timeout=timeout,
+            certificates=certificates,
+            checkpoint=checkpoint,
+            cache=not no_cache,
+            trust=trust,
+        )
+    )
+
+
+def certify(
+    model: Model,
+    points: Points,
+    certificates: Certificates = None,
+    checkpoint: Checkpoint = None,
+    method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
+    timeout: Timeout = 60.0,
+    as_json: AsJson = False,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Limit = 200_000,
+    no_cache: NoCache = False,
+    trust: Trust = False,
+) -> None:
+    """The margin of each point between two proved numbers."""
+    from polymargin.cli.certified import run_certify
+
+    raise typer.Exit(
+        run_certify(
+            model,
+            points,
+            method=method,
+            as_json=as_json,
+            threads=threads,
+            jobs=jobs,
+            seed=seed,
+            limit=limit,
+            timeout=timeout,
+            certificates=certificates,
+            checkpoint=checkpoint,
+            cache=not no_cache,
+            trust=trust,
+        )
+    )
+
+
+def check(
+    model: Model,
+    certificates: Annotated[list[Path], typer.Argument(help="Certificate files.")],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Trust no floating-point arithmetic, however large the matrices.")
+    ] = False,
+    trust: Trust = False,
+) -> None:
+    """Check certificates with the separate checker: 0 only if every one is proved."""
+    from polymargin.cli.checks import run_check
+
+    raise typer.Exit(run_check(model, certificates, exact=exact, trust=trust))
+
+
+def report(
+    model: Model,
+    data: Annotated[
+        Path, typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Right classes, one per row (.npy, .npz or .csv).",
+            show_default="'labels' in DATA if it is an .npz file",
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title of the page.", show_default="the name of the model")] = "",
+    image: Annotated[
+        str | None,
+        typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Only so many rows, the first ones.", show_default="all")
+    ] = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="Prove every row, and keep the certificates in this directory.")
+    ] = None,
+    checkpoint: Checkpoint = None,
+    timeout: Annotated[float, typer.Option(help="Seconds per point where all critical points are too many.")] = 30.0,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Limit = 200_000,
+    no_cache: NoCache = False,
+    trust: Trust = False,
+) -> None:
+    """One page about a data set: certified accuracy, margins, classes, rivals, the most vulnerable inputs."""
+    from polymargin.cli.report import run_report
+
+    raise typer.Exit(
+        run_report(
+            model,
+            data,
+            output,
+            labels=labels,
+            title=title,
+            image=image,
+            rows=rows,
+            certificates=certificates,
+            checkpoint=checkpoint,
+            timeout=timeout,
+            threads=threads,
+            seed=seed,
+            limit=limit,
+            cache=not no_cache,
+            trust=trust,
+        )
+    )
+
+
+def demo(
+    radius: Annotated[float, typer.Option(min=0.0, help="Radius of the verdicts.")] = 0.2,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+) -> None:
+    """Margins of the small trained networks that come with the package."""
+    from polymargin.cli.demo import run_demo
+
+    raise typer.Exit(run_demo(radius, as_json=as_json, threads=threads, seed=seed))

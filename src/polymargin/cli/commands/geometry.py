@@ -1,0 +1,133 @@
+"""`discriminant`, `ed-degree`, `chambers` and `expected`: questions about a boundary, not about single points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polymargin.cli.options import AsJson, Label, Model, Rival, Seed, Threads
+
+
+def discriminant(
+    model: Model,
+    parameters: Annotated[
+        bool,
+        typer.Option("--parameters", help="In the space of weights instead: where the ED degree of a quadric drops."),
+    ] = False,
+    label: Label = 0,
+    rival: Rival = 1,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="With --parameters: take the weights as exact rationals.")
+    ] = False,
+    window: Annotated[str, typer.Option(help="Window u0,u1,v0,v1 of the picture.")] = "-3,3,-3,3",
+    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
+    if parameters:
+        from polymargin.cli.quadrics import run_discriminant
+
+        raise typer.Exit(run_discriminant(model, label=label, rival=rival, exact=exact, as_json=as_json))
+    from polymargin.cli.discriminants import run_ed_discriminant
+
+    raise typer.Exit(
+        run_ed_discriminant(
+            model,
+            label=label,
+            rival=rival,
+            window=window,
+            plot=plot or [],
+            timeout=timeout,
+            threads=threads,
+            as_json=as_json,
+        )
+    )
+
+
+def ed_degree(
+    model: Annotated[
+        Path | None, typer.Argument(help="Network file, for the boundary between two of its classes.")
+    ] = None,
+    architecture: Annotated[str | None, typer.Option(help="Inputs, hidden widths, classes: 3,3,2,2.")] = None,
+    degree: Annotated[int | None, typer.Option(min=1, help="Degree of the activation, with --architecture.")] = None,
+    attention: Annotated[str | None, typer.Option(help="Lightning self-attention t,d,d',a: 2,2,1,1.")] = None,
+    method: Annotated[str, typer.Option(help="auto, formula, numeric, blend, symbolic or all.")] = "auto",
+    label: Label = 0,
+    rival: Rival = 1,
+    seed: Seed = 0,
+    threads: Threads = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
+    as_json: AsJson = False,
+) -> None:
+    """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
+    from polymargin.cli.ed_degrees import run_ed_degree
+
+    raise typer.Exit(
+        run_ed_degree(
+            model,
+            architecture=architecture,
+            degree=degree,
+            attention=attention,
+            method=method,
+            label=label,
+            rival=rival,
+            seed=seed,
+            threads=threads,
+            timeout=timeout,
+            as_json=as_json,
+        )
+    )
+
+
+def chambers(
+    model: Model,
+    label: Label = 0,
+    rival: Rival = 1,
+    window: Annotated[str, typer.Option(help="Window s0,s1,c0,c1 of the plane.")] = "-3,3,-3,3",
+    samples: Annotated[int, typer.Option(min=9, help="Samples in the plane.")] = 15_000,
+    seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
+    threads: Threads = None,
+    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Regions of a plane of points with equal numbers of real critical points."""
+    from polymargin.cli.chambers import run_chambers
+
+    raise typer.Exit(
+        run_chambers(
+            model,
+            label=label,
+            rival=rival,
+            window=window,
+            samples=samples,
+            seed=seed,
+            threads=threads,
+            plot=plot or [],
+            as_json=as_json,
+        )
+    )
+
+
+def expected(
+    dimension: Annotated[int, typer.Option(min=1, max=100, help="Number of inputs.")],
+    degree: Annotated[int, typer.Option(min=1, help="Degree of the activation.")],
+    point: Annotated[
+        str | None, typer.Option(help="The point, numbers separated by commas.", show_default="origin")
+    ] = None,
+    simulate: Annotated[
+        int | None, typer.Option(min=1, help="Also count critical points of this many random networks.")
+    ] = None,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+) -> None:
+    """Expected number of real critical points of a random wide shallow network."""
+    from polymargin.cli.expected import run_expected
+
+    raise typer.Exit(
+        run_expected(dimension, degree, point=point, simulate=simulate, seed=seed, threads=threads, as_json=as_json)
+    )

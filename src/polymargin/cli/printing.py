@@ -1,0 +1,98 @@
+"""Where answers go: a console as wide as it needs to be, strict JSON, and a bar that says how long it will take."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from polymargin.errors import printable
+from polymargin.times import readable_time
+
+# What a glance should see first; only on a terminal, and not where NO_COLOR is set.
+STYLES = {
+    "ROBUST": "bold green",
+    "VULNERABLE": "bold red",
+    "UNKNOWN": "bold yellow",
+    "CERTIFIED": "green",
+    "NUMERICAL": "cyan",
+    "BRACKETED": "yellow",
+    "FAILED": "bold red",
+}
+
+
+def wide_console() -> Console:
+    """Standard output; a table written to a file or a pipe is not squeezed into 80 columns."""
+    console = _Console(highlight=False)
+    return console if console.is_terminal else _Console(highlight=False, width=140)
+
+
+class _Console(Console):
+    """rich ends the process with 1 where a reader stopped reading; `entry` knows better."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def literal(text: str) -> str:
+    """A text that stands in a table as it is: names of files hold neither markup nor orders to the terminal."""
+    return escape(printable(text))
+
+
+def plain_table(title: str | None = None, *, header: bool = True) -> Table:
+    """A table without lines, for answers that come all at once."""
+    shown = None if title is None else literal(title)
+    return Table(
+        title=shown,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        show_header=header,
+    )
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """As JSON that every reader accepts: null for numbers that are infinite or missing."""
+    print(json.dumps(_strict(data), indent=1, allow_nan=False))
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _strict(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def progress_bar(console: Console | None = None) -> Progress:
+    """A bar, shown on a terminal only: on standard error, or on the console that rows are printed to."""
+    console = Console(stderr=True) if console is None else console
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _TimeLeft(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+class _TimeLeft(ProgressColumn):
+    """What the numbers of a clock mean: the time that is left."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining
+        if task.finished or left is None:
+            return Text("" if task.finished else "time left: not known yet", style="dim")
+        return Text(f"about {readable_time(left)} left" if left >= 1 else "about 1 s left", style="dim")

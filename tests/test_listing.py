@@ -1,0 +1,83 @@
+"""Results of a batch: a list, a table in a file, in pandas and in a notebook; single results in a notebook."""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+
+NETWORK = random_network([2, 4, 3], 2, seed=0)
+POINTS = np.array([[0.1, 0.2], [np.nan, 1.0], [0.5, -0.5]])
+
+
+@pytest.fixture(scope="module")
+def margins() -> pm.Margins:
+    found = pm.margin(NETWORK, POINTS, cache=False)
+    assert isinstance(found, pm.Margins)
+    return found
+
+
+def test_margins_are_a_list_with_columns(margins: pm.Margins) -> None:
+    assert isinstance(margins, list)
+    assert margins.standings == [row.status for row in margins]
+    assert margins.radii.shape == (3,)
+    assert math.isnan(margins.radii[1])
+    assert margins.radii[2] == margins[2].radius
+    assert isinstance(margins[:2], pm.Margins)
+    assert isinstance(margins[0], pm.Margin)
+    assert repr(margins).startswith("Margins(3 points: ")
+    assert "1 FAILED" in repr(margins)
+
+
+def test_a_csv_file_keeps_every_digit(margins: pm.Margins, tmp_path: Path) -> None:
+    with margins.to_csv(tmp_path / "margins.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["row"] for row in rows] == ["0", "1", "2"]
+    assert float(rows[0]["radius"]) == margins[0].radius
+    assert (rows[1]["radius"], rows[1]["status"]) == ("", "FAILED")
+    assert "contains nan" in rows[1]["error"]
+
+
+def test_verdicts_and_certified_margins(tmp_path: Path) -> None:
+    verdicts = pm.verify(NETWORK, POINTS, 1e-3, cache=False)
+    assert isinstance(verdicts, pm.Verdicts)
+    assert [answer.name for answer in verdicts.answers] == ["ROBUST", "UNKNOWN", "ROBUST"]
+    assert repr(verdicts) == "Verdicts(3 points: 2 ROBUST, 1 FAILED)"
+    assert "contains nan" in verdicts[1].reason
+    certified = pm.certify(NETWORK, POINTS, cache=False)
+    assert isinstance(certified, pm.CertifiedMargins)
+    assert (certified.lower[[0, 2]] <= certified.upper[[0, 2]]).all()
+    assert certified[1].certificate is None
+    assert len(certified.to_csv(tmp_path / "c.csv").read_text().splitlines()) == 4
+    for answer in (*verdicts, *certified):
+        again = type(answer).from_dict(answer.to_dict())
+        assert repr(again) == repr(answer)
+
+
+def test_notebooks(margins: pm.Margins) -> None:
+    page = margins._repr_html_()
+    assert page.count("<tr>") == 4
+    many = pm.Margins(list(margins) * 20)._repr_html_()
+    assert "and 40 more" in many
+    assert "<th>radius</th>" in margins[0]._repr_html_()
+    strange = pm.Margins([pm.Margin.from_dict(margins[1].to_dict() | {"error": "<script>"})])
+    assert "<script>" not in strange._repr_html_()
+
+
+def test_frames(margins: pm.Margins, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(pm.PolymarginError, match="pip install pandas"):
+        margins.to_frame()
+    monkeypatch.undo()
+    pandas = pytest.importorskip("pandas")
+    frame = margins.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["radius"][0] == margins[0].radius
+    assert list(frame["status"]) == [standing.name for standing in margins.standings]
