@@ -61,10 +61,10 @@ class Audit:
 
 
 def real_points(points: NDArray[np.complex128], tolerance: float = REAL_TOLERANCE) -> NDArray[np.bool_]:
-    """Points whose imaginary parts are rounding errors."""
-    if not len(points):
-        return np.zeros(0, dtype=bool)
-    return np.asarray(np.abs(points.imag).max(axis=1) <= tolerance * (1 + np.abs(points).max(axis=1)))
+    """Points (…, n) whose imaginary parts are rounding errors."""
+    return np.asarray(
+        np.abs(points.imag).max(axis=-1, initial=0.0) <= tolerance * (1 + np.abs(points).max(axis=-1, initial=0.0))
+    )
 
 
 def without_conjugate(points: NDArray[np.complex128], tolerance: float = PARTNER_TOLERANCE) -> int:
@@ -83,6 +83,30 @@ def without_conjugate(points: NDArray[np.complex128], tolerance: float = PARTNER
         return 0
     partners = sum(bool(_same(points, point.conj(), tolerance).any()) for point in points)
     return len(points) - partners
+
+
+def clearly_closed(lists: NDArray[np.complex128], real: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the lists (T, N, n) are closed under conjugation, told by the order along a functional alone.
+
+    Where it is silent, as where two points lie side by side along the functional, `without_conjugate` tells.
+    """
+    key = lists @ generic_directions(1, lists.shape[2])[0]
+    upper, lower = ~real & (key.imag > 0), ~real & ~(key.imag > 0)
+    closed = np.asarray(upper.sum(axis=1) == lower.sum(axis=1))
+    rows, first = _sorted(lists, key, upper & closed[:, None])
+    _, second = _sorted(lists, key, lower & closed[:, None])
+    closed[rows[~_same(first, second.conj(), PARTNER_TOLERANCE)]] = False
+    return closed
+
+
+def _sorted(
+    lists: NDArray[np.complex128], key: NDArray[np.complex128], chosen: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.complex128]]:
+    """The chosen points of all lists, one list after the other, each by the real part of its key."""
+    rows, places = np.nonzero(chosen)
+    order = np.lexsort((key.real[chosen], rows))
+    rows, places = rows[order], places[order]
+    return rows, lists[rows, places]
 
 
 def _same(first: NDArray[np.complex128], second: NDArray[np.complex128], tolerance: float) -> NDArray[np.bool_]:
