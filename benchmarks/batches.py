@@ -1,9 +1,9 @@
 """Batches: time per path all told against the core alone, quadrics against their inner routine, two threads against one.
 
 Shallow cubic networks with standard normal weights and points, two and four classes, stage 1 from the cache. "All told" is
-the CPU time of `margin` for the whole batch, divided by rows × rivals × paths; "core" is that of one pass of the core over the same
-paths. The quadratic network is compared with `QuadricSolver.nearest_batch` for the same pairs and rows. Threads are compared by
-the clock, best of several, on as many cores as there are. Memory is the peak beyond what the answers keep.
+the CPU time of `margin` for the whole batch, divided by rows × rivals × paths; "core" is that of one pass of the core over
+the same paths. The quadratic network is compared with `QuadricSolver.nearest_batch` for the same pairs and rows. Threads are
+compared by the clock, best of several, on as many cores as there are. Memory is the peak beyond what the answers keep.
 
     python benchmarks/batches.py [--rows 2000] [--repetitions 3] [--seed 0]
 """
@@ -26,7 +26,6 @@ from polymargin.continuation import Tracker
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.ordinary_points import paths_to
-from polymargin.margins.batch import MOST_ROWS
 from polymargin.quadric import NetworkSolvers
 
 CUBICS = ((3, 5, 2), (4, 6, 2), (6, 8, 2), (3, 5, 4), (4, 6, 4), (6, 8, 4))
@@ -51,11 +50,9 @@ def main() -> None:
     header = ["quadratic", "rows", "inner routine µs/row", "all told", "ratio", "2 threads", "times faster"]
     common.print_table(header, [quadratic(net, points, options.repetitions)])
     print()
-    net, points = draw((4, 6, 2), 3, 16 * MOST_ROWS, options.seed)
+    net, points = draw((4, 6, 2), 3, 16_384, options.seed)
     header = ["(4, 6), rows", "peak beyond the answers, MiB"]
-    common.print_table(
-        header, [[f"{count:,}", memory(net, points[:count])] for count in (MOST_ROWS, 4 * MOST_ROWS, 16 * MOST_ROWS)]
-    )
+    common.print_table(header, [[f"{count:,}", memory(net, points[:count])] for count in (1_024, 4_096, 16_384)])
 
 
 def draw(widths: tuple[int, ...], degree: int, rows: int, seed: int) -> tuple[pm.PolynomialNetwork, Array]:

@@ -139,7 +139,7 @@ def test_progress_and_rows_come_as_blocks_finish(monkeypatch: pytest.MonkeyPatch
     assert len(calls) >= 5
 
 
-def test_the_work_of_a_batch_needs_no_more_memory_for_more_rows() -> None:
+def test_the_work_of_a_batch_needs_no_more_memory_for_more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What grows with the rows is the list of answers."""
 
     def peak(count: int) -> int:
@@ -150,5 +150,6 @@ def test_the_work_of_a_batch_needs_no_more_memory_for_more_rows() -> None:
         assert len(found) == count
         return most - kept
 
+    monkeypatch.setattr(batch, "MOST_ROWS", 100)
     pm.margin(CUBIC, points(CUBIC, 8), threads=1)
-    assert peak(4 * batch.MOST_ROWS) < 1.3 * peak(2 * batch.MOST_ROWS)
+    assert peak(800) < 1.3 * peak(200)

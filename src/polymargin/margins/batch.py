@@ -27,9 +27,10 @@ from polymargin.work import completed
 Array = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.intp]
 
-# Paths and rows of a block; both bound the memory and the time until a block is written down.
+# Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
-MOST_ROWS = 512
+MOST_ROWS = 4096
+MOST_ENTRIES = 1 << 20
 # Rows that a worker of an executor gets at a time, enough to find or read stage 1 for.
 ROWS_PER_TASK = 16
 
@@ -107,7 +108,7 @@ def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[
 
 
 def _blocks(session: ModelMargins, rows: Rows, most_rows: int) -> list[Rows]:
-    size = max(1, min(most_rows, PATHS_PER_BLOCK // session.paths_per_point))
+    size = max(1, min(most_rows, PATHS_PER_BLOCK // session.paths_per_point, MOST_ENTRIES // session.dimension))
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 

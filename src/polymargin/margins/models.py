@@ -138,24 +138,23 @@ class NetworkMargins:
             logits, noise = network(u), rounding_noise(network, u)
             labels, clear = clear_classes(logits, noise)
             ahead = np.take_along_axis(logits, labels[:, None], axis=1) - logits
-            cancelled = noise[:, None] > LARGEST_NOISE * np.abs(ahead)
+            cancelled = (ahead != 0) & (noise[:, None] > LARGEST_NOISE * ahead)
         clear &= np.isfinite(noise)
         work = self._work(labels, clear)
         started = perf_counter()
-        found = _answers(u, work, tracker)
-        rows = np.array(
-            [row for row, pairs in enumerate(found) if pairs and _stands(pairs, cancelled[row])], dtype=np.intp
-        )
-        enumerated = np.array([any(pair.method == ENUMERATED for pair in found[row]) for row in rows], dtype=bool)
-        if (looked_at := rows[enumerated]).size:
-            radii = np.array([min(pair.upper for pair in found[row]) for row in looked_at])
-            beaten = seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
-            rows = np.setdiff1d(rows, looked_at[beaten])
-        answers: list[Margin | None] = [None] * len(points)
+        found, enumerated = _answers(u, work, tracker)
+        for row in np.flatnonzero(cancelled.any(axis=1)).tolist():
+            if any(cancelled[row, pair.rival] and not _beyond_rounding(pair) for pair in found[row]):
+                found[row] = []
+        answered = np.array([bool(pairs) for pairs in found])
+        if (looked_at := np.flatnonzero(enumerated & answered)).size:
+            radii = np.array([min([pair.upper for pair in found[row]]) for row in looked_at.tolist()])
+            answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
         seconds = (perf_counter() - started) / len(points)
-        for row in rows.tolist():
-            answers[row] = self._unscaled.original(_combine(int(labels[row]), found[row], seconds))
-        return answers
+        return [
+            self._unscaled.original(_combine(label, pairs, seconds)) if good else None
+            for good, label, pairs in zip(answered.tolist(), labels.tolist(), found, strict=True)
+        ]
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[_Work]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
@@ -167,7 +166,8 @@ class NetworkMargins:
                 _, points, rivals = places.setdefault((min(label, rival), max(label, rival)), (pair, [], []))
                 points.extend(rows)
                 rivals.extend([rival] * len(rows))
-        return [_Work(*place) for place in places.values()]
+        # In this order the pairs of a point come by rival.
+        return [_Work(*places[classes]) for classes in sorted(places)]
 
     def _solvers(self, label: int) -> dict[int, Pair] | None:
         """For every rival of a label; None if some boundary has more critical points than the limit."""
@@ -259,7 +259,7 @@ class NetworkMargins:
             ahead = seen_ahead(network, u[None], np.array([label]), np.array([radius]))[0]
         defended = []
         for pair in pairs:
-            if pair.proved or pair.method == "hyperplane":
+            if _beyond_rounding(pair):
                 defended.append(pair)
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
@@ -281,47 +281,44 @@ class _Work:
     rivals: list[int]
 
 
-def _answers(u: Array, work: list[_Work], tracker: Tracker) -> list[list[PairMargin]]:
-    """The pairs of every point, by rival; none at all where one of them has more to look at."""
+def _answers(u: Array, work: list[_Work], tracker: Tracker) -> tuple[list[list[PairMargin]], NDArray[np.bool_]]:
+    """The pairs of every point, none at all where one of them has more to look at, and which points had paths to follow."""
     jobs = [each.pair.job(u[each.rows]) for each in work]
     queue = iter(tracker.run([job for job in jobs if job is not None]))
     found: list[list[PairMargin]] = [[] for _ in u]
-    open_rows: set[int] = set()
+    enumerated, left_open = np.zeros(len(u), dtype=bool), set[int]()
     for each, job in zip(work, jobs, strict=True):
         paths = None if job is None else next(queue)
+        enumerated[each.rows] |= job is not None
         for row, one in zip(each.rows, each.pair.ordinary(u[each.rows], each.rivals, paths), strict=True):
             if one is None:
-                open_rows.add(row)
+                left_open.add(row)
             else:
                 found[row].append(one)
-    for row in open_rows:
+    for row in left_open:
         found[row] = []
-    return [sorted(pairs, key=_rival) for pairs in found]
+    return found, enumerated
 
 
-def _rival(pair: PairMargin) -> int:
-    return -1 if pair.rival is None else pair.rival
-
-
-def _stands(pairs: list[PairMargin], cancelled: NDArray[np.bool_]) -> bool:
-    """Whether nothing has to be defended: every pair is complete, and proved or not a matter of rounding."""
-    return all(
-        pair.complete and (pair.proved or pair.method == "hyperplane" or not cancelled[pair.rival]) for pair in pairs
-    )
+def _beyond_rounding(pair: PairMargin) -> bool:
+    """Whether the pair was decided by arithmetic that logits close to each other do not trouble."""
+    return pair.proved or pair.method == "hyperplane"
 
 
 def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:
-    nearest = min(pairs, key=lambda pair: pair.upper)
+    nearest = min(pairs, key=_upper)
     complete = all(pair.complete for pair in pairs)
     notes = tuple(
-        note if pair.rival is None else f"against class {pair.rival}: {note}"
-        for pair in pairs
-        for note in pair.notes
-        if pair is nearest or not pair.complete
+        [
+            note if pair.rival is None else f"against class {pair.rival}: {note}"
+            for pair in pairs
+            for note in pair.notes
+            if pair is nearest or not pair.complete
+        ]
     )
     return Margin(
         radius=nearest.upper,
-        lower=min(pair.lower for pair in pairs),
+        lower=min([pair.lower for pair in pairs]),
         upper=nearest.upper,
         point=nearest.point,
         label=label,
@@ -340,3 +337,7 @@ def _standing(pairs: list[PairMargin], complete: bool) -> Standing:
     if all(pair.proved for pair in pairs):
         return Standing.CERTIFIED
     return Standing.NUMERICAL if complete else Standing.BRACKETED
+
+
+def _upper(pair: PairMargin) -> float:
+    return pair.upper

@@ -56,7 +56,8 @@ class Pair(Protocol):
         ...
 
     def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        """The distances from points (p, n) to the boundary, each for a rival of its own; None where there is more to look at."""
+        """The distances from points (p, n) to the boundary, each for a rival of its own and each complete; None where there is
+        more to look at."""
         ...
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
