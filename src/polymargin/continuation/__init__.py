@@ -1,10 +1,18 @@
 """Continuation: all solutions of a polynomial system given as a program."""
 
 from polymargin.continuation.endgame import Limits, limits
-from polymargin.continuation.monodromy import Orbit, contains, distinct, explore
+from polymargin.continuation.monodromy import Orbit, explore
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.precise_paths import End, PreciseEnd, precise_ends
-from polymargin.continuation.same_points import duplicates
+from polymargin.continuation.same_points import (
+    contains,
+    counted,
+    distinct,
+    duplicates,
+    real_points,
+    same,
+    without_conjugate,
+)
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.solve import Solutions, solve
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
@@ -23,6 +31,7 @@ __all__ = [
     "TrackerSettings",
     "available_threads",
     "contains",
+    "counted",
     "critical_start",
     "distinct",
     "duplicates",
@@ -30,6 +39,9 @@ __all__ = [
     "limits",
     "precise_ends",
     "random_phase",
+    "real_points",
+    "same",
     "solve",
     "total_degree_start",
+    "without_conjugate",
 ]

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
-from polymargin.continuation.same_points import SAME
+from polymargin.continuation.same_points import contains, distinct
 from polymargin.continuation.tracker import Tracker
 from polymargin.polynomials import Program
 
@@ -60,34 +59,3 @@ def explore(
     # Sharper eyes for points far out, which doubles may have met twice and not recognised.
     sharp = tracker.track(program, known, base, base, double_double=True)
     return Orbit(distinct(np.where(sharp.converged[0][:, None], sharp.points[0], known)), loops, paths)
-
-
-def contains(known: ComplexArray, candidates: ComplexArray) -> NDArray[np.bool_]:
-    """Which candidates (M, n) are among the known points (N, n)."""
-    distances, _ = _index(known).query(_flat(candidates))
-    return np.asarray(distances <= SAME * _size(candidates))
-
-
-def distinct(points: ComplexArray) -> ComplexArray:
-    """One of each: the first of every group of equal points."""
-    if len(points) < 2:
-        return points
-    again = np.zeros(len(points), dtype=bool)
-    pairs = _index(points).query_pairs(SAME * float(_size(points).max()), output_type="ndarray")
-    if len(pairs):
-        apart = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-        pairs = pairs[apart <= SAME * _size(points[pairs[:, 0]])]
-        again[pairs.max(axis=1)] = True
-    return points[~again]
-
-
-def _index(points: ComplexArray) -> KDTree:
-    return KDTree(_flat(points))
-
-
-def _flat(points: ComplexArray) -> NDArray[np.float64]:
-    return np.concatenate([points.real, points.imag], axis=1)
-
-
-def _size(points: ComplexArray) -> NDArray[np.float64]:
-    return np.asarray(1 + np.abs(points).max(axis=1))

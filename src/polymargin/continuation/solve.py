@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.continuation.endgame import limits
 from polymargin.continuation.paths import PathEnd
-from polymargin.continuation.same_points import duplicates
+from polymargin.continuation.same_points import SAME_LIMIT, counted, duplicates, real_points
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import random_phase, total_degree_start
 from polymargin.continuation.tracker import Tracker
@@ -40,8 +40,7 @@ class Solutions:
     @property
     def real(self) -> NDArray[np.float64]:
         """The real solutions."""
-        size = 1 + np.abs(self.points).max(axis=1, initial=0.0)
-        return np.asarray(self.points[np.abs(self.points.imag).max(axis=1, initial=0.0) <= 1e-9 * size].real)
+        return np.asarray(self.points[real_points(self.points)].real)
 
     def __repr__(self) -> str:
         ends = ", ".join(f"{count} {end.name.lower()}" for end, count in self.ends.items())
@@ -117,7 +116,7 @@ def solve_expressions(
     arrived = approach.points[0][approach.converged[0]]
     ends = limits(program, arrived, end, begin - end, ENDGAME_RADIUS, tracker)
     infinite = ends.settled & ends.infinite.any(axis=1)
-    multiple, counts = _distinct(ends.points[ends.settled & ~infinite])
+    multiple, counts = counted(ends.points[ends.settled & ~infinite], SAME_LIMIT)
     found = {
         PathEnd.CONVERGED: int(regular.sum()),
         PathEnd.MULTIPLE: int(counts.sum()),
@@ -132,22 +131,6 @@ def solve_expressions(
         ends={kind: count for kind, count in found.items() if count},
         seed=seed,
     )
-
-
-def _distinct(points: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.int64]]:
-    """The different ones among limits known to about 1e-7, and how often each occurs."""
-    kept: list[NDArray[np.complex128]] = []
-    counts: list[int] = []
-    for point in points:
-        size = 1e-6 * (1 + np.abs(point).max())
-        for index, other in enumerate(kept):
-            if np.abs(point - other).max() <= size:
-                counts[index] += 1
-                break
-        else:
-            kept.append(point)
-            counts.append(1)
-    return np.array(kept, dtype=np.complex128).reshape(-1, points.shape[1]), np.array(counts, dtype=np.int64)
 
 
 def _all_names(system: Sequence[Any]) -> list[str]:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, Tracker, TrackerSettings
-from polymargin.enumeration.audit import Audit, real_points, without_conjugate
+from polymargin.continuation.same_points import real_points, without_conjugate
+from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points

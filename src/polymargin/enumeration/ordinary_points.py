@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Job, Paths
-from polymargin.continuation.same_points import clearly_distinct
-from polymargin.enumeration.audit import clearly_closed, real_points
+from polymargin.continuation.same_points import clearly_closed, clearly_distinct, real_points
 from polymargin.enumeration.base_solutions import BaseSolutions
 from polymargin.enumeration.near_discriminant import discriminant_distances
 from polymargin.enumeration.regular_ends import LARGEST_CONDITION

@@ -28,7 +28,7 @@ from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
 from polymargin.margins.confirmation import confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import MOST_VARIABLES, Kind, PreciseQuadric, QuadricSolver
+from polymargin.quadric import MOST_VARIABLES, NearestKind, PreciseQuadric, QuadricSolver
 
 Array = NDArray[np.float64]
 Rivals: TypeAlias = Sequence[int | None]
@@ -156,7 +156,7 @@ class QuadricPair:
 
     def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
         nearest, bound = self._solver.nearest_batch(points), 2 * self._solver.dimension
-        ordinary = ((nearest.kinds == Kind.REGULAR) & ~nearest.doubtful).tolist()
+        ordinary = ((nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful).tolist()
         return [
             PairMargin(rival, distance, distance, distance, point, "quadric", True, None, None, bound)
             if plain
