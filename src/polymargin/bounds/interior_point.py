@@ -96,9 +96,9 @@ def start(program: Relaxation) -> tuple[Array, list[Array], Array]:
 def _inverses(matrices: Array) -> Array:
     """For a program that is singular in doubles from the start something that does not end those beside it."""
     try:
-        return np.linalg.inv(matrices)
+        return np.asarray(np.linalg.inv(matrices))
     except np.linalg.LinAlgError:
-        return np.linalg.pinv(matrices, hermitian=True)
+        return np.asarray(np.linalg.pinv(matrices, hermitian=True))
 
 
 def _step(
