@@ -1,7 +1,8 @@
 """python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIFICATE ...]
 
 With --exact no floating-point arithmetic is trusted, however large the matrices. One line per certificate, which begins
-with PROVED or REFUSED, or with UNUSABLE where a file is no model or certificate at all. Exit status 0: all are proved; 1: something is refused; 2: a file cannot be used, or bad usage.
+with PROVED or REFUSED, or with UNUSABLE where a file is no model or certificate at all. Exit status 0: all are proved;
+1: something is refused; 2: a file cannot be used, or bad usage.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked
+from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
 from polymargin.certificates.counterexample import Counterexample, beyond, search
@@ -30,7 +30,6 @@ from polymargin.certificates.rivals import (
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
 from polymargin.continuation import TrackerSettings
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
 from polymargin.margins import Margin
 from polymargin.margins.checkpoint import Checkpoint

@@ -12,11 +12,10 @@ from typing import Any, TypedDict
 
 from numpy.typing import ArrayLike
 
-from polymargin.arguments import checked_point
+from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings, available_threads
+from polymargin.continuation import Tracker, TrackerSettings, available_threads
 from polymargin.enumeration import CriticalPoints, critical_points
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
@@ -39,6 +38,10 @@ class Options:
     def of_the_answer(self) -> dict[str, Any]:
         """What can change an answer, for checkpoints."""
         return {"seed": int(self.seed), "limit": int(self.limit), "settings": asdict(self.settings)}
+
+    @property
+    def tracker(self) -> Tracker:
+        return Tracker(self.settings, self.threads)
 
     @property
     def processes(self) -> int:

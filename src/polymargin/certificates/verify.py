@@ -15,7 +15,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, positive
+from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
 from polymargin.certificates.rivals import (
@@ -30,7 +30,6 @@ from polymargin.certificates.rivals import (
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
 from polymargin.continuation import TrackerSettings
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.networks.network import Network
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
