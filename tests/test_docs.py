@@ -26,22 +26,26 @@ from command_reference import SECTION, commands, with_options  # noqa: E402
 README = ROOT / "README.md"
 COMMAND_LINE = ROOT / "docs" / "command-line.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLE = re.compile(r"```(python|console)\n(.*?)```", flags=re.DOTALL)
+EXAMPLE = re.compile(r"```(python|console)\n(.*?)```(?:\s+<!-- prints -->\s+```text\n(.*?)```)?", flags=re.DOTALL)
 
 
-def examples(page: Path) -> list[tuple[str, str]]:
-    """(language, text) of every block that claims to run."""
+def examples(page: Path) -> list[tuple[str, str, str]]:
+    """(language, text, what it prints if the page says so) of every block that claims to run."""
     return EXAMPLE.findall(page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.name)
-def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In the order of the page, in one folder and with one set of names, as a reader would go through it."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__example__"}
-    for language, text in examples(page):
+    for language, text, prints in examples(page):
         if language == "python":
             exec(compile(text, str(page), "exec"), names)
+            printed = capsys.readouterr().out
+            assert not prints or agree(prints, printed), printed
         else:
             _run_commands(text)
 

@@ -81,3 +81,15 @@ def test_frames(margins: pm.Margins, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(frame, pandas.DataFrame)
     assert frame["radius"][0] == margins[0].radius
     assert list(frame["status"]) == [standing.name for standing in margins.standings]
+
+
+def test_attacks_and_lower_bounds_take_batches() -> None:
+    good = POINTS[[0, 2]]
+    bounds, attacks = pm.lower_bound(NETWORK, good), pm.attack(NETWORK, good)
+    for row, bound, found, margin in zip(good, bounds, attacks, pm.margin(NETWORK, good, cache=False), strict=True):
+        assert bound.radius <= margin.radius * (1 + 1e-9)
+        assert found.distance >= margin.radius * (1 - 1e-9)
+        assert found.distance == pm.attack(NETWORK, row).distance
+    for function in (pm.lower_bound, pm.attack):
+        with pytest.raises(pm.InputError, match=r"row 1: .*contains nan"):
+            function(NETWORK, POINTS)

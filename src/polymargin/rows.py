@@ -29,6 +29,7 @@ class Answer(Protocol):
 
 
 Row = TypeVar("Row", bound=Answer)
+Found = TypeVar("Found")
 # What type checkers can tell apart; an array may be either, as its type does not say how many axes it has.
 OnePoint: TypeAlias = Sequence[float]
 ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]]
@@ -65,6 +66,17 @@ def one_or_many(points: ArrayLike) -> Array:
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
     return array
+
+
+def each(function: Callable[[Array], Found], points: Array) -> list[Found]:
+    """The function of every row of points (m, n), where a result cannot say what was wrong with a row: the error does."""
+    found = []
+    for row, point in enumerate(points):
+        try:
+            found.append(function(point))
+        except InputError as error:
+            raise InputError(f"row {row}: {error}") from None
+    return found
 
 
 def answers(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,7 @@ from polymargin.bounds.gradients import evaluate, evaluate_twice
 from polymargin.bounds.view import View, label_at, views
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
+from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
 
@@ -55,18 +57,30 @@ class Attack:
         return f"Attack(distance {self.distance:.10g}, class {self.label} loses to {self.rival})"
 
 
+@overload
+def attack(
+    network: Network, points: OnePoint, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+) -> Attack | None: ...
+@overload
+def attack(
+    network: Network, points: ManyPoints, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+) -> list[Attack | None]: ...
+@overload
+def attack(
+    network: Network, points: ArrayLike, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+) -> Any: ...
 @checked(Network)
 def attack(
     network: Network,
-    point: ArrayLike,
+    points: ArrayLike,
     rival: int | None = None,
     *,
     starts: int | None = None,
     seed: int = 0,
-) -> Attack | None:
+) -> Any:
     """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
 
-    `starts` per rival: 24 by default, fewer for images.
+    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
@@ -74,9 +88,16 @@ def attack(
     >>> attack(net, [0.0, 0.25])
     Attack(distance 0.75, class 0 loses to 1)
     """
-    u = checked_point(point, network.dimension)
     if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
+    array = one_or_many(points)
+    if array.ndim == 2:
+        return each(lambda row: _attack_at(network, row, rival, starts, seed), array)
+    return _attack_at(network, array, rival, starts, seed)
+
+
+def _attack_at(network: Network, point: Array, rival: int | None, starts: int | None, seed: int) -> Attack | None:
+    u = checked_point(point, network.dimension)
     label = label_at(network, u)
     others = [c for c in range(network.class_count) if c != label]
     if rival is not None and rival not in others:

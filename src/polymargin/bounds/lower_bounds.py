@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,7 @@ from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
 from polymargin.networks.network import Network
+from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
 
@@ -52,18 +53,33 @@ class LowerBound:
         return f"LowerBound({self.radius:.10g}, class {self.label}, limited by {self.rival})"
 
 
+class LowerBoundOptions(TypedDict, total=False):
+    """The keywords of `lower_bound`, for type checkers."""
+
+    tolerance: float
+    limit: float | None
+    timeout: float
+
+
+@overload
+def lower_bound(network: Network, points: OnePoint, **options: Unpack[LowerBoundOptions]) -> LowerBound: ...
+@overload
+def lower_bound(network: Network, points: ManyPoints, **options: Unpack[LowerBoundOptions]) -> list[LowerBound]: ...
+@overload
+def lower_bound(network: Network, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
 @checked(Network)
 def lower_bound(
     network: Network,
-    point: ArrayLike,
+    points: ArrayLike,
     *,
     tolerance: float = 1e-6,
     limit: float | None = None,
     timeout: float = math.inf,
-) -> LowerBound:
+) -> Any:
     """The largest radius provable against all rivals in one piece, up to the relative tolerance (deep networks: 0.002).
 
-    No radius above `limit` is tried; for deep networks it is the distance of an attack unless it is given.
+    One point (n,), or a list of answers for a batch (m, n). No radius above `limit` is tried; for deep networks it is the distance
+    of an attack unless it is given.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
@@ -71,9 +87,18 @@ def lower_bound(
     >>> round(lower_bound(net, [0.0, 0.25]).radius, 5)
     0.75
     """
-    started = perf_counter()
     tolerance = positive(tolerance, "tolerance")
     limit = None if limit is None else positive(limit, "limit")
+    array = one_or_many(points)
+    if array.ndim == 2:
+        return each(lambda row: _lower_bound_at(network, row, tolerance, limit, timeout), array)
+    return _lower_bound_at(network, array, tolerance, limit, timeout)
+
+
+def _lower_bound_at(
+    network: Network, point: Array, tolerance: float, limit: float | None, timeout: float
+) -> LowerBound:
+    started = perf_counter()
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
     views = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}
