@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: demo test test-matrix slow mutations lint docs sanitize clean
+.PHONY: demo test test-matrix slow mutations lint docs sanitize portable clean
 
 demo: .venv/package
 	$(BIN)/polymargin demo
@@ -40,6 +40,14 @@ sanitize:
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=halt_on_error=1 .venv-sanitize/bin/python -m pytest tests/continuation tests/polynomials
 
+# The core in plain C++20, without vector extensions, in an environment of its own; COMPILER=clang++ chooses the compiler.
+COMPILER ?= c++
+portable:
+	$(PYTHON) -m venv .venv-portable
+	CXX=$(COMPILER) .venv-portable/bin/pip install --quiet ".[test]" -C cmake.define.POLYMARGIN_PORTABLE=ON -C build-dir=build/portable-$(COMPILER)
+	.venv-portable/bin/polymargin demo
+	.venv-portable/bin/python -m pytest tests/continuation tests/polynomials
+
 .venv/package: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet .
@@ -52,4 +60,4 @@ sanitize:
 	touch $@
 
 clean:
-	rm -rf .venv .venv-sanitize build dist
+	rm -rf .venv .venv-sanitize .venv-portable build dist

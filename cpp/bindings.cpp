@@ -37,7 +37,7 @@ namespace {
 
 std::vector<const Kernels*> available_kernels() {
   std::vector<const Kernels*> kernels{&polymargin::baseline_kernels()};
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(PM_PORTABLE)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels.push_back(&polymargin::avx2_kernels());
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) kernels.push_back(&polymargin::avx512_kernels());

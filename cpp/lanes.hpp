@@ -2,10 +2,13 @@
 //
 // Every translation unit that includes this header is compiled for one instruction set and says so
 // by defining PM_ISA (the namespace its symbols live in) and PM_LANES (doubles per register). GCC's
-// vector extensions give + - * / and comparisons; only what they lack is written out below.
+// vector extensions give + - * / and comparisons; only what they lack is written out below. Compilers without them
+// (or with PM_PORTABLE defined) take the same operators from portable_lanes.hpp.
 // Keeping all code of an instruction set inside its own namespace matters: otherwise the linker may
 // pick the AVX-512 copy of an inline function and run it on a machine without AVX-512.
 #pragma once
+
+#include <cmath>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -15,21 +18,27 @@
 #error "PM_ISA and PM_LANES must be defined before including the core headers"
 #endif
 
+#if !defined(__GNUC__) || defined(PM_PORTABLE)
+#include "portable_lanes.hpp"
+#endif
+
 namespace PM_ISA {
 
 constexpr int kLanes = PM_LANES;
 
+#if defined(__GNUC__) && !defined(PM_PORTABLE)
 typedef double Lanes __attribute__((vector_size(PM_LANES * 8)));
 typedef long long Mask __attribute__((vector_size(PM_LANES * 8)));  // all ones or all zeros per lane
 
 inline Lanes broadcast(double value) { return value - Lanes{}; }
-inline Mask no_lane() { return Mask{}; }
-inline Mask every_lane() { return ~Mask{}; }
-
 inline Lanes select(Mask mask, Lanes yes, Lanes no) { return mask ? yes : no; }
 inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
 inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
 inline Lanes absolute(Lanes a) { return a < 0.0 ? -a : a; }
+#endif
+
+inline Mask no_lane() { return Mask{}; }
+inline Mask every_lane() { return ~Mask{}; }
 
 // While one of these lives, numbers below 1e-307 count as zero. Imaginary parts of real solutions shrink that far under Newton's
 // method, and an operation on such a number takes a hundred times as long as any other.
@@ -47,6 +56,8 @@ class TinyIsZero {
 // Loops over an array that is to live in registers must be unrolled whole.
 #if defined(__clang__)
 #define PM_UNROLL _Pragma("unroll")
+#elif !defined(__GNUC__)
+#define PM_UNROLL
 #else
 #define PM_UNROLL _Pragma("GCC unroll 16")
 #endif
@@ -71,8 +82,8 @@ constexpr int kVectorRegisters = 16;
 inline Lanes fused(Lanes a, Lanes b, Lanes c) { return a * b + c; }
 inline Lanes fused_negated(Lanes a, Lanes b, Lanes c) { return c - a * b; }
 inline Lanes square_root(Lanes a) {
-  Lanes root;
-  for (int lane = 0; lane < kLanes; ++lane) root[lane] = __builtin_sqrt(a[lane]);
+  Lanes root{};
+  for (int lane = 0; lane < kLanes; ++lane) root[lane] = std::sqrt(a[lane]);
   return root;
 }
 inline bool any(Mask mask) {

@@ -88,7 +88,7 @@ template <class Real> class Tracker {
     job_.rejections[path] = static_cast<std::int32_t>(rejections_[lane]);
     job_.remaining[path] = remaining_[lane];
     job_.correction[path] = correction;
-    job_.condition[path] = __builtin_sqrt(pack_.solver.pivot_ratio[lane]);
+    job_.condition[path] = std::sqrt(pack_.solver.pivot_ratio[lane]);
     refill(lane);
   }
 

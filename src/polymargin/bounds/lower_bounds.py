@@ -78,8 +78,8 @@ def lower_bound(
 ) -> Any:
     """The largest radius provable against all rivals in one piece, up to the relative tolerance (deep networks: 0.002).
 
-    One point (n,), or a list of answers for a batch (m, n). No radius above `limit` is tried; for deep networks it is the distance
-    of an attack unless it is given.
+    One point (n,), or a list of answers for a batch (m, n). No radius above `limit` is tried; for deep networks it is the
+    distance of an attack unless it is given.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
