@@ -15,10 +15,12 @@ from checker.test_lifted_form import expansion
 from flint import fmpq
 
 import polymargin as pm
-from polymargin_checker import Verdict, check, lifted
+from polymargin_checker import Verdict, check, lifted, lifted_leaf
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_leaf import Part
 from polymargin_checker.lifted_ranges import first_range
+from polymargin_checker.univariate import nonnegative
 
 ZERO = "0x0p+0"
 
@@ -65,22 +67,33 @@ def test_what_it_takes(tmp_path: Path) -> None:
         made = copy.deepcopy(honest)
         made["rivals"][0]["proof"]["radius"] = text
         assert reason in verdict_of(tmp_path, network, made).reason
-    for other in (
-        pm.PolynomialNetwork([np.eye(2), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])], degree=2),
-        pm.PolynomialNetwork(
-            [np.eye(2), np.eye(2), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])],
-            activations=[[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0]],
-        ),
-    ):
-        proof = honest["rivals"][0]["proof"]
-        made = certificate(
-            other, [0.0, 0.0], 0, honest["claim"], [{"rival": 1, "lower": "0x1p-8", "proof": proof}], None
-        )
-        folder = tmp_path / str(len(other.layers))
-        folder.mkdir()
-        assert (
-            "needs at least two hidden layers, with activations of degree two" in verdict_of(folder, other, made).reason
-        )
+    square, cube = [0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]
+    for activations in ([square], [cube, square], [cube, square, square], [square, cube, square], [cube, cube]):
+        layers = [*[np.eye(2)] * len(activations), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])]
+        other = pm.PolynomialNetwork(layers, activations=activations)
+        rivals = [{"rival": 1, "lower": "0x1p-8", "proof": honest["rivals"][0]["proof"]}]
+        made = certificate(other, [0.0, 0.0], 0, honest["claim"], rivals, None)
+        (tmp_path / "model.npz").unlink()
+        reason = verdict_of(tmp_path, other, made).reason
+        assert "needs at least two hidden layers, with activations of degree two" in reason
+
+
+def test_unknown_keys_and_trees_that_are_none(tmp_path: Path) -> None:
+    network, u, radius = deep_squares()
+    leaf = Around(network, u).leaf(radius) | {"first": [ZERO]}
+    made = lifted_certificate(network, u, radius)
+    made["rivals"][0]["proof"]["word"] = "more"
+    assert "unknown key 'word'" in verdict_of(tmp_path, network, made).reason
+    made = lifted_certificate(network, u, radius, split(1, 0, 0.0, leaf, leaf) | {"word": "more"})
+    assert "unknown key 'word'" in verdict_of(tmp_path, network, made).reason
+    for tree in (7, ["split"], "split"):
+        made["rivals"][0]["proof"]["tree"] = tree
+        assert "rival 1: leaf 0" in verdict_of(tmp_path, network, made).reason
+
+
+def test_the_two_arithmetics() -> None:
+    assert lifted._arithmetic(True) is Balls
+    assert lifted._arithmetic(False) is Floats
 
 
 CHANGES: list[tuple[str, Callable[[Json], object], str]] = [
@@ -208,20 +221,44 @@ def parabolas(around: Around, radius: float, sigma: Any) -> tuple[Any, Any]:
 SIGMA = [0.5, 0.25, 0.5, 0.25, 0.125]
 
 
-def curved() -> tuple[pm.PolynomialNetwork, Around, float, Json]:
-    """A last activation of degree four, with the leaf that proves a small ball."""
-    network, u, radius = deep_squares()
+def curved(
+    widths: tuple[int, ...] = (3, 4, 3, 2), sigma: Any = SIGMA
+) -> tuple[pm.PolynomialNetwork, Around, float, Json]:
+    """A last activation of higher degree, with the leaf that proves a small ball."""
+    network, u, radius = deep_squares(widths)
     layers = [(layer.weights, layer.bias) for layer in network.layers]
-    activations = [network.activations[0], SIGMA]
+    activations = [*network.activations[:-1], sigma]
     scores = pm.PolynomialNetwork(layers, activations=activations)(u)
     layers[-1] = (layers[-1][0], layers[-1][1] + [scores[1] - scores[0] + 2, 0])
     network = pm.PolynomialNetwork(layers, activations=activations)
     around = Around(network, u)
     leaf = around.leaf(radius)
-    rows, _ = parabolas(around, radius, SIGMA)
+    rows, _ = parabolas(around, radius, sigma)
     leaf["minorants"] = [hexes(row) for row in rows]
-    leaf["intervals"] = [hexes(np.abs(rows[:, 0]) * 4 + 4)]
+    leaf["intervals"][-1] = hexes(np.abs(rows[:, 0]) * 4 + 4)
     return network, around, radius, leaf
+
+
+def test_cubes_need_parabolas(tmp_path: Path) -> None:
+    network, around, radius, leaf = curved(sigma=SIGMA[:4])
+    assert verdict_of(tmp_path, network, lifted_certificate(network, around.u, radius, leaf)).accepted
+    without = lifted_certificate(network, around.u, radius, leaf | {"minorants": None})
+    assert "minorants" in verdict_of(tmp_path, network, without).reason
+
+
+def test_parabolas_above_the_last_of_three_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their ends are those of the last layer, whose ranges are not the ones of the second."""
+    network, around, radius, leaf = curved((3, 4, 3, 3, 2))
+    asked: list[Any] = []
+    monkeypatch.setattr(lifted_leaf, "nonnegative", lambda gap, ends: asked.append(ends) or nonnegative(gap, ends))
+    verdict = verdict_of(tmp_path, network, lifted_certificate(network, around.u, radius, leaf))
+    assert verdict.accepted, verdict.reason
+    reach = radius * np.linalg.norm(around.a[-1], axis=1)
+    rests = around.root_ranges(radius)[-1]
+    expected = np.stack([rests[:, 0] - reach, rests[:, 1] + reach], axis=1)
+    np.testing.assert_allclose([[float(end) for end in ends] for ends in asked], expected, rtol=1e-9)
+    found = expansion(tmp_path, network, around.u, 1, radius, Balls)
+    assert [float(c) for c in found.last.coeffs()] == SIGMA
 
 
 def test_parabolas_below_a_last_activation_of_higher_degree(tmp_path: Path) -> None:

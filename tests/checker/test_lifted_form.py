@@ -10,6 +10,7 @@ import pytest
 from checker.lifted_proofs import Around, deep_squares
 from flint import fmpq
 
+import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
@@ -57,20 +58,34 @@ def test_the_network_around_the_point(widths: Any, arithmetic: Any, tmp_path: Pa
         )
 
 
-@pytest.mark.parametrize("with_cuts", [False, True])
+@pytest.mark.parametrize("sigma", [[0.5], [0.5, 0.25], [0.5, 0.25, 0.125]])
+def test_activations_of_any_degree_up_to_two(sigma: list[float], tmp_path: Path) -> None:
+    """What is not given of the coefficients is zero."""
+    network, u, radius = deep_squares()
+    layers = [(layer.weights, layer.bias) for layer in network.layers]
+    network = pm.PolynomialNetwork(layers, activations=[sigma, network.activations[1]])
+    around = Around(network, u)
+    with working_precision(128):
+        found = expansion(tmp_path, network, u, 1, radius, Balls)
+    assert float(found.layers[0].bend) == around.c[0]
+    np.testing.assert_allclose(values_of(found.layers[0].rise), around.d[0], rtol=1e-12)
+    np.testing.assert_allclose([float(p) for p in found.layers[1].value], around.p[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("cuts", ["all", "one", "none"])
 @pytest.mark.parametrize("with_parabolas", [False, True])
 @pytest.mark.parametrize("first", [{}, {2: (-0.5, 0.25), 0: (0.125, 1.5)}])
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])
 @pytest.mark.parametrize("widths", WIDTHS)
 def test_the_form_is_b_minus_what_the_multipliers_say(
-    widths: Any, arithmetic: Any, first: Any, with_parabolas: bool, with_cuts: bool, tmp_path: Path
+    widths: Any, arithmetic: Any, first: Any, with_parabolas: bool, cuts: str, tmp_path: Path
 ) -> None:
     network, u, _ = deep_squares(widths)
     around, r = Around(network, u), 0.75
     generator = np.random.default_rng(3)
     sizes = [len(p) for p in around.p[1:]]
     mu, theta, eta = generator.uniform(1, 2), generator.uniform(1, 2, sizes[0]), generator.uniform(1, 2, len(first))
-    theta *= with_cuts
+    theta[{"all": [], "one": range(1, sizes[0]), "none": range(sizes[0])}[cuts]] = 0
     nu, kappa = [generator.normal(size=s) for s in sizes], [generator.uniform(1, 2, s) for s in sizes]
     ranges = [np.sort(generator.normal(size=(s, 2)), axis=1) for s in sizes]
     parabolas = generator.normal(size=(sizes[-1], 3))
