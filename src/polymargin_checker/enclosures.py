@@ -19,6 +19,7 @@ from polymargin_checker.work import spend
 _TOUCHED = 64
 """Products that an entry counts for when it becomes an object of Python."""
 
+
 class Enclosure(Protocol):
     """A matrix of which every entry is enclosed."""
 

@@ -3,8 +3,8 @@
 Of NumPy only sums and products of matrices are used, and what is needed of them is that an inner product of length k is
 computed from its terms by k multiplications and additions in some order: then its error is at most (k + 4) 2⁻⁵³ times the sum
 of the absolute values of the terms (docs/theorems.md, section 9). Radii are computed in doubles too; SAFE covers their own
-rounding, TINY underflow. Work is counted in products of 128 bits, each of which takes as
-long as `_AT_ONCE` of doubles and their radii in a product of matrices. This module is loaded for large matrices only, and not at all by `--exact`.
+rounding, TINY underflow. Work is counted in products of 128 bits, each of which takes as long as `_AT_ONCE` of doubles and
+their radii in a product of matrices. This module is loaded for large matrices only, and not at all by `--exact`.
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ from flint import fmpq
 
 import polymargin as pm
 from polymargin_checker import Verdict, check, lifted, lifted_leaf
+from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
-from polymargin_checker.lifted_leaf import Part
+from polymargin_checker.lifted_leaf import Part, _top
 from polymargin_checker.lifted_ranges import first_range
 from polymargin_checker.univariate import nonnegative
 
@@ -259,6 +260,18 @@ def test_parabolas_above_the_last_of_three_layers(tmp_path: Path, monkeypatch: p
     np.testing.assert_allclose([[float(end) for end in ends] for ends in asked], expected, rtol=1e-9)
     found = expansion(tmp_path, network, around.u, 1, radius, Balls)
     assert [float(c) for c in found.last.coeffs()] == SIGMA
+
+
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_parabolas_replace_the_last_layer(arithmetic: Any, tmp_path: Path) -> None:
+    network, around, radius, leaf = curved()
+    rests = [tuple(fmpq(*end.as_integer_ratio()) for end in row) for row in around.root_ranges(radius)[-1].tolist()]
+    with working_precision(128):
+        top = _top(expansion(tmp_path, network, around.u, 1, radius, arithmetic), leaf["minorants"], "leaf", rests)
+    rows, _ = parabolas(around, radius, SIGMA)
+    for column, found in ((0, top.square), (1, top.linear)):
+        assert [float(entry) for entry in found.entries()] == pytest.approx(rows[:, column])
+    assert float(top.constant.entries()[0]) == pytest.approx(around.bias + rows[:, 2].sum())
 
 
 def test_parabolas_below_a_last_activation_of_higher_degree(tmp_path: Path) -> None:

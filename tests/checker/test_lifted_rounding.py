@@ -11,7 +11,7 @@ from checker.test_lifted_form import expansion
 from flint import arb, arb_poly, fmpq
 
 import polymargin as pm
-from polymargin_checker import check, lifted_leaf
+from polymargin_checker import check, lifted_leaf, lifted_ranges
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.lifted_expansion import Expansion
@@ -42,33 +42,51 @@ def ends(found: list[tuple[arb, arb]]) -> tuple[arb, arb]:
     return low.lower(), high.upper()
 
 
-def test_the_radius_of_intervals(tmp_path: Path) -> None:
-    assert ends(_intervals(chain(tmp_path, radius=MORE), 2, {}, []))[1] >= EXACT * EXACT
+def test_the_radius_of_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen where t² is computed, for squares of intervals are rounded up by more."""
+    asked: list[tuple[arb, arb]] = []
+    monkeypatch.setattr(lifted_ranges, "_square", lambda low, high: asked.append((low, high)) or arb(1))
+    for below in ([], [(-ONE, ONE)]):
+        layers = [([[1.0]], [0.0]), ([[1.0]], [0.0]), ([[1.0]], [0.0]), ([[1.0], [0.0]], [1.0, 0.0])]
+        network = pm.PolynomialNetwork(layers, activations=[[0.0, 1.0, 1.0]] * 3)
+        _intervals(expansion(tmp_path, network, [0.0], 1, MORE, Balls), 3 if below else 2, {}, below)
+    for (low, high), rest in zip(asked, (fmpq(0), ONE), strict=True):
+        assert low.lower() <= -EXACT - rest
+        assert high.upper() >= EXACT + rest
 
 
-def test_the_bend_of_intervals(tmp_path: Path) -> None:
-    assert ends(_intervals(chain(tmp_path, bend=MORE), 2, {}, []))[1] >= EXACT
+def test_the_bend_of_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifted_ranges, "_square", lambda low, high: arb(1))
+    low, high = ends(_intervals(chain(tmp_path, bend=MORE), 2, {}, []))
+    assert high >= EXACT
+    less = 1 - 2.0**-13
+    low, high = ends(_intervals(chain(tmp_path, bend=less), 2, {}, []))
+    assert low <= fmpq(*less.as_integer_ratio())
 
 
-def test_split_ends_of_intervals(tmp_path: Path) -> None:
-    assert ends(_intervals(chain(tmp_path), 2, {0: (-EXACT, fmpq(0))}, []))[1] >= EXACT * EXACT
-    assert ends(_intervals(chain(tmp_path), 2, {0: (ONE, EXACT)}, []))[1] >= EXACT * EXACT
+def test_split_ends_of_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[arb, arb]] = []
+    monkeypatch.setattr(lifted_ranges, "_square", lambda low, high: asked.append((low, high)) or arb(1))
+    _intervals(chain(tmp_path), 2, {0: (-EXACT, EXACT)}, [])
+    ((low, high),) = asked
+    assert low.lower() <= -EXACT
+    assert high.upper() >= EXACT
 
 
 def test_the_rests_below(tmp_path: Path) -> None:
+    """Narrow ranges, which nothing else widens: w² + (w²)² for w² about one, the linear part of t² being zero."""
     found = chain(tmp_path)
-    low, high = ends(_intervals(found, 3, {}, [(-EXACT, EXACT)]))
-    assert low <= -EXACT
-    assert high >= EXACT + EXACT * EXACT  # the linear part of t² is zero
-    low, high = ends(_intervals(found, 3, {}, [(-EXACT, fmpq(0))]))
-    assert low <= -EXACT
+    less, more = fmpq(8191, 8192), fmpq(2049, 2048)
+    low, high = ends(_intervals(found, 3, {}, [(less, ONE)]))
+    assert low <= less + less * less
+    low, high = ends(_intervals(found, 3, {}, [(EXACT, more)]))
+    assert high >= more + more * more
 
 
-@pytest.mark.parametrize(("low", "high"), [(1 - EXACT - 1, fmpq(2)), (fmpq(-2), EXACT)])
-def test_stated_ends(low: fmpq, high: fmpq) -> None:
-    """−1 − 2⁻¹² is beyond −1, and is known to be so; a little inside is not taken for it."""
+def test_stated_ends() -> None:
+    """A little inside of −1 and 1 is not taken for them."""
     _check_intervals([(fmpq(-2), fmpq(2))], 2, [(arb(-1), arb(1))], None)
-    for inside in ((-1 + fmpq(1, 4096), fmpq(2)), (fmpq(-2), 1 - fmpq(1, 4096))):
+    for inside in ((-1 + fmpq(1, 8192), fmpq(2)), (fmpq(-2), 1 - fmpq(1, 8192))):
         with pytest.raises(Refused):
             _check_intervals([inside], 2, [(arb(-1), arb(1))], None)
 
