@@ -20,7 +20,7 @@ from polymargin.cli.group import Commands
 
 if TYPE_CHECKING:
     from polymargin.vnnlib import Query, QueryAnswer
-    from polymargin.vnnlib.competition import Instance, ResultRow
+    from polymargin.vnnlib.competition import CompetitionInstance, ResultRow
 
 _PLAIN_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,200}")
 """Of a tensor that becomes a file: nothing that could lead out of the folder."""
@@ -161,7 +161,12 @@ def run_batch(
 
 
 def _answered(
-    base: Path, instance: Instance, category: str, counterexamples: Path | None, seed: int, threads: int | None
+    base: Path,
+    instance: CompetitionInstance,
+    category: str,
+    counterexamples: Path | None,
+    seed: int,
+    threads: int | None,
 ) -> ResultRow:
     """One line of the results; what cannot be answered is `error`, with the reason on standard error."""
     from polymargin.errors import PolymarginError

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary
-from polymargin.continuation import Paths, TrackerSettings, follow
+from polymargin.continuation import Paths, Tracker
+from polymargin.continuation.same_points import CLEARLY_COMPLEX, REAL, imaginary_shares
 from polymargin.enumeration import base_solutions, check_limit
-from polymargin.enumeration.audit import REAL_TOLERANCE
 from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
 from polymargin.geometry.ed_degrees.boundary_count import regular_at_level_zero
@@ -28,8 +29,6 @@ from polymargin.work import completed
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
-# Imaginary parts between REAL_TOLERANCE and this, relative to the point, are neither zero nor clearly not.
-CLEARLY_COMPLEX = 1e-7
 # Samples that are followed together; bounds the memory and is what one worker gets at a time.
 BATCH = 2_000
 
@@ -51,7 +50,7 @@ class RealCounter:
         *,
         seed: int = 0,
         threads: int | None = None,
-        limit: int = 200_000,
+        limit: int = DEFAULT_LIMIT,
         cache: bool | str | Path = True,
     ) -> RealCounter:
         if boundary.degree < 2:
@@ -59,10 +58,10 @@ class RealCounter:
             raise InputError(
                 f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
             )
-        check_limit(boundary, limit, threads)
-        settings = TrackerSettings()
-        base = base_solutions(boundary, seed=seed, settings=settings, threads=threads, cache=Cache.from_option(cache))
-        solutions, parameters = regular_at_level_zero(base, settings, threads)
+        tracker = Tracker(threads=threads)
+        check_limit(boundary, limit, tracker)
+        base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
+        solutions, parameters = regular_at_level_zero(base, tracker)
         generator = np.random.default_rng([seed, 8])
         detour = generator.normal(size=parameters.shape) + 1j * generator.normal(size=parameters.shape)
         detour[-1] = 0
@@ -78,7 +77,7 @@ class RealCounter:
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of real critical points at every point (m, n), and which of them are doubtful."""
         batches: Sequence[_Batch] = [
-            _Batch(self, points[i : i + BATCH], 1 if executor is not None else threads)
+            _Batch(self, points[i : i + BATCH], Tracker(threads=1 if executor is not None else threads))
             for i in range(0, len(points), BATCH)
         ]
         found = dict(completed(_count, batches, executor))
@@ -92,33 +91,27 @@ class RealCounter:
 class _Batch:
     counter: RealCounter
     points: Array
-    threads: int | None
+    tracker: Tracker
 
 
 def _count(batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    counter = batch.counter
+    counter, tracker = batch.counter, batch.tracker
     targets = np.zeros((len(batch.points), len(counter.parameters)), dtype=np.complex128)
     targets[:, :-1] = counter.boundary.reduction.coordinates(batch.points)
-    counts, doubtful = _judge(_follow(counter, counter.solutions, counter.parameters, targets, batch.threads))
+    counts, doubtful = _judge(tracker.follow(counter.program, counter.solutions, counter.parameters, targets))
     if doubtful.any():
         # On another way the paths pass other places; only a point on the discriminant stays doubtful.
-        away = _follow(counter, counter.solutions, counter.parameters, counter.detour[None, :], batch.threads)
+        away = tracker.follow(counter.program, counter.solutions, counter.parameters, counter.detour)
         if away.converged.all():
-            again = _follow(counter, away.points[0], counter.detour, targets[doubtful], batch.threads)
+            again = tracker.follow(counter.program, away.points[0], counter.detour, targets[doubtful])
             counts[doubtful], doubtful[doubtful] = _judge(again)
     return counts, doubtful
 
 
-def _follow(
-    counter: RealCounter, solutions: ComplexArray, start: ComplexArray, targets: ComplexArray, threads: int | None
-) -> Paths:
-    return follow(counter.program, solutions, start, targets, threads=threads)
-
-
 def _judge(paths: Paths) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    imaginary = np.abs(paths.points.imag).max(axis=2) / (1 + np.abs(paths.points).max(axis=2))
-    real = (imaginary <= REAL_TOLERANCE) & paths.converged
-    unclear = (imaginary > REAL_TOLERANCE) & (imaginary < CLEARLY_COMPLEX)
+    imaginary = imaginary_shares(paths.points)
+    real = (imaginary <= REAL) & paths.converged
+    unclear = (imaginary > REAL) & (imaginary < CLEARLY_COMPLEX)
     counts = real.sum(axis=1)
     wrong_parity = (counts - paths.points.shape[1]) % 2 != 0
     return counts, (~paths.converged | unclear).any(axis=1) | wrong_parity

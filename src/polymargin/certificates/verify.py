@@ -1,0 +1,203 @@
+"""`verify`: does the class stay the same within a radius? With a proof, or honestly unknown.
+
+In order of cost: an attack; what proves some radius at once, rival by rival; a relaxation of the whole ball; all critical
+points with a certificate; branch and bound with the time that is left. ROBUST is said only with a certificate, VULNERABLE
+only with a point whose logits were compared in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import DEFAULT_LIMIT, checked, positive
+from polymargin.certificates.counterexample import Counterexample, beyond, search
+from polymargin.certificates.document import Certificate, certificate, hexadecimal
+from polymargin.certificates.rivals import (
+    RivalProof,
+    prove_at_once,
+    prove_by_ball,
+    prove_by_branching,
+    prove_by_enumeration,
+    prove_flat,
+    prove_smaller,
+)
+from polymargin.certificates.session import Options, Session
+from polymargin.continuation import TrackerSettings
+from polymargin.networks.network import Network
+from polymargin.standing import Standing
+
+DEFAULT_TIMEOUT = 60.0
+
+
+class Answer(Enum):
+    """The value is what it means, for a person."""
+
+    ROBUST = "no other class ties or wins within the radius"
+    VULNERABLE = "another class ties or wins within the radius"
+    UNKNOWN = "not decided"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """The answer for one point and one radius.
+
+    answer          ROBUST, VULNERABLE or UNKNOWN
+    counterexample  for VULNERABLE: a point within the radius, compared in exact arithmetic
+    certificate     the proof, None for UNKNOWN
+    status          CERTIFIED, or BRACKETED for UNKNOWN
+    lower, upper    bounds of the margin over all rivals that were proved on the way
+    reason          one sentence
+    """
+
+    answer: Answer
+    radius: float
+    label: int
+    rival: int | None
+    counterexample: NDArray[np.float64] | None
+    certificate: Certificate | None
+    status: Standing
+    lower: float
+    upper: float
+    reason: str
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.status.name}: {self.reason})"
+
+
+@checked(Network)
+def verify(
+    network: Network,
+    point: ArrayLike,
+    radius: float,
+    *,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    cache: bool | str | Path = True,
+    settings: TrackerSettings | None = None,
+) -> Verdict:
+    """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
+
+    >>> from polymargin import PolynomialNetwork
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
+    ...                         degree=2)
+    >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75
+    'ROBUST'
+    """
+    radius = positive(radius, "radius")
+    options = Options(seed, threads, limit, cache, settings or TrackerSettings())
+    session = Session(network, point, options, timeout)
+    return _Search(session, radius).run()
+
+
+class _Search:
+    def __init__(self, session: Session, radius: float) -> None:
+        self.session, self.radius = session, radius
+        self.upper: Counterexample | None = None
+        self.proofs: dict[int, RivalProof] = {}
+        self.smaller: dict[int, float] = {}  # radii proved on the way that are not large enough
+        self.reasons: list[str] = []
+
+    def run(self) -> Verdict:
+        session = self.session
+        if session.tied is not None:
+            self._offer(Counterexample(session.u.copy(), session.tied, 0.0))
+            return self._vulnerable()
+        self._offer(search(session))
+        if self._beaten():
+            return self._vulnerable()
+        for step in (self._at_once, self._ball, self._enumerate, self._branch):
+            for rival in [rival for rival in session.rivals if rival not in self.proofs]:
+                if session.time_left <= 0:
+                    self.reasons.append("the time is up")
+                    return self._unknown()
+                step(rival)
+                if self._beaten():
+                    return self._vulnerable()
+        return self._robust() if len(self.proofs) == len(session.rivals) else self._unknown()
+
+    def _at_once(self, rival: int) -> None:
+        flat = prove_flat(self.session, rival)
+        self._keep(flat if flat is not None else prove_at_once(self.session, rival, self.radius))
+        if flat is not None and flat.lower < self.radius:
+            boundary = self.session.boundary(rival)
+            self._offer(beyond(self.session, self.session.critical_points(boundary).points[0].real, rival))
+
+    def _ball(self, rival: int) -> None:
+        if self.session.network.hidden_layers > 1:  # for shallow networks the first step was this one
+            self._keep(prove_by_ball(self.session, rival, self.radius))
+
+    def _enumerate(self, rival: int) -> None:
+        proof, nearest, reason = prove_by_enumeration(self.session, rival)
+        self._keep(proof)
+        if nearest is not None and np.linalg.norm(nearest - self.session.u) <= self.radius:
+            self._offer(beyond(self.session, nearest, rival))
+        if reason:
+            self.reasons.append(reason)
+
+    def _branch(self, rival: int) -> None:
+        if self.session.network.hidden_layers > 1:  # a better answer than none, should branching not finish
+            self._keep(prove_smaller(self.session, rival, self.radius, self.session.time_left / 4))
+        self._keep(prove_by_branching(self.session, rival, self.radius, timeout=self.session.time_left))
+        if rival not in self.proofs:
+            self.reasons.append(f"against class {rival}: branch and bound did not finish")
+
+    def _keep(self, proof: RivalProof | None) -> None:
+        if proof is None:
+            return
+        if proof.lower >= self.radius:
+            self.proofs[proof.rival] = proof
+        self.smaller[proof.rival] = max(proof.lower, self.smaller.get(proof.rival, 0.0))
+
+    def _offer(self, found: Counterexample | None) -> None:
+        if found is not None and (self.upper is None or found.distance < self.upper.distance):
+            self.upper = found
+
+    def _beaten(self) -> bool:
+        return self.upper is not None and self.upper.distance <= self.radius
+
+    def _verdict(self, answer: Answer, status: Standing, proof: Certificate | None, reason: str) -> Verdict:
+        session, upper = self.session, self.upper
+        return Verdict(
+            answer=answer,
+            radius=self.radius,
+            label=session.label,
+            rival=None if upper is None else upper.rival,
+            counterexample=upper.point if answer is Answer.VULNERABLE and upper is not None else None,
+            certificate=proof,
+            status=status,
+            lower=min(self.smaller.get(rival, 0.0) for rival in session.rivals),
+            upper=float("inf") if upper is None else upper.distance,
+            reason=reason,
+            seconds=session.seconds,
+        )
+
+    def _certificate(self, kind: str, rivals: list[RivalProof], upper: Counterexample | None) -> Certificate:
+        session = self.session
+        claim = {"kind": kind, "radius": hexadecimal(self.radius)}
+        entries = [proof.to_json() for proof in rivals]
+        end = None if upper is None else upper.to_json()
+        return certificate(session.network, session.u, session.label, claim, entries, end, session.options.seed)
+
+    def _robust(self) -> Verdict:
+        proofs = [self.proofs[rival] for rival in self.session.rivals]
+        kinds = sorted({proof.proof["kind"] for proof in proofs})
+        reason = f"proved by {' and '.join(kinds)}"
+        return self._verdict(Answer.ROBUST, Standing.CERTIFIED, self._certificate("robust", proofs, None), reason)
+
+    def _vulnerable(self) -> Verdict:
+        assert self.upper is not None
+        # A tie at the point itself has no unique label for a certificate to speak of.
+        proof = None if self.session.tied is not None else self._certificate("vulnerable", [], self.upper)
+        reason = f"class {self.upper.rival} ties or wins at distance {self.upper.distance:.6g}"
+        return self._verdict(Answer.VULNERABLE, Standing.CERTIFIED, proof, reason)
+
+    def _unknown(self) -> Verdict:
+        return self._verdict(Answer.UNKNOWN, Standing.BRACKETED, None, "; ".join(dict.fromkeys(self.reasons)))

@@ -1,0 +1,111 @@
+"""`margin`: the distance from a point to the nearest tie with another class, for one point or a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
+from polymargin.boundary import Boundary
+from polymargin.continuation import Tracker, TrackerSettings
+from polymargin.enumeration.cache import Cache
+from polymargin.errors import InputError
+from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
+from polymargin.margins.checkpoint import Checkpoint
+from polymargin.margins.models import margins_of
+from polymargin.margins.pairs import Search
+from polymargin.networks.network import Network
+from polymargin.standing import Standing
+
+# Seconds for the bounds of one point where enumeration is out of reach.
+DEFAULT_TIMEOUT = 30.0
+
+
+@checked(Network, Boundary)
+def margin(
+    model: Network | Boundary,
+    points: ArrayLike,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    cache: bool | str | Path = True,
+    settings: TrackerSettings | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[int], None] | None = None,
+    executor: Executor | None = None,
+) -> Any:
+    """The exact L2 margin at one point (n,), or a list of them for a batch (m, n).
+
+    Parameters
+    ----------
+    model        a network, or a boundary alone
+    points       one vector, or a batch; a bad row of a batch reports its own error
+    seed         of every random choice; the answer is the same for any number of threads
+    threads      worker threads, all available cores by default
+    limit        networks whose boundaries have more critical points get proved bounds instead; a boundary alone is refused
+    cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
+    settings     of the path tracker
+    timeout      seconds for the bounds of one point
+    checkpoint   a file that collects finished rows; the same call continues where it stopped
+    progress     called with the number of rows that were finished since the last call
+    executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
+
+    >>> from polymargin.networks import PolynomialNetwork
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
+    ...                         degree=2)
+    >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
+    Margin(0.75, class 1 against 0, NUMERICAL by quadric)
+    """
+    array = _points(points)
+    tracker = Tracker.of(settings, threads)
+    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
+    session = margins_of(model, search)
+    rows = np.atleast_2d(array)
+    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, rows)
+    results = [None if store is None else store.get(index) for index in range(len(rows))]
+    left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
+    if array.ndim == 1:
+        if len(left):
+            (plain,) = ordinary_margins(Block(session, rows, tracker))
+            known = session.margin_at(array, tracker) if plain is None else plain
+            if store is not None:
+                store.add([(0, known)])
+            return known
+        return results[0]
+    if progress is not None and len(left) < len(rows):
+        progress(len(rows) - len(left))
+    for block, found in margins_in_blocks(session, rows, left, tracker, executor):
+        for index, result in zip(block.tolist(), found, strict=True):
+            results[index] = result
+        if store is not None:
+            done = zip(block.tolist(), found, strict=True)
+            store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
+        if progress is not None:
+            progress(len(block))
+    return results
+
+
+def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:
+    # What can change a row.
+    options = {"seed": int(search.seed), "limit": int(search.limit), "settings": asdict(search.tracker.settings)}
+    return Checkpoint.open(file, model_fingerprint(model), points, options)
+
+
+def model_fingerprint(model: Network | Boundary) -> str:
+    """Changes whenever a coefficient of the model does."""
+    return model.source.fingerprint if isinstance(model, Boundary) else model.fingerprint
+
+
+def _points(points: ArrayLike) -> NDArray[np.float64]:
+    array = real_array(points, "points")
+    if array.ndim not in (1, 2) or 0 in array.shape:
+        raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
+    return array
