@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from polymargin.networks import (
         LightningAttention,
         PolynomialNetwork,
+        ProductNetwork,
         from_sklearn,
         from_torch,
         load,
@@ -122,6 +123,7 @@ _ROOMS = {
     "networks": (
         "LightningAttention",
         "PolynomialNetwork",
+        "ProductNetwork",
         "from_sklearn",
         "from_torch",
         "load",
@@ -163,6 +165,7 @@ __all__ = [
     "Plane",
     "PolymarginError",
     "PolynomialNetwork",
+    "ProductNetwork",
     "ReLUNetwork",
     "Solutions",
     "SplineNetwork",

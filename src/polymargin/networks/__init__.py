@@ -3,6 +3,7 @@
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.readers.from_sklearn import from_sklearn
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.networks.readers.load import load
@@ -13,6 +14,7 @@ __all__ = [
     "LightningAttention",
     "Network",
     "PolynomialNetwork",
+    "ProductNetwork",
     "from_sklearn",
     "from_torch",
     "load",

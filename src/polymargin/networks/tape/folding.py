@@ -1,4 +1,4 @@
-"""From atoms to layers: the network that computes a tensor.
+"""From atoms to layers: the network that computes a tensor made without products of different forms.
 
 Atoms of level l become hidden layer l. All neurons of a layer share one activation σ, so every polynomial p that the layer
 has to compute is written with it:
@@ -25,10 +25,8 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.errors import InputError
-from polymargin.networks.attention import LightningAttention
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.tape.operations import Array, Tape, Tensor, dense
-from polymargin.networks.tape.products import attention
+from polymargin.networks.tape.operations import Array, Tape, dense
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # One neuron instead of several is not worth more than three decimal digits lost by cancellation.
@@ -39,30 +37,18 @@ MOST_REWRITING = 1 << 20
 Polynomial = tuple[float, ...]
 
 
-def fold(outputs: Any) -> PolynomialNetwork | LightningAttention:
-    """The network whose logits are the entries of a tensor; a single output f becomes the logits (0, f)."""
-    if not isinstance(outputs, Tensor):
-        raise InputError("the output does not depend on the input")
-    if sum(length != 1 for length in outputs.shape) > 1 or not outputs.size:
-        raise InputError(f"an output of shape {outputs.shape}; expected one vector of logits for one input")
-    tape = outputs.tape
-    rows, constants = outputs.realised()
-    rows.resize(rows.shape[0], len(tape.levels))
-    if outputs.size == 1:
-        rows = sparse.vstack([sparse.csr_matrix((1, rows.shape[1])), rows], format="csr")
-        constants = np.array([0.0, constants[0]])
-    if tape.product is not None:
-        return attention(tape, rows, constants)
-    layers: list[tuple[Array, Array]] = []
+def layers(tape: Tape, rows: Any, constants: Array) -> PolynomialNetwork:
+    """The network whose logits are rows @ atoms + constants, where no atom is a product."""
+    made: list[tuple[Array, Array]] = []
     activations: list[Polynomial] = []
     levels = np.array(tape.levels)
     while (level := _top_level(rows, levels)) > 0:
         hidden = _HiddenLayer(tape, rows, levels, level)
-        layers.insert(0, (dense(hidden.outer), constants + hidden.constants))
+        made.insert(0, (dense(hidden.outer), constants + hidden.constants))
         activations.insert(0, hidden.activation)
         rows, constants = hidden.rows, hidden.shifts
-    layers.insert(0, (dense(rows[:, : tape.input_count]), constants))
-    return PolynomialNetwork(layers, activations=activations)
+    made.insert(0, (dense(rows[:, : tape.input_count]), constants))
+    return PolynomialNetwork(made, activations=activations)
 
 
 def _top_level(rows: Any, levels: Any) -> int:

@@ -14,19 +14,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, multiply
+from polymargin.networks.tape.attention import MatrixProduct, product
 from polymargin.networks.tape.operations import LARGEST_WORK, Tensor, checked_size, linear
-from polymargin.networks.tape.products import MatrixProduct, product
 
 # Beyond the padding: an average counts padding if it is told to, but never what ceil_mode adds at the end.
 PADDING, BEYOND = -1, -2
 
 
 def matmul(left: Any, right: Any) -> Any:
-    """left @ right where one of them is constant; of two that are not, see `operations_products`."""
+    """left @ right, of constants and of tensors."""
     if not any(isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)):
         return np.matmul(left, right)
     if all(isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)):
-        return product(left, right)
+        return _matrix_product(left, right)
     swapped = isinstance(right, Tensor)
     tensor, matrix = (right, np.asarray(left)) if swapped else (left, np.asarray(right))
     numbers = tensor.numbers
@@ -44,6 +44,30 @@ def matmul(left: Any, right: Any) -> Any:
     _check_work(shape)
     rows, columns = np.broadcast_to(rows, shape), np.broadcast_to(columns, shape)
     result = linear(tensor, *((columns, rows) if swapped else (rows, columns)))
+    index = result.numbers
+    index = index[..., 0, :] if flat_first else index
+    return result.take(index[..., 0] if flat_second else index)
+
+
+def _matrix_product(left: Any, right: Any) -> Any:
+    """left @ right of two tensors: the entries of one times the entries of the other, added up."""
+    tape = left.tape if isinstance(left, Tensor) else left.left.tape
+    tape.multiplied_matrices = True
+    if tape.whole_matrices:
+        return product(left, right)
+    first, second = left.numbers, right.numbers
+    flat_first, flat_second = first.ndim == 1, second.ndim == 1
+    first, second = np.atleast_2d(first), second[:, None] if flat_second else second
+    if not first.ndim or first.shape[-1] != second.shape[-2]:
+        raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied")
+    rows, columns = first[..., :, None, :], np.swapaxes(second, -1, -2)[..., None, :, :]
+    try:
+        shape = np.broadcast_shapes(rows.shape, columns.shape)
+    except ValueError:
+        raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied") from None
+    _check_work(shape)
+    terms = multiply(left.take(np.broadcast_to(rows, shape)), right.take(np.broadcast_to(columns, shape)))
+    result = sums(terms, [-1], keep=False, mean=False)
     index = result.numbers
     index = index[..., 0, :] if flat_first else index
     return result.take(index[..., 0] if flat_second else index)
