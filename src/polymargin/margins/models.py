@@ -159,7 +159,8 @@ class NetworkMargins:
                 defended.append(pair)
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
-                defended.append(bracketed(network, u, label, replace(pair, complete=False, notes=(note, *pair.notes))))
+                doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
+                defended.append(bracketed(network, u, label, doubtful))
             elif ahead[pair.rival]:
                 note = f"the classes tie inside the ball of radius {radius:.6g} that enumeration found free of ties"
                 defended.append(bracketed(network, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True))

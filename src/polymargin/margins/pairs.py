@@ -28,6 +28,9 @@ from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
 
 Array = NDArray[np.float64]
 
+# A tie known less well than this, relative to its distance, is no answer yet: u and the tie are a few doubles apart.
+LARGEST_REACH = 1e-7
+
 
 @dataclass(frozen=True)
 class Search:
@@ -184,6 +187,9 @@ def _judged(rival: int | None, boundary: Boundary, u: Array, found: CriticalPoin
         lower = min(lower, max(0.0, distance - float(found.errors[index])))
         if tie is not None:
             point, upper = tie.point, max(distance, tie.upper - tie.reach)
+            if tie.reach > LARGEST_REACH * distance:
+                complete, upper, lower = False, tie.upper, max(0.0, min(lower, distance - tie.reach))
+                notes = (f"the tie at distance {distance:.6g} lies between neighbouring doubles", *notes)
             break
         complete = False
         notes = (f"a tie at distance {distance:.6g} could not be confirmed in exact arithmetic", *notes)
