@@ -59,7 +59,7 @@ class _HiddenLayer:
     """rows @ atoms = outer @ σ(self.rows @ atoms of lower levels + self.shifts) + self.constants."""
 
     def __init__(self, tape: Tape, rows: Any, levels: Any, level: int) -> None:
-        used = np.unique(rows.indices)
+        used = np.flatnonzero(np.bincount(rows.indices, minlength=len(levels)))
         own, lower = used[levels[used] == level], used[levels[used] < level]
         described = [tape.atoms[atom - tape.input_count] for atom in own]
         forms = tape.rows(np.array([direction for direction, _, _ in described]))
@@ -74,16 +74,21 @@ class _HiddenLayer:
             weights = sparse.hstack([weights, carrying], format="csr")
         self.activation = _activation(wanted)
         neurons = _Neurons(self.activation)
+        forms.sort_indices()
         names = [_name(forms, place) for place in range(len(wanted))]
         parts = [neurons.compute(*target) for target in zip(names, shifts, wanted, strict=True)]
-        entries = [(number, row, factor) for row, (terms, _) in enumerate(parts) for number, factor in terms]
-        numbers, places, factors = zip(*entries, strict=True)
-        mixing = sparse.csr_matrix((factors, (places, numbers)), shape=(len(wanted), len(neurons.keys)))
-        self.outer = weights @ mixing
-        self.constants = weights @ np.array([constant for _, constant in parts])
-        place_of = dict(zip(names, range(len(names)), strict=True))
-        chosen = forms[[place_of[name] for name, _, _ in neurons.keys]]
-        self.rows = sparse.csr_matrix(sparse.diags([scale for _, scale, _ in neurons.keys]) @ chosen)
+        plain = [([(place, 1.0)], 0.0) for place in range(len(wanted))]
+        if parts == plain and all(scale == 1.0 for _, scale, _ in neurons.keys):  # every value is a neuron of its own
+            self.outer, self.constants, self.rows = weights, np.zeros(weights.shape[0]), forms
+        else:
+            entries = [(number, row, factor) for row, (terms, _) in enumerate(parts) for number, factor in terms]
+            numbers, places, factors = zip(*entries, strict=True)
+            mixing = sparse.csr_matrix((factors, (places, numbers)), shape=(len(wanted), len(neurons.keys)))
+            self.outer = weights @ mixing
+            self.constants = weights @ np.array([constant for _, constant in parts])
+            place_of = dict(zip(names, range(len(names)), strict=True))
+            chosen = forms[[place_of[name] for name, _, _ in neurons.keys]]
+            self.rows = sparse.csr_matrix(sparse.diags([scale for _, scale, _ in neurons.keys]) @ chosen)
         self.shifts = np.array([shift for _, _, shift in neurons.keys])
 
 
@@ -92,6 +97,7 @@ def _carried(rows: Any, lower: Any) -> tuple[Any, Any]:
     part = rows[:, lower]
     spread = sparse.csr_matrix((np.ones(len(lower)), (np.arange(len(lower)), lower)), shape=(len(lower), rows.shape[1]))
     needing = np.flatnonzero(np.diff(part.indptr)).tolist()
+    part.sort_indices()
     names = [_name(part, row) for row in needing]
     first = dict(zip(reversed(names), reversed(needing), strict=True))
     sums = {name: number for number, name in enumerate(first)}
@@ -103,10 +109,9 @@ def _carried(rows: Any, lower: Any) -> tuple[Any, Any]:
 
 
 def _name(forms: Any, row: int) -> bytes:
-    """Equal for equal rows."""
+    """Equal for equal rows of a matrix with sorted indices."""
     part = slice(forms.indptr[row], forms.indptr[row + 1])
-    order = np.argsort(forms.indices[part])
-    return bytes(forms.indices[part][order].tobytes() + b"|" + forms.data[part][order].tobytes())
+    return bytes(forms.indices[part].tobytes() + b"|" + forms.data[part].tobytes())
 
 
 class _Neurons:

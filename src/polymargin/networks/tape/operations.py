@@ -278,7 +278,9 @@ def dense(matrix: Any) -> Array:
         raise InputError(
             f"a layer with {inputs} inputs and {outputs} outputs; at most {LARGEST_WEIGHTS} weights are accepted"
         )
-    return np.asarray(matrix.toarray())
+    array = np.asarray(matrix.toarray())
+    array.setflags(write=False)  # so that a network can keep it as it is
+    return array
 
 
 def checked_size(shape: Any) -> int:

@@ -41,7 +41,7 @@ def matmul(left: Any, right: Any) -> Any:
         shape = np.broadcast_shapes(rows.shape, columns.shape)
     except ValueError:
         raise InputError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied") from None
-    _check_work(shape)
+    check_work(shape)
     rows, columns = np.broadcast_to(rows, shape), np.broadcast_to(columns, shape)
     result = linear(tensor, *((columns, rows) if swapped else (rows, columns)))
     index = result.numbers
@@ -65,7 +65,7 @@ def _matrix_product(left: Any, right: Any) -> Any:
         shape = np.broadcast_shapes(rows.shape, columns.shape)
     except ValueError:
         raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied") from None
-    _check_work(shape)
+    check_work(shape)
     terms = multiply(left.take(np.broadcast_to(rows, shape)), right.take(np.broadcast_to(columns, shape)))
     result = sums(terms, [-1], keep=False, mean=False)
     index = result.numbers
@@ -111,7 +111,7 @@ def convolution(
         raise InputError(f"a convolution of shape {kernel.shape} in {groups} groups on {channels} channels")
     windows = _windows(tensor.numbers, kernel.shape[2:], stride, pads, dilation)  # N, C, *out, *kernel
     places = windows.shape[2 : 2 + space]
-    _check_work((windows.shape[0], outputs, *places, kernel[0].size))
+    check_work((windows.shape[0], outputs, *places, kernel[0].size))
     grouped = windows.reshape(windows.shape[0], groups, channels // groups, *windows.shape[2:])
     grouped = np.moveaxis(grouped, 2, 2 + space).reshape(windows.shape[0], groups, 1, *places, -1)
     shape = (windows.shape[0], groups, outputs // groups, *places, kernel[0].size)
@@ -222,7 +222,7 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
     windows = sliding_window_view(numbers, extents, axis=tuple(range(first, first + space)))
     steps = [slice(None)] * first + [slice(None, None, s) for s in stride] + [slice(None, None, d) for d in dilation]
     windows = windows[tuple(steps)]
-    _check_work(windows.shape)
+    check_work(windows.shape)
     return windows
 
 
@@ -232,7 +232,8 @@ def _axis(axis: int, count: int) -> int:
     return int(axis) % count
 
 
-def _check_work(shape: Sequence[int]) -> None:
+def check_work(shape: Sequence[int]) -> None:
+    """Refuse a map of more weights than are accepted."""
     work = 1
     for length in shape:
         work *= int(length)
