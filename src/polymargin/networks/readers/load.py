@@ -69,11 +69,11 @@ class _Options:
 
 
 def _npz(file: Path, options: _Options) -> Network:
+    if options.activation is None:
+        return load_npz(file)
     arrays = read_arrays(file)
     if "format" in arrays:
-        if options.activation is not None:
-            raise InputError(f"{file}: a network with its activations; leave activation= out")
-        return load_npz(file)
+        raise InputError(f"{file}: a network with its activations; leave activation= out")
     return _from_plain(file, arrays, options)
 
 

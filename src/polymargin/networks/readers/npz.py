@@ -138,7 +138,8 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
 def expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
     name = _format(arrays)
     if name != expected:
-        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r})")
+        hint = "" if name else "; plain weights are read with activation='square', a degree or coefficients"
+        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r}){hint}")
 
 
 def expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str]) -> None:
