@@ -29,9 +29,9 @@ from rich.progress import track as with_bar
 
 import polymargin as pm
 from polymargin.continuation import duplicates, track
-from polymargin.enumeration.all_critical_points import critical_points_at
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.critical_points import critical_points_at
 from polymargin.networks import Network
 
 KINDS = ("shallow", "deep", "attention", "scaled")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import polymargin as pm
 
 
@@ -31,6 +33,7 @@ def test_public_names_are_pinned() -> None:
         "PolymarginError",
         "PolynomialNetwork",
         "ReLUNetwork",
+        "Report",
         "Solutions",
         "SplineNetwork",
         "Standing",
@@ -60,6 +63,7 @@ def test_public_names_are_pinned() -> None:
         "piecewise_verify",
         "relu_from_onnx",
         "relu_from_torch",
+        "report",
         "solve",
         "symbolic_parameter_discriminant",
         "to_onnx",
@@ -68,6 +72,16 @@ def test_public_names_are_pinned() -> None:
     ]
     for name in pm.__all__:
         assert getattr(pm, name) is not None
+
+
+@pytest.mark.parametrize("name", ["margin", "critical_points", "certify", "verify", "solve"])
+def test_a_public_function_is_found_by_file_name(name: str) -> None:
+    """Its room has a file of that name, and whoever imports the file first still finds the function in the room."""
+    module = getattr(pm, name).__module__
+    room, _, file = module.rpartition(".")
+    assert file == name
+    code = f"import {module}, {room} as room; assert callable(room.{name})"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def loaded_after(statement: str, *modules: str) -> list[str]:

@@ -16,9 +16,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from polymargin.boundary import AttentionArchitecture, Boundary, NetworkArchitecture
     from polymargin.bounds import attack, lower_bound
-    from polymargin.certificates import Answer, Certificate, CertifiedMargin, Verdict, certify, verify
-    from polymargin.continuation import PathEnd, Solutions, TrackerSettings, solve
-    from polymargin.enumeration import CriticalPoints, critical_points
+    from polymargin.certificates import Certificate
+    from polymargin.certificates.certify import CertifiedMargin, certify
+    from polymargin.certificates.verify import Answer, Verdict, verify
+    from polymargin.continuation import PathEnd, TrackerSettings
+    from polymargin.continuation.solve import Solutions, solve
+    from polymargin.enumeration.critical_points import CriticalPoints, critical_points
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
     from polymargin.expected import ExpectedCount, expected_for_field, expected_real_critical_points
     from polymargin.geometry import (
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
         parameter_discriminant,
         symbolic_parameter_discriminant,
     )
-    from polymargin.margins import Margin, margin
+    from polymargin.margins import Margin
+    from polymargin.margins.margin import margin
     from polymargin.networks import (
         LightningAttention,
         PolynomialNetwork,
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
         relu_from_onnx,
         relu_from_torch,
     )
+    from polymargin.reports import Report, report
     from polymargin.standing import Standing
 
 # Public names and the room each one lives in. They are imported when first used, so that
@@ -138,6 +143,10 @@ _ROOMS = {
         "relu_from_onnx",
         "relu_from_torch",
     ),
+    "reports": (
+        "Report",
+        "report",
+    ),
     "standing": ("Standing",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -164,6 +173,7 @@ __all__ = [
     "PolymarginError",
     "PolynomialNetwork",
     "ReLUNetwork",
+    "Report",
     "Solutions",
     "SplineNetwork",
     "Standing",
@@ -193,6 +203,7 @@ __all__ = [
     "piecewise_verify",
     "relu_from_onnx",
     "relu_from_torch",
+    "report",
     "solve",
     "symbolic_parameter_discriminant",
     "to_onnx",
@@ -202,6 +213,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":  # a room that is public as a whole
+        return importlib.import_module("polymargin.plots")
     if name not in _HOME:
         raise AttributeError(f"module 'polymargin' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"polymargin.{_HOME[name]}"), name)

@@ -19,7 +19,8 @@ from polymargin_checker.dyadics import at_least, number, number_or_infinity
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.exclusion import check_exclusion
 from polymargin_checker.hyperplane import check_hyperplane
-from polymargin_checker.lifted import Curvatures, check_lifted
+from polymargin_checker.lifted import check_lifted
+from polymargin_checker.lifted_ranges import Curvatures
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import fmpq
 from problems import random_network
 
 import polymargin as pm
 from polymargin.bounds import attack, bracket, exclude
 from polymargin_checker import lifted
+from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_cholesky import surely_positive_definite
@@ -214,7 +216,7 @@ def test_floating_point_criterion() -> None:
 def test_enclosures_contain_the_exact_result() -> None:
     """Products of random matrices in doubles against ball arithmetic of high precision."""
     generator = np.random.default_rng(5)
-    with lifted.working_precision(300):
+    with working_precision(300):
         for _ in range(5):
             a, b = (
                 generator.normal(size=(7, 9)),
@@ -223,7 +225,7 @@ def test_enclosures_contain_the_exact_result() -> None:
             one, two = (
                 kind.of(7, 9, a.ravel().tolist()) @ kind.of(9, 4, b.ravel().tolist()) for kind in (Floats, Balls)
             )
-            third, fourth = (m.entrywise(m) + m.times(lifted.fmpq(1, 3)) for m in (one, two))
+            third, fourth = (m.entrywise(m) + m.times(fmpq(1, 3)) for m in (one, two))
             for first, second in ((one, two), (third, fourth)):
                 assert all(f.contains(s) for f, s in zip(first.entries(), second.entries(), strict=True))
 

@@ -33,15 +33,15 @@ def ended(changes: str, *words: str) -> subprocess.CompletedProcess[str]:
 def at_row(number: int, action: str) -> str:
     """Python that does something when so many rows have been computed."""
     return (
-        "import polymargin.margins.compute as compute\n"
-        "compute_rows, rows = compute._margins, []\n"
+        "import polymargin.margins.batch as batch\n"
+        "compute_row, rows = batch._margin_or_failure, []\n"
         "def act():\n"
         f"    {action}\n"
-        "def wrapped(task):\n"
-        "    rows.append(task)\n"
+        "def wrapped(session, row):\n"
+        "    rows.append(row)\n"
         f"    if len(rows) > {number}: act()\n"
-        "    return compute_rows(task)\n"
-        "compute._margins = wrapped\n"
+        "    return compute_row(session, row)\n"
+        "batch._margin_or_failure = wrapped\n"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polymargin.continuation import TrackerSettings, contains, distinct, explore
+from polymargin.continuation import TrackerSettings, contains, explore
 from polymargin.polynomials import Graph, Program, flatten, gradient
 
 
@@ -59,9 +59,3 @@ def test_loops_that_mix_nothing_find_nothing_new() -> None:
         settings=TrackerSettings(),
     )
     assert len(found.solutions) == 1
-
-
-def test_equal_points_are_kept_once_whatever_their_size() -> None:
-    points = np.array([[1.0, 2.0], [1e9, 0.0], [1.0, 2.0 + 1e-12], [1e9 + 0.5, 0.0], [1.0, 2.1]], dtype=complex)
-    assert distinct(points).tolist() == points[[0, 1, 4]].tolist()
-    assert contains(points[:2], points).tolist() == [True, True, True, True, False]

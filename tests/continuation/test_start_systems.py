@@ -27,10 +27,3 @@ def test_total_degree_start() -> None:
     assert start.points.shape == (6, 3)
     assert np.abs(start.points ** [2, 3, 1] - start.levels).max() < 1e-12
     assert not duplicates(start.points).any()
-
-
-def test_duplicates_finds_pairs_among_equal_projections() -> None:
-    grid = np.stack([g.ravel() for g in np.meshgrid([0.0, 1.0, 2.0], [0.0, 1.0])], axis=1).astype(complex)
-    points = np.concatenate([grid, grid[2:3] + 1e-12, [[5 + 1j, 0]]])
-    assert duplicates(points).tolist() == [False, False, True, False, False, False, True, False]
-    assert not duplicates(points[:1]).any()

@@ -48,7 +48,7 @@ def test_xor_with_the_paper_s_regulariser_gives_two_lines() -> None:
     assert training.accuracy == 1.0
     assert training.penalty < 1e-3
     found = network_stratum(to_network(drawn))
-    assert (found.name, found.ed_degree) == ("two crossing lines", 2)
+    assert (found.name, found.ed_degree) == ("crossing lines", 2)
 
 
 @pytest.mark.parametrize("which", Factor)

@@ -112,7 +112,7 @@ def test_no_flip_changes_a_row(file: Path, whole: list[dict]) -> None:
 def test_a_damaged_header_costs_no_rows(file: Path, whole: list[dict], monkeypatch: pytest.MonkeyPatch) -> None:
     content = file.read_bytes()
     file.write_bytes(b"#" + content[1:])
-    monkeypatch.setattr("polymargin.margins.compute._margins", None)  # no row is computed
+    monkeypatch.setattr("polymargin.margins.batch._margin_or_failure", None)  # no row is computed
     with pytest.warns(DamageWarning, match="1 damaged line dropped"):
         assert plain(batch(file)) == whole
     file.write_bytes(b"#" + content[1 : content.index(b"\n") + 1])

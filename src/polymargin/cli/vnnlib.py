@@ -19,7 +19,7 @@ from polymargin.cli.group import Commands
 
 if TYPE_CHECKING:
     from polymargin.vnnlib import Query, QueryAnswer
-    from polymargin.vnnlib.competition import Instance, ResultRow
+    from polymargin.vnnlib.competition import CompetitionInstance, ResultRow
 
 commands = typer.Typer(
     cls=Commands,
@@ -155,7 +155,12 @@ def run_batch(
 
 
 def _answered(
-    base: Path, instance: Instance, category: str, counterexamples: Path | None, seed: int, threads: int | None
+    base: Path,
+    instance: CompetitionInstance,
+    category: str,
+    counterexamples: Path | None,
+    seed: int,
+    threads: int | None,
 ) -> ResultRow:
     """One line of the results; what cannot be answered is `error`, with the reason on standard error."""
     from polymargin.errors import PolymarginError

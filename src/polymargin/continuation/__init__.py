@@ -1,13 +1,22 @@
 """Continuation: all solutions of a polynomial system given as a program."""
 
 from polymargin.continuation.endgame import Limits, limits
-from polymargin.continuation.monodromy import Orbit, contains, distinct, explore
+from polymargin.continuation.monodromy import Orbit, explore
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.precise_paths import End, PreciseEnd, precise_ends
+from polymargin.continuation.same_points import (
+    contains,
+    counted,
+    distinct,
+    duplicates,
+    real_points,
+    same,
+    without_conjugate,
+)
 from polymargin.continuation.settings import TrackerSettings
+from polymargin.continuation.solve import Solutions, solve
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
-from polymargin.continuation.total_degree import Solutions, solve
-from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, duplicates, follow, track
+from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, follow, track
 
 __all__ = [
     "FAR_OUT",
@@ -22,6 +31,7 @@ __all__ = [
     "available_threads",
     "carry",
     "contains",
+    "counted",
     "critical_start",
     "distinct",
     "duplicates",
@@ -30,7 +40,10 @@ __all__ = [
     "limits",
     "precise_ends",
     "random_phase",
+    "real_points",
+    "same",
     "solve",
     "total_degree_start",
     "track",
+    "without_conjugate",
 ]

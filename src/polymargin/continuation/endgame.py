@@ -25,6 +25,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.continuation.same_points import SAME_LIMIT, sizes
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.tracking import DEFAULT, track
 from polymargin.polynomials import Program
@@ -145,12 +146,11 @@ def _one_radius(current: ComplexArray, alive: NDArray[np.bool_], s: complex, mov
 
 def _cycles(after: ComplexArray, before: ComplexArray) -> Iterator[list[int]]:
     """Cycles of the permutation that one turn induces; nothing where the ends do not match the starts."""
-    size = 1 + np.abs(before).max(axis=1)
     successor = np.full(len(before), -1)
     for i, point in enumerate(after):
-        distance = np.abs(before - point).max(axis=1) / size
+        distance = np.abs(before - point).max(axis=1) / sizes(before)
         nearest = int(distance.argmin())
-        if distance[nearest] <= 1e-6:
+        if distance[nearest] <= SAME_LIMIT:
             successor[i] = nearest
     if len(set(successor.tolist())) != len(successor) or (successor < 0).any():
         return

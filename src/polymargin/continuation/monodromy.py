@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
+from polymargin.continuation.same_points import contains, distinct
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.tracking import track
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
 
-# Two arrivals closer than this, relative to their size, are the same solution.
-SAME = 1e-8
 # Long steps, and few: a path that jumps still arrives at a solution, and instead of one that is given up another loop will do.
 LONGEST_PATH = 1000
 
@@ -66,34 +64,3 @@ def explore(
     # Sharper eyes for points far out, which doubles may have met twice and not recognised.
     sharp = track(program, known, base, base, settings=settings, threads=threads, double_double=True)
     return Orbit(distinct(np.where(sharp.converged[0][:, None], sharp.points[0], known)), loops, paths)
-
-
-def contains(known: ComplexArray, candidates: ComplexArray) -> NDArray[np.bool_]:
-    """Which candidates (M, n) are among the known points (N, n)."""
-    distances, _ = _index(known).query(_flat(candidates))
-    return np.asarray(distances <= SAME * _size(candidates))
-
-
-def distinct(points: ComplexArray) -> ComplexArray:
-    """One of each: the first of every group of equal points."""
-    if len(points) < 2:
-        return points
-    again = np.zeros(len(points), dtype=bool)
-    pairs = _index(points).query_pairs(SAME * float(_size(points).max()), output_type="ndarray")
-    if len(pairs):
-        apart = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-        pairs = pairs[apart <= SAME * _size(points[pairs[:, 0]])]
-        again[pairs.max(axis=1)] = True
-    return points[~again]
-
-
-def _index(points: ComplexArray) -> KDTree:
-    return KDTree(_flat(points))
-
-
-def _flat(points: ComplexArray) -> NDArray[np.float64]:
-    return np.concatenate([points.real, points.imag], axis=1)
-
-
-def _size(points: ComplexArray) -> NDArray[np.float64]:
-    return np.asarray(1 + np.abs(points).max(axis=1))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin import _core
-from polymargin.continuation.generic_directions import generic_directions
 from polymargin.continuation.paths import PathEnd, Paths
+from polymargin.continuation.same_points import duplicates
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.polynomials import Program
 
@@ -140,32 +140,6 @@ def _doubtful(paths: Paths) -> NDArray[np.bool_]:
         arrived = np.flatnonzero(paths.converged[target])
         mask[target, arrived[duplicates(paths.points[target, arrived])]] = True
     return mask
-
-
-def duplicates(points: NDArray[np.complex128], tolerance: float = 1e-8) -> NDArray[np.bool_]:
-    """Which points (N, n) have another one within the relative tolerance.
-
-    Sorted along a random real direction, equal points are neighbours up to others that happen to project to
-    the same place; so each point is compared with the following ones until the projection has moved on.
-    """
-    count = len(points)
-    found = np.zeros(count, dtype=bool)
-    if count < 2:
-        return found
-    flat = np.concatenate([points.real, points.imag], axis=1)
-    direction = generic_directions(1, flat.shape[1])[0]
-    size = 1.0 + np.abs(flat).max(axis=1)
-    key = flat @ direction
-    order = np.argsort(key)
-    reach = tolerance * size[order] * np.abs(direction).sum()
-    for shift in range(1, count):
-        close = key[order[shift:]] - key[order[:-shift]] <= reach[:-shift]
-        if not close.any():
-            break
-        first, second = order[:-shift][close], order[shift:][close]
-        same = np.abs(flat[first] - flat[second]).max(axis=1) <= tolerance * size[first]
-        found[first[same]] = found[second[same]] = True
-    return found
 
 
 def available_threads() -> int:

@@ -1,8 +1,8 @@
 """All critical points of the distance to a boundary: two stages, an audit, and what is kept of the first."""
 
-from polymargin.enumeration.all_critical_points import CriticalPoints, critical_points, critical_points_at
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.completion import Completion, complete
+from polymargin.enumeration.critical_points import CriticalPoints, critical_points, critical_points_at
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.trace import TraceTest, trace_test
 

@@ -10,15 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from polymargin.continuation import PathEnd
-from polymargin.continuation.generic_directions import generic_directions
-
-# Relative size of an imaginary part that counts as rounding; below what separates two regular points.
-REAL_TOLERANCE = 1e-9
-PARTNER_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -58,33 +50,3 @@ class Audit:
         if self.without_conjugate:
             sentences.append(f"{self.without_conjugate} points lack their complex conjugate")
         return tuple(sentences)
-
-
-def real_points(points: NDArray[np.complex128], tolerance: float = REAL_TOLERANCE) -> NDArray[np.bool_]:
-    """Points whose imaginary parts are rounding errors."""
-    if not len(points):
-        return np.zeros(0, dtype=bool)
-    return np.asarray(np.abs(points.imag).max(axis=1) <= tolerance * (1 + np.abs(points).max(axis=1)))
-
-
-def without_conjugate(points: NDArray[np.complex128], tolerance: float = PARTNER_TOLERANCE) -> int:
-    """How many of the nonreal points have no partner.
-
-    Along a random real functional, partners have the same real part and opposite imaginary parts, so the
-    upper and the lower half, each sorted by real part, must match entry by entry.
-    """
-    if not len(points):
-        return 0
-    key = points @ generic_directions(1, points.shape[1])[0]
-    upper, lower = points[key.imag > 0], points[key.imag <= 0]
-    upper = upper[np.argsort(key[key.imag > 0].real)]
-    lower = lower[np.argsort(key[key.imag <= 0].real)].conj()
-    if len(upper) == len(lower) and _same(upper, lower, tolerance).all():
-        return 0
-    partners = sum(bool(_same(points, point.conj(), tolerance).any()) for point in points)
-    return len(points) - partners
-
-
-def _same(first: NDArray[np.complex128], second: NDArray[np.complex128], tolerance: float) -> NDArray[np.bool_]:
-    size = 1 + np.abs(first).max(axis=-1)
-    return np.asarray(np.abs(first - second).max(axis=-1) <= tolerance * size)

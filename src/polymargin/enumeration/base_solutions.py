@@ -28,6 +28,7 @@ from polymargin.continuation import (
     random_phase,
     track,
 )
+from polymargin.continuation.same_points import same
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.completion import complete
 from polymargin.enumeration.trace import trace_test
@@ -66,9 +67,8 @@ class BaseSolutions:
         if not (np.isfinite(self.parameters).all() and np.isfinite(self.solutions).all()):
             return False
         paths = track(self.program, self.solutions, self.parameters, self.parameters)
-        moved = np.abs(paths.points[0] - self.solutions).max(axis=1)
-        scale = 1 + np.abs(self.solutions).max(axis=1)
-        if not paths.converged.all() or (moved > 1e-8 * scale).any() or duplicates(self.solutions).any():
+        stayed = same(self.solutions, paths.points[0])
+        if not (paths.converged.all() and stayed.all()) or duplicates(self.solutions).any():
             return False
         if count == self.boundary.critical_bound:
             return True

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Limits, PathEnd, Paths, TrackerSettings, duplicates, follow, limits, precise_ends
-from polymargin.enumeration.audit import Audit, real_points, without_conjugate
+from polymargin.continuation.same_points import SAME_LIMIT, real_points, without_conjugate
+from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions
-from polymargin.enumeration.merged_limits import LIMIT_TOLERANCE, MergedLimits, merge_limits
+from polymargin.enumeration.merged_limits import MergedLimits, merge_limits
 from polymargin.enumeration.regular_ends import LARGEST_CONDITION
 
 # Where the endgame begins: complex, because on the real line itself critical points collide.
@@ -82,7 +83,7 @@ def _audit(base: BaseSolutions, regular: NDArray[np.complex128], merged: MergedL
         found=len(solutions),
         real=int(everything_real.sum()),
         ends={kind: count for kind, count in counts.items() if count},
-        without_conjugate=without_conjugate(solutions[~everything_real], LIMIT_TOLERANCE),
+        without_conjugate=without_conjugate(solutions[~everything_real], SAME_LIMIT),
         unjudged=base.unjudged,
         remarks=_remarks(merged, multiple, bool((single & ~merged.proved).any())),
     )
@@ -110,7 +111,7 @@ def _regular(paths: Paths) -> NDArray[np.complex128]:
     """The points of stage 2 that are beyond doubt: converged, well conditioned, and no other point near."""
     points = paths.points[0]
     certain = paths.converged[0] & (paths.condition[0] < LARGEST_CONDITION)
-    certain[certain] = ~duplicates(points[certain], LIMIT_TOLERANCE)
+    certain[certain] = ~duplicates(points[certain], SAME_LIMIT)
     return np.asarray(points[certain])
 
 

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import End, Limits, PreciseEnd
-
-# Limits from the endgame are known to about 1e-9; this tells them apart and tells them real.
-LIMIT_TOLERANCE = 1e-6
+from polymargin.continuation.same_points import SAME_LIMIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ def _limit(point: NDArray[np.complex128], singular: bool, precise: PreciseEnd | 
     if singular:
         solution[-1] = np.inf
     size = 1 + float(np.abs(solution[:-1]).max())
-    error = LIMIT_TOLERANCE * size if precise is None else precise.error
+    error = SAME_LIMIT * size if precise is None else precise.error
     return _Point(solution, error, singular, bool(np.abs(solution[:-1].imag).max() <= error))
 
 

@@ -17,13 +17,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.boundary.critical_system import critical_equations
 from polymargin.continuation import Paths, TrackerSettings, duplicates, follow, track
-from polymargin.enumeration.audit import real_points, without_conjugate
+from polymargin.continuation.same_points import real_points, without_conjugate
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
 from polymargin.expected.fields import Array
 from polymargin.expected.starts import Start
-from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
+from polymargin.polynomials import Graph, Program
 
 # Generic members from which a sample is reached before it is given up as doubtful.
 ATTEMPTS = 3
@@ -105,13 +106,7 @@ def critical_program(family: Family) -> Program:
     u = graph.parameters(family.dimension)
     (level,) = graph.parameters(1)
     value = family.polynomial(x, theta) - level
-    slope = gradient(value, x)
-    curvature = hessian(value, x)
-    equations = [xi - ui + multiplier * gi for xi, ui, gi in zip(x, u, slope, strict=True)]
-    jacobian = []
-    for i, row in enumerate(curvature):
-        jacobian += [multiplier * entry + int(i == j) for j, entry in enumerate(row)] + [slope[i]]
-    return flatten(graph, [*equations, value], [*jacobian, *slope, graph.constant(0)])
+    return critical_equations(value, x, multiplier, u)
 
 
 def _count_one(paths: Paths, row: int) -> tuple[int, int]:

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point
-from polymargin.continuation import PathEnd, TrackerSettings, duplicates
-from polymargin.continuation.total_degree import solve_expressions
+from polymargin.continuation import PathEnd, TrackerSettings, distinct, real_points
+from polymargin.continuation.same_points import sizes
+from polymargin.continuation.solve import solve_expressions
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
@@ -38,9 +39,8 @@ from polymargin.standing import Standing
 Array = NDArray[np.float64]
 
 DEFAULT_LIMIT = 200_000
-# Relative sizes below which a value is zero, a multiplier not negative, an imaginary part rounding.
+# Relative size below which a value is zero and a multiplier not negative.
 ZERO = 1e-8
-REAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +177,11 @@ def kkt_solutions(
     if any(equation.graph.degree(equation) < 1 for equation in equations):
         raise InputError(f"classes {label} and {rival}: a difference of logits is constant, there is no boundary")
     found = solve_expressions(equations, unknowns, names, seed=seed, threads=threads, limit=limit, settings=settings)
-    solutions = _unique(found.points)
+    solutions = distinct(found.points)  # regular and multiple solutions come apart
     size = network.dimension
     x, slacks = solutions[:, :size], solutions[:, size + 1 :]
-    scale = 1 + np.abs(solutions).max(axis=1, initial=0.0)
-    real = np.abs(solutions.imag).max(axis=1, initial=0.0) <= REAL * scale
+    scale = sizes(solutions)
+    real = real_points(solutions)
     logits = network.logits(x)
     excess = logits[:, list(others)] - logits[:, [label]]
     heights = ZERO * (1 + np.abs(logits).max(axis=1))[:, None]
@@ -262,17 +262,6 @@ def _intersection_count(dimension: int, codimension: int, degree: int) -> int:
         for power in range(dimension - codimension + 1)
     )
     return int(degree**codimension * sums)
-
-
-def _unique(points: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """`solve` keeps regular and multiple solutions apart; each once."""
-    doubled = np.flatnonzero(duplicates(points, ZERO))
-    kept = np.ones(len(points), dtype=bool)
-    for index in doubled:
-        earlier = doubled[doubled < index]
-        gaps = np.abs(points[earlier] - points[index]).max(axis=1, initial=0.0)
-        kept[index] = not (gaps <= ZERO * (1 + np.abs(points[index]).max())).any()
-    return points[kept]
 
 
 def _text(graph: Graph, node: Expression | int, names: list[str]) -> str:

@@ -3,11 +3,8 @@
 Weights found by training are on no special locus exactly; they come near one. What is measured is how near, as the
 relative distance in the space of symmetric matrices (spectral norm): to the matrices of lower rank it is the smallest
 |eigenvalue| over the largest (Eckart and Young), to those with a repeated eigenvalue half the smallest gap over the
-largest |eigenvalue|. Within the tolerance a matrix counts as being there. With r distinct non-zero eigenvalues of A,
-
-    ED degree = 2r       rank M = rank A + 1: b in the image of A, B not zero at the centre
-                2r + 1   rank M = rank A + 2: b not in the image of A; paraboloids (r = 0: the hyperplane)
-                2r − 2   rank M = rank A: b in the image of A, B zero at the centre; cones.
+largest |eigenvalue|. Within the tolerance a matrix counts as being there. The name and the ED
+degree are those of `quadric.classification` and `quadric.ed_degree` for the ranks and signatures that remain.
 
 Ranks are counted with the tolerance. The count is that of the scheme B = 0: a double hyperplane gets 0 although the
 hyperplane alone has ED degree 1. M mixes lengths, so `unit` says which length of the input counts as one: about the
@@ -23,6 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
+from polymargin.quadric import ed_degree_by_ranks
+from polymargin.quadric.classification import QuadricClass
 
 
 @dataclass(frozen=True)
@@ -54,32 +53,40 @@ def stratum(
     'ellipse'
     >>> near = stratum([[0, 0.5], [0.5, 0]], [0, 0], 1e-4)
     >>> near.name, near.ed_degree, near.singular_distance
-    ('two crossing lines', 2, 0.0002)
+    ('perpendicular lines', 2, 0.0002)
     """
     A, b, c = _checked(matrix, linear, constant, unit)
     n = len(b)
     bordered = np.block([[A, b[:, None] / 2], [b[None, :] / 2, np.array([[c]])]])
-    values, sizes = np.linalg.eigvalsh(A), np.abs(np.linalg.eigvalsh(bordered))
+    values, spread = np.linalg.eigvalsh(A), np.linalg.eigvalsh(bordered)
     largest = float(np.abs(values).max())
-    overall = float(sizes.max())
+    overall = float(np.abs(spread).max())
     if overall == 0.0:
         raise InputError("the quadric is zero everywhere; its classes never differ")
     if largest <= tolerance * overall:
         values, largest = np.zeros(n), 0.0
     flat = np.abs(values) <= tolerance * largest
+    signature = _signature(values[~flat])
+    # M has at least as many eigenvalues of each sign as A, and at most one more (Cauchy); tolerances must not deny that.
+    bounds = zip(_signature(spread[np.abs(spread) > tolerance * overall]), signature, strict=True)
+    positive, negative = (min(max(found, least), least + 1) for found, least in bounds)
+    kind = QuadricClass(
+        dimension=n,
+        signature=signature,
+        augmented_signature=(positive, negative),
+        distinct_eigenvalues=_distinct(values[~flat], 2 * tolerance * largest),
+        traceless=abs(float(values.sum())) <= tolerance * largest,
+    )
+    ranks = kind.rank, kind.augmented_rank
     gaps = np.diff(values)
-    distinct = _distinct(values[~flat], 2 * tolerance * largest)
-    rank = int(np.sum(~flat))
-    excess = max(0, int(np.sum(sizes > tolerance * overall)) - rank)
-    degree = 2 * distinct + (1 if excess == 2 else -2 if excess == 0 else 0)  # the theorem above
     return Stratum(
-        float(np.abs(values).min()) / largest if largest else 0.0,
-        float(sizes.min()) / overall,
-        float(gaps.min()) / (2 * largest) if n > 1 and largest else 0.0 if n > 1 else 1.0,
-        tolerance,
-        degree,
-        2 * n,
-        _name(n, values[~flat], distinct, excess),
+        rank_distance=float(np.abs(values).min()) / largest if largest else 0.0,
+        singular_distance=float(np.abs(spread).min()) / overall,
+        repeated_distance=float(gaps.min()) / (2 * largest) if n > 1 and largest else 0.0 if n > 1 else 1.0,
+        tolerance=tolerance,
+        ed_degree=ed_degree_by_ranks(kind.distinct_eigenvalues, *ranks, exact=False).value,
+        general_ed_degree=2 * n,
+        name=kind.name,
     )
 
 
@@ -108,23 +115,10 @@ def _checked(
     return (A + A.T) / 2 * unit**2, b * unit, float(constant)
 
 
+def _signature(values: NDArray[np.float64]) -> tuple[int, int]:
+    return int((values > 0).sum()), int((values < 0).sum())
+
+
 def _distinct(values: NDArray[np.float64], gap: float) -> int:
     """How many groups the ascending values form, when neighbours within `gap` belong together."""
     return int(np.sum(np.diff(values) > gap)) + 1 if len(values) else 0
-
-
-def _name(n: int, values: NDArray[np.float64], distinct: int, excess: int) -> str:
-    rank, tilted, conical = len(values), excess == 2, excess == 0
-    same_sign = bool((values > 0).all() or (values < 0).all())
-    if rank == 0:
-        return "hyperplane" if tilted else "empty at finite distance"
-    if n != 2:
-        kind = "paraboloid" if tilted else "cone" if conical else "quadric with a centre"
-        return f"{kind}, rank {rank}, {distinct} distinct eigenvalues"
-    if rank == 1:
-        return "parabola" if tilted else "double line" if conical else "two parallel lines"
-    if conical:
-        return "a point" if same_sign else "two crossing lines"
-    if distinct == 1:
-        return "circle"
-    return "ellipse" if same_sign else "hyperbola"

@@ -1,6 +1,6 @@
 """Margins: from a model and a point to the nearest tie, with its standing."""
 
-from polymargin.margins.compute import margin
+from polymargin.margins.margin import margin
 from polymargin.margins.prediction import predicted_class
 from polymargin.margins.result import Margin, PairMargin
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import TrackerSettings
-from polymargin.enumeration.all_critical_points import CriticalPoints, critical_points_at
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.margins.confirmation import confirmed_tie

@@ -22,16 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
+from polymargin.continuation.same_points import REAL, SAME_LIMIT
 from polymargin.errors import InputError
 from polymargin.quadric.form import QuadricForm
 from polymargin.quadric.nearest import QuadricSolver
 from polymargin.quadric.rational import Complex, Secular, all_roots
 from polymargin.quadric.spectrum import TOUCH_TOLERANCE, Spectrum, Views
 from polymargin.quadric.squares import Array, SquareSum
-
-# Relative distance of points below which they are one multiple point: what a double root in double precision leaves, with room.
-SAME_POINT = 1e-6
-REAL_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +185,7 @@ class _Collection:
         merged = np.array([steps[group].mean(axis=0) for group in groups]).reshape(-1, self.width)
         mean = np.array([multipliers[group].mean() if len(group) > 1 else multipliers[group[0]] for group in groups])
         sizes = np.linalg.norm(merged, axis=1)
-        loose = np.where([len(group) > 1 for group in groups], SAME_POINT, REAL_TOLERANCE)
+        loose = np.where([len(group) > 1 for group in groups], SAME_LIMIT, REAL)
         real = np.linalg.norm(merged.imag, axis=1) <= loose * sizes
         merged[real], mean[real] = merged[real].real, mean[real].real
         distances = np.where(real, sizes, np.inf)
@@ -217,7 +214,7 @@ def _groups(steps: Complex, multipliers: Complex) -> list[list[int]]:
         near[index] = True
         candidates = np.flatnonzero(near)
         apart = np.linalg.norm(steps[candidates] - steps[index], axis=1)
-        group = candidates[apart <= SAME_POINT * np.maximum(sizes[candidates], sizes[index])]
+        group = candidates[apart <= SAME_LIMIT * np.maximum(sizes[candidates], sizes[index])]
         taken[group] = True
         groups.append(group.tolist())
     return groups

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import Paths, TrackerSettings, follow
+from polymargin.continuation.same_points import CLEARLY_COMPLEX, REAL, imaginary_shares
 from polymargin.enumeration import base_solutions, check_limit
-from polymargin.enumeration.audit import REAL_TOLERANCE
 from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
 from polymargin.geometry.ed_degrees.boundary_count import regular_at_level_zero
@@ -28,8 +28,6 @@ from polymargin.work import completed
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
-# Imaginary parts between REAL_TOLERANCE and this, relative to the point, are neither zero nor clearly not.
-CLEARLY_COMPLEX = 1e-7
 # Samples that are followed together; bounds the memory and is what one worker gets at a time.
 BATCH = 2_000
 
@@ -116,9 +114,9 @@ def _follow(
 
 
 def _judge(paths: Paths) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    imaginary = np.abs(paths.points.imag).max(axis=2) / (1 + np.abs(paths.points).max(axis=2))
-    real = (imaginary <= REAL_TOLERANCE) & paths.converged
-    unclear = (imaginary > REAL_TOLERANCE) & (imaginary < CLEARLY_COMPLEX)
+    imaginary = imaginary_shares(paths.points)
+    real = (imaginary <= REAL) & paths.converged
+    unclear = (imaginary > REAL) & (imaginary < CLEARLY_COMPLEX)
     counts = real.sum(axis=1)
     wrong_parity = (counts - paths.points.shape[1]) % 2 != 0
     return counts, (~paths.converged | unclear).any(axis=1) | wrong_parity

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.algebra import Ring
 from polymargin.boundary import Boundary, ExpressionSource, is_reduced
 from polymargin.continuation import TrackerSettings
 from polymargin.enumeration import BaseSolutions, base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.regular_ends import regular_ends
 from polymargin.errors import InputError
+from polymargin.geometry.algebra import Ring
 from polymargin.polynomials import Graph, evaluate, flatten
 
 

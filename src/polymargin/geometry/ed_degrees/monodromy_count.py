@@ -1,8 +1,8 @@
 """The ED degree of a family of boundaries, counted by monodromy and confirmed by the trace test.
 
 Where the bound on their number is small, the paths from the closed-form start system bring most solutions at once; otherwise
-one is had for nothing (`Family.seed`). Loops in the parameters (point, level and, for architectures, weights) find the others,
-and the trace test says when to stop (`margins.completion`).
+one is known in closed form (`BoundaryFamily.seed`). Loops in the parameters (point, level and, for architectures, weights)
+find the others, and the trace test says when to stop (`enumeration.completion`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary import Family
+from polymargin.boundary import BoundaryFamily
 from polymargin.continuation import TrackerSettings, critical_start, distinct, follow, random_phase, track
 from polymargin.enumeration import TraceTest, complete
 from polymargin.errors import PolymarginError
@@ -46,7 +46,7 @@ class MonodromyCount:
 
 
 def monodromy_count(
-    family: Family,
+    family: BoundaryFamily,
     *,
     seed: int = 0,
     threads: int | None = None,
@@ -101,7 +101,11 @@ def monodromy_count(
 
 
 def _from_one_solution(
-    family: Family, base: ComplexArray, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+    family: BoundaryFamily,
+    base: ComplexArray,
+    generator: np.random.Generator,
+    settings: TrackerSettings,
+    threads: int | None,
 ) -> ComplexArray:
     solution, parameters = family.seed(generator)
     paths = follow(family.program, solution[None, :], parameters, base, settings=settings, threads=threads)
@@ -109,7 +113,11 @@ def _from_one_solution(
 
 
 def _from_start_system(
-    family: Family, base: ComplexArray, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+    family: BoundaryFamily,
+    base: ComplexArray,
+    generator: np.random.Generator,
+    settings: TrackerSettings,
+    threads: int | None,
 ) -> ComplexArray:
     """All paths from the closed-form start system: those that arrive are a good beginning, whether all do or not."""
     start = critical_start(family.dimension, family.degree, generator)

@@ -19,44 +19,16 @@ import flint
 import numpy as np
 
 from polymargin.quadric import QuadricForm
+from polymargin.quadric.classification import QuadricClass
 
 
 @dataclass(frozen=True)
-class QuadricInvariants:
-    """determinant = det A, augmented_determinant = det M, eigenvalue_discriminant = Disc of the characteristic polynomial of A.
+class QuadricInvariants(QuadricClass):
+    """determinant = det A, augmented_determinant = det M, eigenvalue_discriminant = Disc of det(λI − A)."""
 
-    Signatures count (positive, negative) eigenvalues of A and of M; `distinct_eigenvalues` counts the nonzero ones of A.
-    """
-
-    dimension: int
     determinant: Fraction | float
     augmented_determinant: Fraction | float
     eigenvalue_discriminant: Fraction | float
-    signature: tuple[int, int]
-    augmented_signature: tuple[int, int]
-    distinct_eigenvalues: int
-    traceless: bool
-
-    @property
-    def rank(self) -> int:
-        """Rank of A."""
-        return sum(self.signature)
-
-    @property
-    def augmented_rank(self) -> int:
-        """Rank of M."""
-        return sum(self.augmented_signature)
-
-    @property
-    def repeated_eigenvalues(self) -> bool:
-        """Whether two of the n eigenvalues of A agree, zero included."""
-        return self.distinct_eigenvalues + (self.rank < self.dimension) < self.dimension
-
-    @property
-    def empty(self) -> bool:
-        """No real point: B has one sign everywhere, or is a constant other than zero."""
-        extra = tuple(m - a for m, a in zip(self.augmented_signature, self.signature, strict=True))
-        return (extra == (1, 0) and self.signature[1] == 0) or (extra == (0, 1) and self.signature[0] == 0)
 
 
 def invariants_in_doubles(form: QuadricForm, tolerance: float) -> QuadricInvariants:

@@ -1,0 +1,178 @@
+"""`certify`: the margin itself, enclosed and proved.
+
+Where all critical points can be certified, the enclosure is as narrow as doubles allow. Elsewhere exclusion from below and a
+counterexample from above bracket the margin; a relative gap of 1e-6 counts as CERTIFIED, a wider one as BRACKETED.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from polymargin.arguments import checked
+from polymargin.bounds import pair_lower_bound
+from polymargin.certificates.counterexample import Counterexample, beyond, search
+from polymargin.certificates.document import Certificate, certificate, hexadecimal
+from polymargin.certificates.rivals import (
+    RivalProof,
+    nearest_on_quadric,
+    prove_by_branching,
+    prove_by_enumeration,
+    prove_flat,
+)
+from polymargin.certificates.session import Options, Session
+from polymargin.certificates.verify import DEFAULT_TIMEOUT
+from polymargin.continuation import TrackerSettings
+from polymargin.enumeration.limit import DEFAULT_LIMIT
+from polymargin.errors import InputError
+from polymargin.margins import Margin
+from polymargin.networks.network import Network
+from polymargin.standing import Standing
+
+CERTIFIED_GAP = 1e-6
+# Fractions of the upper bound that branch and bound tries to prove, the easiest first.
+FRACTIONS = (0.9, 0.99, 0.999, 1 - 5e-7)
+# For quadrics the S-lemma is exact, up to rounding.
+QUADRIC_FRACTIONS = (1 - 5e-7, 1 - 1e-8)
+
+# An upper bound of the margin: distance, rival, and what proves it.
+End: TypeAlias = tuple[float, int, dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedMargin:
+    """A margin with proved bounds and the certificate that proves them."""
+
+    margin: Margin
+    certificate: Certificate
+
+    def __repr__(self) -> str:
+        m = self.margin
+        return f"CertifiedMargin({m.lower:.12g} <= margin <= {m.upper:.12g}, {m.status.name} by {m.method})"
+
+
+@checked(Network)
+def certify(
+    network: Network,
+    point: ArrayLike,
+    *,
+    method: str = "auto",
+    timeout: float | None = DEFAULT_TIMEOUT,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    cache: bool | str | Path = True,
+    settings: TrackerSettings | None = None,
+) -> CertifiedMargin:
+    """Proved bounds of the margin at one point; `method` may ask for 'completeness' or 'exclusion' alone.
+
+    >>> from polymargin import PolynomialNetwork
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
+    ...                         degree=2)
+    >>> certify(net, [0.0, 0.25], cache=False)
+    CertifiedMargin(0.75 <= margin <= 0.75, CERTIFIED by completeness)
+    """
+    if method not in ("auto", "completeness", "exclusion"):
+        raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
+    options = Options(seed, threads, limit, cache, settings or TrackerSettings())
+    session = Session(network, point, options, timeout)
+    if session.tied is not None:
+        raise InputError(
+            f"classes {session.label} and {session.tied} tie at the point: the margin is 0, nothing to certify"
+        )
+    proofs: dict[int, RivalProof] = {}
+    ends: list[End] = []
+    notes: list[str] = []
+    for rival in session.rivals:
+        proof, end, reason = _settle(session, rival, method)
+        if proof is not None:
+            proofs[rival] = proof
+        if end is not None:
+            ends.append(end)
+        if reason:
+            notes.append(reason)
+    nearest = min(ends, key=lambda end: end[0], default=None)
+    for rival in session.rivals:
+        if rival not in proofs:  # beyond the nearest tie of all, nothing needs a proof
+            proofs[rival] = _exclusion(session, rival, None if nearest is None else nearest[0])
+    return _assemble(session, [proofs[rival] for rival in session.rivals], nearest, notes)
+
+
+def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | None, End | None, str]:
+    """A proof of the exact distance to this rival if there is one, a proved upper end, and a reason if there is no proof."""
+    reason, nearest = "", None
+    flat = prove_flat(session, rival)
+    if flat is not None:
+        if math.isinf(flat.lower):  # the two logits differ by a constant
+            return flat, None, ""
+        foot = session.critical_points(session.boundary(rival)).points[0].real
+        return flat, _end(beyond(session, foot, rival)), ""
+    if method != "exclusion":
+        proof, nearest, reason = prove_by_enumeration(session, rival)
+        if proof is not None:
+            if proof.nearest is None:
+                return proof, None, ""
+            return proof, (proof.upper, rival, {"kind": "critical-point", "rival": rival, "index": proof.nearest}), ""
+        if method == "completeness":
+            raise InputError(f"no completeness certificate: {reason}")
+    if nearest is None:
+        nearest = nearest_on_quadric(session, rival)
+    # The nearest point that enumeration saw need not be a tie where doubles were misled; the attack may know a nearer one.
+    ends = [search(session, rival), None if nearest is None else beyond(session, nearest, rival)]
+    upper = min((end for end in ends if end is not None), key=lambda end: end.distance, default=None)
+    return None, _end(upper), reason
+
+
+def _exclusion(session: Session, rival: int, reach: float | None) -> RivalProof:
+    """The best lower bound below `reach` that branch and bound proves in the time there is."""
+    limit = {} if reach is None else {"limit": reach}
+    limit["timeout"] = session.time_left / 2
+    single = pair_lower_bound(session.network, session.u, session.label, rival, tolerance=1e-3, **limit)
+    best = RivalProof(rival, 0.0, {"kind": "trivial"})
+    if single.proved:
+        best = RivalProof(rival, single.radius, single.to_proof())
+    if reach is None:
+        return best
+    for fraction in QUADRIC_FRACTIONS if session.network.degree == 2 else FRACTIONS:
+        if fraction * reach <= best.lower:
+            continue
+        better = prove_by_branching(session, rival, fraction * reach, timeout=session.time_left / 2)
+        if better is None:
+            break
+        best = better
+    return best
+
+
+def _end(found: Counterexample | None) -> End | None:
+    return None if found is None else (found.distance, found.rival, found.to_json())
+
+
+def _assemble(
+    session: Session,
+    proofs: list[RivalProof],
+    end: End | None,
+    notes: list[str],
+) -> CertifiedMargin:
+    lower = min(proof.lower for proof in proofs)
+    upper, rival, evidence = end if end is not None else (math.inf, None, None)
+    claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
+    entries = [proof.to_json() for proof in proofs]
+    document = certificate(session.network, session.u, session.label, claim, entries, evidence, session.options.seed)
+    closed = lower == upper or (math.isfinite(upper) and upper - lower <= CERTIFIED_GAP * upper)
+    margin = Margin(
+        radius=upper,
+        lower=lower,
+        upper=upper,
+        point=None,
+        label=session.label,
+        rival=rival,
+        status=Standing.CERTIFIED if closed else Standing.BRACKETED,
+        method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
+        seconds=session.seconds,
+        notes=tuple(notes),
+    )
+    return CertifiedMargin(margin, document)

@@ -1,0 +1,124 @@
+"""Which points are the same and which are real: the one place that decides, with its tolerances by name.
+
+Points are rows of complex coordinates, and every difference is measured against 1 + their largest coordinate. None of these
+tolerances settles an answer alone: what they call equal is followed again, counted against the bound or confirmed in exact
+arithmetic by whoever asks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from polymargin.continuation.generic_directions import generic_directions
+
+ComplexArray = NDArray[np.complex128]
+
+# Two results of Newton's method at one regular solution differ by less.
+SAME = 1e-8
+# Limits from the endgame are known to about 1e-9, those of double roots in doubles to less; this tells them apart.
+SAME_LIMIT = 1e-6
+# An imaginary part that is rounding; below what separates two regular points. Beyond CLEARLY_COMPLEX it is one.
+REAL = 1e-9
+CLEARLY_COMPLEX = 1e-7
+# How well a complex point and its conjugate agree, each at the end of a path of its own.
+SAME_CONJUGATE = 1e-7
+
+
+def sizes(points: ComplexArray) -> NDArray[np.float64]:
+    """What differences are measured against: 1 + the largest coordinate, along the last axis."""
+    return np.asarray(1 + np.abs(points).max(axis=-1, initial=0.0))
+
+
+def same(first: ComplexArray, second: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool_]:
+    """Row by row: is it the same point?"""
+    return np.asarray(np.abs(first - second).max(axis=-1, initial=0.0) <= tolerance * sizes(first))
+
+
+def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool_]:
+    """Which points (N, n) have another one within the tolerance.
+
+    Sorted along a random real direction, equal points are neighbours up to others that happen to project to
+    the same place; so each point is compared with the following ones until the projection has moved on.
+    """
+    count = len(points)
+    found = np.zeros(count, dtype=bool)
+    if count < 2:
+        return found
+    flat = _flat(points)
+    direction = generic_directions(1, flat.shape[1])[0]
+    key = flat @ direction
+    order = np.argsort(key)
+    reach = tolerance * sizes(points)[order] * np.abs(direction).sum()
+    for shift in range(1, count):
+        close = key[order[shift:]] - key[order[:-shift]] <= reach[:-shift]
+        if not close.any():
+            break
+        first, second = order[:-shift][close], order[shift:][close]
+        equal = same(points[first], points[second], tolerance)
+        found[first[equal]] = found[second[equal]] = True
+    return found
+
+
+def distinct(points: ComplexArray, tolerance: float = SAME) -> ComplexArray:
+    """One of each: the first of every group of equal points."""
+    if len(points) < 2:
+        return points
+    again = np.zeros(len(points), dtype=bool)
+    pairs = _tree(points).query_pairs(tolerance * float(sizes(points).max()), p=np.inf, output_type="ndarray")
+    if len(pairs):
+        pairs = pairs[same(points[pairs[:, 0]], points[pairs[:, 1]], tolerance)]
+        again[pairs.max(axis=1, initial=0)] = True
+    return points[~again]
+
+
+def counted(points: ComplexArray, tolerance: float = SAME) -> tuple[ComplexArray, NDArray[np.int64]]:
+    """One of each, and how often it occurs."""
+    kept = distinct(points, tolerance)
+    if not len(kept):
+        return kept, np.zeros(0, dtype=np.int64)
+    _, owners = _tree(kept).query(_flat(points), p=np.inf)
+    return kept, np.bincount(owners, minlength=len(kept)).astype(np.int64)
+
+
+def contains(known: ComplexArray, candidates: ComplexArray) -> NDArray[np.bool_]:
+    """Which candidates (M, n) are among the known points (N, n)."""
+    distances, _ = _tree(known).query(_flat(candidates), p=np.inf)
+    return np.asarray(distances <= SAME * sizes(candidates))
+
+
+def imaginary_shares(points: ComplexArray) -> NDArray[np.float64]:
+    """The largest imaginary part of each point, relative to its size."""
+    return np.asarray(np.abs(points.imag).max(axis=-1, initial=0.0) / sizes(points))
+
+
+def real_points(points: ComplexArray) -> NDArray[np.bool_]:
+    """Points whose imaginary parts are rounding errors."""
+    return np.asarray(imaginary_shares(points) <= REAL)
+
+
+def without_conjugate(points: ComplexArray, tolerance: float = SAME_CONJUGATE) -> int:
+    """How many of the nonreal points have no partner.
+
+    Along a random real functional, partners have the same real part and opposite imaginary parts, so the
+    upper and the lower half, each sorted by real part, must match entry by entry.
+    """
+    if not len(points):
+        return 0
+    key = points @ generic_directions(1, points.shape[1])[0]
+    upper, lower = points[key.imag > 0], points[key.imag <= 0]
+    upper = upper[np.argsort(key[key.imag > 0].real)]
+    lower = lower[np.argsort(key[key.imag <= 0].real)].conj()
+    if len(upper) == len(lower) and same(upper, lower, tolerance).all():
+        return 0
+    partners = sum(bool(same(points, point.conj(), tolerance).any()) for point in points)
+    return len(points) - partners
+
+
+def _tree(points: ComplexArray) -> KDTree:
+    return KDTree(_flat(points))
+
+
+def _flat(points: ComplexArray) -> NDArray[np.float64]:
+    return np.concatenate([points.real, points.imag], axis=1)

@@ -1,0 +1,146 @@
+"""All critical points of the distance from a point to a boundary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import checked, checked_point
+from polymargin.boundary import Boundary
+from polymargin.continuation import PathEnd, TrackerSettings
+from polymargin.continuation.same_points import real_points, without_conjugate
+from polymargin.enumeration.audit import Audit
+from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
+from polymargin.enumeration.cache import Cache
+from polymargin.enumeration.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points
+from polymargin.enumeration.hyperplane import Hyperplane
+from polymargin.enumeration.limit import DEFAULT_LIMIT, check_limit
+from polymargin.enumeration.near_discriminant import NEAR_DISCRIMINANT, discriminant_distance
+from polymargin.enumeration.regular_ends import regular_ends
+from polymargin.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalPoints:
+    """Critical points x with x − u + λ∇B(x) = 0 and B(x) = 0; nearest real ones first, then the others.
+
+    points          (N, n) complex, in the original space
+    multipliers     (N,) complex λ; infinite at singular points of the boundary
+    real            (N,) which points are real
+    distances       (N,) Euclidean distance from u of the real ones, infinity for the others
+    errors          (N,) how far the point may be from where the critical point is
+    multiplicities  (N,) number of paths that end there: 1 for a regular point
+    audit           what was found against what there can be
+    """
+
+    points: NDArray[np.complex128]
+    multipliers: NDArray[np.complex128]
+    real: NDArray[np.bool_]
+    distances: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    multiplicities: NDArray[np.int64] = field(repr=False)
+    audit: Audit
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        state = "complete" if self.audit.complete else "; ".join(self.audit.findings)
+        return f"CriticalPoints({len(self)} complex, {int(self.real.sum())} real; {state})"
+
+
+@checked(Boundary)
+def critical_points(
+    boundary: Boundary,
+    point: ArrayLike,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    cache: bool | str | Path = True,
+    settings: TrackerSettings | None = None,
+) -> CriticalPoints:
+    """All complex critical points of the distance from `point` to {B = 0}, singular points of {B = 0} included.
+
+    >>> circle = Boundary.from_expression("x**2 + y**2 - 4")
+    >>> critical_points(circle, [1.0, 0.2], cache=False)
+    CriticalPoints(2 complex, 2 real; complete)
+    """
+    u = checked_point(point, boundary.dimension)
+    if boundary.degree < 1:
+        raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
+    if boundary.degree == 1:
+        return foot_on_hyperplane(boundary, u)
+    check_limit(boundary, limit, threads)
+    chosen = settings or TrackerSettings()
+    base = base_solutions(boundary, seed=seed, settings=chosen, threads=threads, cache=Cache.from_option(cache))
+    return critical_points_at(base, u, chosen, threads)
+
+
+def critical_points_at(
+    base: BaseSolutions, u: NDArray[np.float64], settings: TrackerSettings, threads: int | None
+) -> CriticalPoints:
+    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end."""
+    target = base.boundary.reduction.coordinates(u)
+    paths, regular = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), settings, threads)
+    solutions = paths.points[0]
+    if not regular.all():
+        found = degenerate_points(base, target, paths, settings, threads)
+        return _in_original_space(base, u, found)
+    real = real_points(solutions)
+    distance = discriminant_distance(base.program, target, solutions, real)
+    remarks: tuple[str, ...] = ()
+    if distance < NEAR_DISCRIMINANT:
+        length = distance * base.boundary.reduction.scale
+        remarks = (f"two critical points nearly merge: the point is about {length:.1e} from the ED discriminant",)
+    audit = Audit(
+        bound=base.boundary.critical_bound,
+        generic=len(base.solutions),
+        found=len(solutions),
+        real=int(real.sum()),
+        ends=paths.counts(),
+        without_conjugate=without_conjugate(solutions[~real]),
+        unjudged=base.unjudged,
+        remarks=remarks,
+    )
+    errors, ones = np.full(len(solutions), REGULAR_ERROR), np.ones(len(solutions), dtype=np.int64)
+    return _in_original_space(base, u, DegeneratePoints(solutions, errors, real, ones, audit))
+
+
+def _in_original_space(base: BaseSolutions, u: NDArray[np.float64], found: DegeneratePoints) -> CriticalPoints:
+    reduction = base.boundary.reduction
+    solutions, real = found.solutions, found.real
+    y = solutions[:, :-1].copy()
+    y[real] = y[real].real
+    distances = np.where(real, reduction.scale * np.linalg.norm(y.real - reduction.coordinates(u), axis=1), np.inf)
+    order = np.argsort(distances, kind="stable")
+    # λ for B itself: in reduced coordinates both the variables and B were scaled.
+    multipliers = solutions[:, -1].copy()
+    multipliers[np.isfinite(multipliers)] *= reduction.scale**2 / reduction.factor
+    return CriticalPoints(
+        points=reduction.lift(y, u)[order],
+        multipliers=multipliers[order],
+        real=real[order],
+        distances=distances[order],
+        errors=reduction.scale * found.errors[order],
+        multiplicities=found.multiplicities[order],
+        audit=found.audit,
+    )
+
+
+def foot_on_hyperplane(boundary: Boundary, u: NDArray[np.float64]) -> CriticalPoints:
+    """Degree one: the foot of the perpendicular, where u − foot = λ∇B."""
+    plane = Hyperplane(boundary)
+    foot, distance = plane.foot(u), plane.distance(u)
+    return CriticalPoints(
+        points=foot[None, :].astype(np.complex128),
+        multipliers=np.array([plane.multiplier(u)], dtype=np.complex128),
+        real=np.array([True]),
+        distances=np.array([distance]),
+        errors=np.array([REGULAR_ERROR * distance]),
+        multiplicities=np.array([1]),
+        audit=Audit(bound=1, generic=1, found=1, real=1, ends={PathEnd.CONVERGED: 1}),
+    )

@@ -1,0 +1,100 @@
+"""The quadratic form that the multipliers of a leaf make of B and of what is known about δ and w.
+
+In the variables (1, δ, w², …, wᴸ), with tˡ = aˡδ + wˡ, it is the matrix of
+
+    B − μ(r² − ‖δ‖²) + Σ νˡ_i (wˡ_i − Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²)) − Σ κˡ_i (wˡ_i − lo)(hi − wˡ_i)
+      − Σ θ_i (r²‖Q_iδ‖² − (w²_i)²) − Σ η_j (t¹_j − lo)(hi − t¹_j).
+
+What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.lifted_expansion import Expansion, Range
+from polymargin_checker.lifted_ranges import Ranges
+
+
+@dataclass(frozen=True)
+class Top:
+    """B ≥ constant + linear·t + square·t² for the t of the last layer; columns and a number."""
+
+    linear: Any
+    square: Any
+    constant: Any
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """μ, ν and κ per lifted layer, θ per neuron of layer 2, η per first-layer neuron that was split."""
+
+    ball: fmpq
+    equalities: list[list[fmpq]]
+    intervals: list[list[fmpq]]
+    cuts: list[fmpq]
+    first: list[fmpq]
+
+
+def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> Any:
+    """B minus all constraints times their multipliers, as a matrix over (1, δ, w², …, wᴸ)."""
+    of, layers, r2 = expansion.arithmetic.of, expansion.layers, expansion.radius * expansion.radius
+    equalities = [of(len(values), 1, values) for values in given.equalities]  # ν per lifted layer, as columns
+    # What multiplies tˡ_j² and wˡ_j: −Wᵀν of the layer above times c and σ'(p), or what the last layer says.
+    outer = [
+        (above.weights.transpose @ column).times(fmpq(-1)) for above, column in zip(layers[1:], equalities, strict=True)
+    ]
+    squares = [*(factor.times(layer.bend) for factor, layer in zip(outer, layers[:-1], strict=True)), top.square]
+    slopes = [*(factor.entrywise(layer.rise) for factor, layer in zip(outer, layers[:-1], strict=True)), top.linear]
+    border = layers[-1].slopes.transpose @ top.linear
+    if first:
+        curve, pull = _split_neurons(expansion, given.first, first)
+        squares[0] = squares[0] + curve
+        border = border + layers[0].weights.transpose @ pull
+    inner = expansion.arithmetic.identity(expansion.dimension).times(given.ball)
+    for layer, square in zip(layers, squares, strict=True):
+        inner = inner + layer.slopes.transpose @ layer.slopes.entrywise(square)
+    if any(given.cuts):
+        inner = inner + _squared_curvatures(expansion, given.cuts).times(-r2)
+    corner = top.constant + of(1, 1, [_corner(given, ranges, first) - given.ball * r2])
+    lines = [[corner], [border.times(fmpq(1, 2)), inner]]
+    for k, (kappa, part) in enumerate(zip(given.intervals, ranges, strict=True)):
+        layer, square, size = layers[k + 1], squares[k + 1], len(kappa)
+        linear = equalities[k] + slopes[k + 1]
+        linear = linear + of(size, 1, [-q * (lo + hi) for q, (lo, hi) in zip(kappa, part, strict=True)])
+        own = square + of(size, 1, [q + (given.cuts[i] if k == 0 else 0) for i, q in enumerate(kappa)])
+        zeros = [of(size, len(other), [0.0] * (size * len(other))) for other in given.intervals[:k]]
+        diagonal = expansion.arithmetic.identity(size).entrywise(own)
+        lines.append([linear.times(fmpq(1, 2)), layer.slopes.entrywise(square), *zeros, diagonal])
+    return expansion.arithmetic.symmetric(lines)
+
+
+def _corner(given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq:
+    """Σ κ lo hi + Σ η lo hi."""
+    products = [
+        kappa * lo * hi
+        for kappas, part in zip(given.intervals, ranges, strict=True)
+        for kappa, (lo, hi) in zip(kappas, part, strict=True)
+    ]
+    products += [eta * lo * hi for eta, (lo, hi) in zip(given.first, first.values(), strict=True)]
+    return sum(products, fmpq(0))
+
+
+def _split_neurons(expansion: Expansion, multipliers: list[fmpq], first: dict[int, Range]) -> tuple[Any, Any]:
+    """What −Σ η_j (t¹_j − lo)(hi − t¹_j) adds to the factors of (t¹_j)² and of t¹_j, as columns."""
+    size = len(expansion.layers[0].value)
+    curve, pull = [fmpq(0)] * size, [fmpq(0)] * size
+    for eta, (neuron, (lo, hi)) in zip(multipliers, first.items(), strict=True):
+        curve[neuron], pull[neuron] = eta, -eta * (lo + hi)
+    return expansion.arithmetic.of(size, 1, curve), expansion.arithmetic.of(size, 1, pull)
+
+
+def _squared_curvatures(expansion: Expansion, theta: list[fmpq]) -> Any:
+    """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹."""
+    first, second = expansion.layers[0], expansion.layers[1]
+    mixed = second.weights.transpose @ second.weights.entrywise(expansion.arithmetic.of(len(theta), 1, theta))
+    result = first.weights.transpose @ (expansion.gram.entrywise(mixed) @ first.weights)
+    return result.times(first.bend * first.bend)

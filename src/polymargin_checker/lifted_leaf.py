@@ -1,0 +1,82 @@
+"""One leaf of a lifted proof: its multipliers, the parabolas below a last activation of higher degree, and the test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import arb_poly, fmpq
+
+from polymargin_checker.document import fields, items
+from polymargin_checker.dyadics import ball, number
+from polymargin_checker.lifted_expansion import Expansion, Range
+from polymargin_checker.lifted_form import Multipliers, Top, form
+from polymargin_checker.lifted_ranges import Ranges, leaf_ranges
+from polymargin_checker.refusal import Refused
+from polymargin_checker.univariate import nonnegative
+
+
+@dataclass(frozen=True)
+class Part:
+    """Ranges of the rests per lifted layer, and of the first-layer neurons that were split, in the order of their splits."""
+
+    rests: Ranges
+    first: dict[int, Range]
+
+
+def check_leaf(expansion: Expansion, leaf: Any, name: str, part: Part) -> None:
+    """Prove B > 0 on the part of the ball, or refuse."""
+    fields(leaf, name, ("ball", "equalities", "intervals", "cuts", "first", "minorants", "ranges"))
+    multipliers = _multipliers(expansion, leaf, name, part)
+    ranges = part.rests
+    if leaf["ranges"] is not None:
+        ranges = leaf_ranges(expansion, leaf["ranges"], name, part.rests, part.first)
+    top = _top(expansion, leaf["minorants"], name, ranges[-1])
+    if not form(expansion, top, multipliers, ranges, part.first).positive_definite():
+        raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
+
+
+def _multipliers(expansion: Expansion, leaf: Any, name: str, part: Part) -> Multipliers:
+    sizes = [len(layer.value) for layer in expansion.layers[1:]]
+    equalities, intervals = (_per_layer(leaf[key], f"{name}, {key}", sizes) for key in ("equalities", "intervals"))
+    cuts = _numbers(leaf["cuts"], f"{name}, cuts", sizes[0])
+    first = _numbers(leaf["first"], f"{name}, first", len(part.first))
+    multipliers = Multipliers(number(leaf["ball"], f"{name}, ball"), equalities, intervals, cuts, first)
+    for what, values in (
+        ("ball", [multipliers.ball]),
+        ("cuts", cuts),
+        ("first", first),
+        *(("intervals", layer) for layer in intervals),
+    ):
+        if any(value < 0 for value in values):
+            raise Refused(f"{name}, {what}: a multiplier is negative")
+    return multipliers
+
+
+def _top(expansion: Expansion, value: Any, name: str, rests: list[Range]) -> Top:
+    """B as a quadratic in the t of the last layer: as it is, or with the stated parabolas below γσ."""
+    layer = expansion.layers[-1]
+    if expansion.last.degree() <= 2:
+        if value is not None:
+            raise Refused(f"{name}, minorants: an activation of degree two needs none")
+        return Top(expansion.output.entrywise(layer.rise), expansion.output.times(layer.bend), expansion.centre)
+    rows = [_numbers(row, f"{name}, minorants", 3) for row in items(value, f"{name}, minorants", len(layer.value))]
+    reach = [ball(expansion.radius) * norm for norm in layer.slopes.row_norms()]
+    for neuron, (row, (low, high)) in enumerate(zip(rows, rests, strict=True)):
+        gap = expansion.last(arb_poly([layer.value[neuron], 1])) * expansion.factors[neuron]
+        gap -= arb_poly([ball(entry) for entry in reversed(row)])
+        ends = ((ball(low) - reach[neuron]).lower(), (ball(high) + reach[neuron]).upper())
+        if not nonnegative(gap, ends):
+            raise Refused(f"{name}, minorants: that of neuron {neuron} is not shown to lie below its activation")
+    squares, linear, free = zip(*rows, strict=True)
+    of, size = expansion.arithmetic.of, len(rows)
+    constant = expansion.constant + of(1, 1, [sum(free, fmpq(0))])
+    return Top(of(size, 1, list(linear)), of(size, 1, list(squares)), constant)
+
+
+def _per_layer(value: Any, name: str, sizes: list[int]) -> list[list[fmpq]]:
+    return [_numbers(entry, name, size) for entry, size in zip(items(value, name, len(sizes)), sizes, strict=True)]
+
+
+def _numbers(value: Any, name: str, length: int) -> list[fmpq]:
+    return [number(entry, name) for entry in items(value, name, length)]

@@ -1,0 +1,140 @@
+"""Ranges of the rests wˡ on the ball ‖δ‖ ≤ r, stated by a lifted proof and proved here.
+
+w² has a curvature per neuron, w²_i = δᵀQ_iδ with Q_i = c W¹ᵀ diag(W²_i) W¹: lo ≤ w²_i ≤ hi for lo < 0 < hi if Q_i − lo/r² and
+hi/r² − Q_i are positive definite. Deeper rests, and those of leaves with splits of the first layer, are bounded by interval
+arithmetic on wˡ_i = Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²), the sum over layer l − 1, with |t − w| ≤ r‖a_j‖.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb, arb_mat, fmpq
+
+from polymargin_checker.document import items
+from polymargin_checker.dyadics import ball, number
+from polymargin_checker.lifted_expansion import Expansion, Range
+from polymargin_checker.refusal import Refused
+
+Ranges = tuple[list[Range], ...]
+"""One list per lifted layer: 2, …, L."""
+
+Curvatures = dict[tuple[int, str], fmpq]
+"""Per neuron and side of its range: the least multiple of the identity that was proved to dominate its curvature."""
+
+
+def root_ranges(expansion: Expansion, value: Any, curvatures: Curvatures) -> Ranges:
+    """The stated ranges of the rests on the whole ball, proved layer by layer."""
+    entries = items(value, "ranges", len(expansion.layers) - 1)
+    ranges = [_read(expansion, entry, k + 2) for k, entry in enumerate(entries)]
+    _check_curvatures(expansion, ranges[0], curvatures)
+    for layer in range(3, len(expansion.layers) + 1):
+        _check_intervals(ranges[layer - 2], layer, _intervals(expansion, layer, {}, ranges[layer - 3]), None)
+    return tuple(ranges)
+
+
+def leaf_ranges(expansion: Expansion, value: Any, name: str, known: Ranges, first: dict[int, Range]) -> Ranges:
+    """Narrower ranges of one leaf, each end of which is a known one or follows from those of the layer below."""
+    entries = items(value, f"{name}, ranges", len(expansion.layers) - 1)
+    ranges: list[list[Range]] = []
+    for k, entry in enumerate(entries):
+        ranges.append(_read(expansion, entry, k + 2))
+        intervals = _intervals(expansion, k + 2, first, ranges[k - 1] if k else [])
+        _check_intervals(ranges[k], k + 2, intervals, known[k])
+    return tuple(ranges)
+
+
+def first_range(expansion: Expansion, neuron: int) -> Range:
+    """|t¹| ≤ r‖w‖, rounded outward."""
+    row = expansion.layers[0].source.row(neuron)
+    end = _upper(ball(expansion.radius) * sum((arb(w) * arb(w) for w in row), arb(0)).sqrt())
+    return -end, end
+
+
+def _read(expansion: Expansion, value: Any, layer: int) -> list[Range]:
+    result = []
+    for neuron, entry in enumerate(items(value, f"ranges of layer {layer}", len(expansion.layers[layer - 1].value))):
+        where = f"ranges of layer {layer}, neuron {neuron}"
+        low, high = (number(end, where) for end in items(entry, where, 2))
+        if not low < high:
+            raise Refused(f"{where}: the range is empty")
+        result.append((low, high))
+    return result
+
+
+def _check_curvatures(expansion: Expansion, ranges: list[Range], curvatures: Curvatures) -> None:
+    square = expansion.radius * expansion.radius
+    for neuron, (low, high) in enumerate(ranges):
+        for side, shift in (("lower", -low / square), ("upper", high / square)):
+            if (neuron, side) in curvatures and shift >= curvatures[neuron, side]:
+                continue
+            # A little more is proved than is claimed, so that the same range at another radius needs no proof.
+            tighter = shift * (1 - fmpq(1, 1 << 40))
+            if shift <= 0 or not _dominates(expansion, neuron, side, tighter):
+                raise Refused(f"ranges of layer 2, neuron {neuron}: the {side} end is not proved")
+            curvatures[neuron, side] = tighter
+
+
+def _dominates(expansion: Expansion, neuron: int, side: str, shift: fmpq) -> bool:
+    """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite.
+
+    With fewer rows than columns δ = W¹ᵀη + δ⊥ and G = W¹W¹ᵀ it is enough that shift·G ± c G D_i G is.
+    """
+    arithmetic, first, second = expansion.arithmetic, expansion.layers[0], expansion.layers[1]
+    sign = fmpq(1 if side == "lower" else -1)
+    row = arithmetic.of(first.source.rows, 1, second.source.row(neuron)).times(sign * first.bend)
+    if first.source.rows < expansion.dimension:
+        small = expansion.gram @ expansion.gram.entrywise(row) + expansion.gram.times(shift)
+        if small.positive_definite():
+            return True
+    curvature = first.weights.transpose @ first.weights.entrywise(row)
+    return bool((curvature + arithmetic.identity(expansion.dimension).times(shift)).positive_definite())
+
+
+def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below: list[Range]) -> list[tuple[arb, arb]]:
+    """Interval arithmetic for the rests of a layer, from the ranges of the layer below."""
+    under, own = expansion.layers[layer - 2], expansion.layers[layer - 1]
+    reach = [ball(expansion.radius) * norm for norm in under.slopes.row_norms()]
+    rests = [(ball(low), ball(high)) for low, high in below] or [(arb(0), arb(0))] * len(reach)
+    rise, bend = under.rise.entries(), ball(under.bend)
+    lows: list[arb] = []
+    highs: list[arb] = []
+    for k, (length, (low, high)) in enumerate(zip(reach, rests, strict=True)):
+        start, end = low - length, high + length
+        if layer == 2 and k in first:
+            start, end = (ball(value) for value in first[k])
+        inner = low.union(high) * rise[k] + _square(start, end) * bend
+        lows.append(inner.lower())
+        highs.append(inner.upper())
+    weights = own.source
+    positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0.0)) for w in weights.values])
+    negative = arb_mat(weights.rows, weights.columns, [arb(min(w, 0.0)) for w in weights.values])
+    low_column, high_column = (arb_mat(len(ends), 1, ends) for ends in (lows, highs))
+    least = (positive * low_column + negative * high_column).entries()
+    most = (positive * high_column + negative * low_column).entries()
+    return list(zip(least, most, strict=True))
+
+
+def _check_intervals(
+    ranges: list[Range], layer: int, intervals: list[tuple[arb, arb]], known: list[Range] | None
+) -> None:
+    """Each stated end is one of the known range, or follows from interval arithmetic."""
+    for neuron, ((low, high), (least, most)) in enumerate(zip(ranges, intervals, strict=True)):
+        low_known = known is not None and low <= known[neuron][0]
+        high_known = known is not None and high >= known[neuron][1]
+        if not (low_known or ball(low) <= least) or not (high_known or ball(high) >= most):
+            raise Refused(f"ranges of layer {layer}, neuron {neuron}: interval arithmetic does not prove them")
+
+
+def _square(low: arb, high: arb) -> arb:
+    """An enclosure of t² for t from low to high."""
+    interval = low.union(high)
+    largest = interval.abs_upper()
+    smallest = interval.abs_lower()
+    return (smallest * smallest).union(largest * largest)
+
+
+def _upper(value: arb) -> fmpq:
+    """A rational that is not below the ball."""
+    mantissa, exponent = value.upper().man_exp()
+    return fmpq(mantissa) * (fmpq(2) ** int(exponent))
