@@ -10,11 +10,12 @@ from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import polymargin.gpu
 from polymargin.continuation import Paths, TrackerSettings
 from polymargin.gpu.jobs import RESULTS, make_job
-from polymargin.gpu.source import KernelSource, kernel_source
+from polymargin.gpu.source import KernelSource, Layout, kernel_source
 from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
 
@@ -34,21 +35,32 @@ def _compiled(text: str) -> Any:
 
 
 def host_follow(
-    program: Program, starts: Any, begin: Any, targets: Any, *, group: int, settings: TrackerSettings | None = None
+    program: Program,
+    starts: Any,
+    begin: Any,
+    targets: Any,
+    *,
+    layout: Layout,
+    selected: NDArray[np.bool_] | None = None,
+    settings: TrackerSettings | None = None,
 ) -> Paths:
-    """What `track` gives, by the follower for `group` lanes per path."""
+    """What `track` gives, by the follower with this layout."""
     tape = Tape.of(program)
     assert tape is not None
-    source: KernelSource = kernel_source(tape, group)
+    source: KernelSource = kernel_source(tape, layout)
     library = _compiled(source.text)
     starts, begin = (np.ascontiguousarray(array, dtype=np.complex128) for array in (starts, begin))
     targets = np.ascontiguousarray(np.atleast_2d(targets), dtype=np.complex128)
     shape = (len(targets), len(starts))
     results = {
-        name: np.full((*shape, program.input_count) if vector else shape, -7, dtype=kind) for name, (kind, vector) in RESULTS.items()
+        name: np.zeros((*shape, program.input_count) if vector else shape, dtype=kind) for name, (kind, vector) in RESULTS.items()
     }
     arrays = {"coefficients": source.numbers(tape), "begin": begin, "targets": targets, "starts": starts, **results}
-    addresses = {name: array.ctypes.data for name, array in arrays.items()} | {"next": 0}
-    job = make_job(addresses, shape[1], shape[0] * shape[1], settings or TrackerSettings())
+    path_count = shape[0] * shape[1]
+    if selected is not None:
+        arrays["selected"] = np.flatnonzero(selected).astype(np.uint32)
+        path_count = len(arrays["selected"])
+    addresses = {name: array.ctypes.data for name, array in arrays.items()}
+    job = make_job(addresses, shape[1], path_count, settings or TrackerSettings())
     library.follow(ctypes.byref(job))
     return Paths(**results)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin import _core
+from polymargin import _core, gpu
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.same_points import duplicates
 from polymargin.continuation.settings import TrackerSettings
@@ -50,6 +50,11 @@ def track(
     """
     starts = _complex(start_points, 2)
     targets = np.atleast_2d(_complex(target_parameters, None))
+    if not double_double and instruction_set is None:
+        tape = gpu.takes(None, program, len(starts) * len(targets) if selected is None else int(selected.sum()))
+        if tape is not None:
+            begin = _complex(start_parameters, 1)
+            return _settled(Paths(**gpu.follow(tape, starts, begin, targets, settings, selected)), program, starts, begin, targets, settings, threads)
     chosen = None if selected is None else np.flatnonzero(selected).astype(np.int64)
     found: dict[str, Any] = _core.track(
         program.compiled,
@@ -63,6 +68,16 @@ def track(
         instruction_set=instruction_set or os.environ.get(INSTRUCTION_SET) or None,
     )
     return Paths(**found)
+
+
+def _settled(paths, program, starts, begin, targets, settings, threads):
+    left = ~(paths.converged | (paths.ends == PathEnd.DIVERGED.code))
+    for target in np.flatnonzero(left.any(axis=1)):
+        mine = left[target]
+        again = _core.track(program.compiled, begin, targets[target:target+1], np.ascontiguousarray(starts[mine]), settings.as_core(), threads=threads or available_threads(), double_double=False, selected=None, instruction_set=None)
+        for name, array in again.items():
+            getattr(paths, name)[target, mine] = array[0]
+    return paths
 
 
 def follow(

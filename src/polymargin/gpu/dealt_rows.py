@@ -47,14 +47,14 @@ class FileLayout:
         return f"kTable[{offset} + row]"
 
 
-def dealt_rows(tape: Tape, stream: Stream, group: int) -> tuple[str, int]:
-    """Code for a group of lanes, and the length of the file."""
+def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, int]:
+    """Code for a group of lanes that hold `rows` rows of the matrix each, and the length of the file."""
     layout = FileLayout(tape)
     code = [line for step in (*tape.value_code, *tape.derivative_code) for line in _step(step, layout, stream, group)]
     moving = [line for step in tape.motion_code for line in _motion_step(step, layout, stream, group)]
     inner = tape.inputs - 1
     entries = [[layout.zero if r < 0 else r for r in row] for row in tape.jacobian]
-    padding = [layout.zero] * (group - inner)
+    padding = [layout.zero] * (group * rows - inner)
     matrix = [place for j in range(inner) for place in (*(entries[a][j] for a in range(inner)), *padding)]
     matrix += [*(entries[a][inner] for a in range(inner)), *padding]
     motions = [layout.motion(register) for register in tape.values]
@@ -65,9 +65,10 @@ def dealt_rows(tape: Tape, stream: Stream, group: int) -> tuple[str, int]:
         [
             _table("kTable", layout.tables or [0]),
             _table("kMatrix", matrix),
-            _table("kValues", tape.values),
-            _table("kMotions", motions),
-            f"constexpr int kCorner = {entries[inner][inner]}, kMotionOfParameters = {layout.zero + 1};",
+            _table("kValues", [*tape.values[:inner], *padding]),
+            _table("kMotions", [*motions[:inner], *padding]),
+            f"constexpr int kCorner = {entries[inner][inner]}, kLastValue = {tape.values[inner]}, kLastMotion = {motions[inner]};",
+            f"constexpr int kMotionOfParameters = {layout.zero + 1};",
             "PM_DEVICE void place_constants(Complex* file, const double* coefficients, int lane) {",
             "  if (lane == 0) {",
             f"    file[{layout.zero}] = {{0.0, 0.0}};",

@@ -1,7 +1,7 @@
 """The one place that talks to a GPU: memory, compilation and launches through CuPy, an extra that nothing else needs.
 
-CuPy brings what is not our subject: NVRTC with a cache of compiled kernels on disk (by source, compiler and architecture of the device), pools
-of device and pinned memory, streams. It is imported when a GPU is first asked for.
+CuPy brings what is not our subject: NVRTC with a cache of compiled kernels on disk (by source, compiler and architecture), pools of device and
+pinned memory, streams. It is imported when a GPU is first asked for.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import PolymarginError
+from polymargin.errors import MissingExtraError
 from polymargin.gpu.jobs import RESULTS, make_job
-from polymargin.gpu.source import KernelSource, kernel_source, lanes_per_path
+from polymargin.gpu.source import KernelSource, Layout, kernel_source
 from polymargin.gpu.tape import Tape
-from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
 
@@ -28,32 +27,36 @@ PATIENCE = 2e-4
 OPTIONS = ("--std=c++17", "--diag-suppress=177,550")
 
 
-class DeviceError(PolymarginError):
-    """No GPU can be used; the message says why and what to do."""
-
-
 @cache
 def cupy_or_reason() -> Any:
-    """CuPy if it is there and sees a GPU, or one sentence why not."""
+    """CuPy if it is there and sees a GPU, or why not."""
     try:
         import cupy
-    except ImportError as error:
-        return f"CuPy cannot be imported ({error}); install polymargin[cuda]"
+    except ImportError:
+        return "CuPy is not installed; install polymargin[cuda]"
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        return f"no GPU answers ({error})"
-    return cupy if count else "the machine has no GPU"
+        return f"no GPU answers ({error}); check the driver with nvidia-smi"
+    return cupy if count else "this machine has no NVIDIA GPU"
+
+
+def required_cupy() -> Any:
+    """CuPy with a GPU, or one sentence that says what is missing."""
+    cupy = cupy_or_reason()
+    if isinstance(cupy, str):
+        raise MissingExtraError(f"device 'cuda': {cupy}")
+    return cupy
 
 
 def description() -> str:
-    """The GPU, or why there is none."""
+    """The GPU that would be used, or why there is none."""
     cupy = cupy_or_reason()
     if isinstance(cupy, str):
         return cupy
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     driver = cupy.cuda.runtime.driverGetVersion()
-    return f"{properties['name'].decode()}, CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy {cupy.__version__}"
+    return f"{name} (CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy {cupy.__version__})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +68,15 @@ class Kernel:
     grid: int
 
 
-_kernels: dict[tuple[str, int], Kernel] = {}
+_kernels: dict[tuple[str, Layout], Kernel] = {}
 
 
-def kernel_for(tape: Tape, group: int) -> Kernel:
+def kernel_for(tape: Tape, layout: Layout) -> Kernel:
     """Compiled now, read from the cache on disk, or known already."""
-    key = (tape.structure, group)
+    key = (tape.structure, layout)
     if key not in _kernels:
-        cupy = _cupy()
-        source = kernel_source(tape, group)
+        cupy = required_cupy()
+        source = kernel_source(tape, layout)
         function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
         function.max_dynamic_shared_size_bytes = source.shared_bytes
         multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
@@ -81,64 +84,65 @@ def kernel_for(tape: Tape, group: int) -> Kernel:
     return _kernels[key]
 
 
-def fits(program: Program) -> Tape | None:
-    """The tape of a program that has a kernel: symmetric, and not too many unknowns."""
-    if lanes_per_path(program.input_count) is None:
-        return None
-    return Tape.of(program)
-
-
 @dataclass(frozen=True, eq=False)
 class Pending:
-    """Paths under way on the GPU."""
+    """Paths under way on the GPU, on a stream of their own that also brings their ends back."""
 
     arrays: Mapping[str, Any]
-    shape: tuple[int, int]
+    results: Mapping[str, NDArray[Any]]  # in pinned memory; there once `done` is
+    path_count: int
     stream: Any
     done: Any
 
-    def result(self) -> dict[str, Any]:
-        """Wait; the ends of all paths. An interrupt empties the queue, so that the GPU stops when the paths in its lanes have ended."""
-        try:
-            while not self.done.done:
-                time.sleep(PATIENCE)
-        except BaseException:
-            cupy = _cupy()
-            with cupy.cuda.Stream(non_blocking=True) as other:
-                self.arrays["next"].fill(self.shape[0] * self.shape[1])
-                other.synchronize()
-            self.stream.synchronize()
-            raise
-        return {name: self.arrays[name].get(stream=self.stream) for name in RESULTS}
+    def wait(self) -> Mapping[str, NDArray[Any]]:
+        """The ends of all paths."""
+        while not self.done.done:
+            time.sleep(PATIENCE)
+        return self.results
+
+    def stop(self) -> None:
+        """Empty the queue and wait: the GPU stops when the paths in its lanes have ended."""
+        cupy = required_cupy()
+        with cupy.cuda.Stream(non_blocking=True) as other:
+            self.arrays["next"].fill(self.path_count)
+            other.synchronize()
+        self.stream.synchronize()
 
 
 def launch(
-    tape: Tape, starts: ComplexArray, begin: ComplexArray, targets: ComplexArray, settings: Any, group: int | None = None
+    tape: Tape,
+    layout: Layout,
+    starts: ComplexArray,
+    begin: ComplexArray,
+    targets: ComplexArray,
+    settings: Any,
+    selected: NDArray[np.bool_] | None = None,
 ) -> Pending:
-    """Send all paths from `starts` at the parameters `begin` to each of `targets` on their way."""
-    cupy = _cupy()
-    kernel = kernel_for(tape, group or lanes_per_path(tape.inputs) or 1)
+    """Send the paths from `starts` at the parameters `begin` to each of `targets` on their way, or those selected (targets, starts)."""
+    cupy = required_cupy()
+    from cupyx import empty_pinned
+
+    kernel = kernel_for(tape, layout)
     shape = (len(targets), len(starts))
+    inputs = {"coefficients": kernel.source.numbers(tape), "begin": begin, "targets": targets, "starts": starts}
+    path_count = shape[0] * shape[1]
+    if selected is not None:
+        inputs["selected"] = np.flatnonzero(selected).astype(np.uint32)
+        path_count = len(inputs["selected"])
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        arrays = {
-            "coefficients": cupy.asarray(kernel.source.numbers(tape)),
-            "begin": cupy.asarray(begin),
-            "targets": cupy.asarray(targets),
-            "starts": cupy.asarray(starts),
-            "next": cupy.zeros(1, dtype=np.uint32),
-        }
+        arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
+        arrays["next"] = cupy.zeros(1, dtype=np.uint32)
+        make = cupy.empty if selected is None else cupy.zeros
         for name, (kind, vector) in RESULTS.items():
-            arrays[name] = cupy.empty((*shape, tape.inputs) if vector else shape, dtype=kind)
-        job = make_job({name: array.data.ptr for name, array in arrays.items()}, shape[1], shape[0] * shape[1], settings)
+            arrays[name] = make((*shape, tape.inputs) if vector else shape, dtype=kind)
+        addresses = {name: array.data.ptr for name, array in arrays.items()}
+        job = make_job(addresses, shape[1], path_count, settings)
         arrays["job"] = cupy.asarray(np.frombuffer(bytes(job), dtype=np.uint8))
-        kernel.function((kernel.grid,), (kernel.source.threads,), (arrays["job"],), shared_mem=kernel.source.shared_bytes)
+        source = kernel.source
+        kernel.function((kernel.grid,), (source.threads,), (arrays["job"],), shared_mem=source.shared_bytes)
+        results = {name: empty_pinned(arrays[name].shape, dtype=arrays[name].dtype) for name in RESULTS}
+        for name, result in results.items():
+            arrays[name].get(stream=stream, out=result, blocking=False)
         done = stream.record()
-    return Pending(arrays, shape, stream, done)
-
-
-def _cupy() -> Any:
-    cupy = cupy_or_reason()
-    if isinstance(cupy, str):
-        raise DeviceError(f"device cuda: {cupy}")
-    return cupy
+    return Pending(arrays, results, path_count, stream, done)

@@ -18,6 +18,7 @@ POINTERS = (
     "remaining",
     "correction",
     "condition",
+    "selected",
     "next",
 )
 SETTINGS = ("contraction", "correction", "accuracy", "final_accuracy", "smallest_step", "infinity")
@@ -32,7 +33,7 @@ RESULTS = {
     "condition": ("float64", False),
 }
 # The end that the follower names and the CPU core does not know: elimination needs exchanges of rows.
-NEEDS_EXCHANGES = 6
+NEEDS_EXCHANGES = 100
 
 
 class Job(ctypes.Structure):
@@ -48,6 +49,6 @@ class Job(ctypes.Structure):
 
 
 def make_job(addresses: Mapping[str, int], start_count: int, path_count: int, settings: Any) -> Job:
-    """`addresses` of the arrays named in POINTERS; `settings` are those of the tracker."""
+    """`addresses` of the arrays named in POINTERS, none for an array that is not there; `settings` are those of the tracker."""
     numbers = [float(getattr(settings, name)) for name in SETTINGS]
-    return Job(*[addresses[name] for name in POINTERS], start_count, path_count, *numbers, int(settings.most_steps))
+    return Job(*[addresses.get(name) for name in POINTERS], start_count, path_count, *numbers, int(settings.most_steps))

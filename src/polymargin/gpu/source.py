@@ -14,19 +14,26 @@ from polymargin.gpu.straight_line import straight_line
 from polymargin.gpu.stream import Stream
 from polymargin.gpu.tape import Tape
 
-# Unknowns up to which the upper half of the Jacobian fits the registers of a thread, and beyond which a warp has no lane for a row.
+# Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
 MOST_FOR_A_THREAD = 10
-MOST_FOR_A_WARP = 33
 # Numbers in bytes, and shared memory of a multiprocessor that blocks may share (CUDA takes one kilobyte per block).
 COMPLEX, DOUBLE = 16, 8
 SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a path is spread: over how many lanes, and how many rows of the matrix each of them holds."""
+
+    lanes: int
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)
 class KernelSource:
     """Text for the compiler, how to launch it, and in which order it wants the coefficients."""
 
-    group: int
+    layout: Layout
     threads: int
     blocks: int  # that share a multiprocessor
     shared_bytes: int
@@ -37,64 +44,57 @@ class KernelSource:
         return self.stream.numbers(tape)
 
 
-def lanes_per_path(unknowns: int) -> int | None:
-    """One thread, half a warp or a warp; None if no kernel takes so many unknowns."""
+THREAD = Layout(1, 0)
+# Groups by the rows they hold, the last unknown not counted.
+GROUPS = {16: Layout(8, 2), 24: Layout(16, 2), 32: Layout(32, 1)}
+
+
+def layout_for(unknowns: int) -> Layout | None:
+    """The fastest layout that holds so many unknowns; None if none does."""
     if unknowns <= MOST_FOR_A_THREAD:
-        return 1
-    if unknowns <= MOST_FOR_A_WARP:
-        return 16 if unknowns <= 17 else 32
-    return None
+        return THREAD
+    return next((layout for most, layout in GROUPS.items() if unknowns - 1 <= most), None)
 
 
-def kernel_source(tape: Tape, group: int) -> KernelSource:
+def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     """The source for all tapes of this structure."""
-    return _Assembly(tape, group).source()
+    stream = Stream(len(tape.coefficients))
+    if layout == THREAD:
+        code, file_length = straight_line(tape, stream), 0
+        numbers = 5 * tape.inputs  # point, slope, both one step before, candidate
+        parts = ["numbers.cuh", "job.cuh", code, "thread_path.cuh"]
+    else:
+        code, file_length = dealt_rows(tape, stream, layout.lanes, layout.rows)
+        numbers = file_length + 2 * (tape.inputs + 2)  # and two rows of pivots
+        parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
+    threads, blocks, shared = _launch(tape, layout, numbers, len(stream.order))
+    defines = {
+        "PM_SIZE": tape.inputs,
+        "PM_PARAMETERS": tape.parameters,
+        "PM_GROUP": layout.lanes,
+        "PM_ROWS": layout.rows,
+        "PM_THREADS": threads,
+        "PM_BLOCKS": blocks,
+        "PM_FILE": file_length,
+        "PM_NUMBERS": numbers,
+        "PM_COEFFICIENTS": len(stream.order),
+        "PM_SHARED_COEFFICIENTS": int(layout == THREAD),
+    }
+    head = "\n".join(f"#define {name} {value}" for name, value in defines.items())
+    files = [_written(part) if part.endswith(".cuh") else part for part in (*parts, "follower.cuh", "launch.cuh")]
+    return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream)
 
 
-@dataclass
-class _Assembly:
-    tape: Tape
-    group: int
-
-    def source(self) -> KernelSource:
-        stream = Stream(len(self.tape.coefficients))
-        if self.group == 1:
-            code, file_length = straight_line(self.tape, stream), 0
-            numbers = 5 * self.tape.inputs  # point, slope, both one step before, candidate
-        else:
-            code, file_length = dealt_rows(self.tape, stream, self.group)
-            numbers = file_length + 2 * (self.tape.inputs + 2)  # and two rows of pivots
-        threads, blocks, shared = self._launch(numbers, len(stream.order))
-        defines = {
-            "PM_SIZE": self.tape.inputs,
-            "PM_PARAMETERS": self.tape.parameters,
-            "PM_GROUP": self.group,
-            "PM_THREADS": threads,
-            "PM_BLOCKS": blocks,
-            "PM_FILE": file_length,
-            "PM_NUMBERS": numbers,
-            "PM_COEFFICIENTS": len(stream.order),
-            "PM_SHARED_COEFFICIENTS": int(self.group == 1),
-        }
-        middle = ["group_rows.cuh"] if self.group > 1 else []
-        path = "thread_path.cuh" if self.group == 1 else "group_path.cuh"
-        parts = [
-            "\n".join(f"#define {name} {value}" for name, value in defines.items()),
-            *map(_written, ["numbers.cuh", "job.cuh", *middle]),
-            code,
-            *map(_written, [path, "follower.cuh", "launch.cuh"]),
-        ]
-        return KernelSource(self.group, threads, blocks, shared, "\n".join(parts), stream)
-
-    def _launch(self, numbers: int, coefficients: int) -> tuple[int, int, int]:
-        """Threads per block, blocks per multiprocessor, bytes of shared memory per block."""
-        threads = 128
-        wanted = 2 if self.group == 1 and self.tape.inputs > 6 else 4
-        per_block = numbers * (threads // self.group) * COMPLEX
-        if self.group == 1:
-            per_block += coefficients * DOUBLE
-        blocks = max(1, min(wanted, SHARED_MEMORY // (per_block + PER_BLOCK)))
-        return threads, blocks, per_block
+def _launch(tape: Tape, layout: Layout, numbers: int, coefficients: int) -> tuple[int, int, int]:
+    """Threads per block, blocks per multiprocessor, bytes of shared memory per block."""
+    threads, wanted = 128, 2
+    if layout == THREAD:
+        threads, wanted = (128, 3) if tape.inputs <= 5 else (128, 2)
+    per_block = numbers * (threads // layout.lanes) * COMPLEX
+    if layout == THREAD:
+        per_block += coefficients * DOUBLE
+    blocks = max(1, min(wanted, SHARED_MEMORY // (per_block + PER_BLOCK)))
+    return threads, blocks, per_block
 
 
 @lru_cache

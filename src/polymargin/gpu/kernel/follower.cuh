@@ -19,10 +19,10 @@ struct Follower {
   int steps = 0, rejections = 0, final_rounds = 0;
   double remaining = 0.0, step = 0.0, last_step = 0.0, last_final = 0.0, roughness = 0.0;
 
-  PM_DEVICE void take_next(unsigned next) {
-    number = next;
-    busy = number < job.path_count;
+  PM_DEVICE void take_next(unsigned turn) {
+    busy = turn < job.path_count;
     if (!busy) return;
+    number = job.selected ? job.selected[turn] : turn;
     fresh = true;
     steps = rejections = final_rounds = 0;
     remaining = 1.0;
@@ -57,8 +57,8 @@ struct Follower {
     double largest = 0.0;
     PM_UNROLL
     for (int e = 0; e < kEntries; ++e) largest = largest_or_nan(largest, magnitude_squared(path.entry(kPoint, e)));
-    largest = Path::over_group(largest);
-    const double floor = larger(largest * 1e-12, 1e-4);
+    const double magnitude = Path::over_group(rough_root(largest));
+    const double floor = larger(magnitude * magnitude * 1e-12, 1e-4);
     predict();
     const double next = remaining - step;
     path.remaining = next;
@@ -79,7 +79,7 @@ struct Follower {
     Complex slope[kEntries];
     path.find_slope(factors, slope);
     const double speed = size(slope, floor);
-    return judge(slope, first, second, speed, largest, usable, next, correction);
+    return judge(slope, first, second, speed, magnitude, usable, next, correction);
   }
 
  private:
@@ -108,7 +108,7 @@ struct Follower {
     return rough_root(Path::over_group(result));
   }
 
-  PM_DEVICE int judge(const Complex (&slope)[kEntries], double first, double second, double speed, double largest, bool usable,
+  PM_DEVICE int judge(const Complex (&slope)[kEntries], double first, double second, double speed, double magnitude, bool usable,
                       double next, double& correction) {
     const bool ending = remaining == 0.0, moving = !fresh && !ending;
     const double contraction = second <= kNoise * job.accuracy ? 0.0 : second * rough_reciprocal(first);
@@ -146,7 +146,7 @@ struct Follower {
       fresh = !started;
       return started ? kGoesOn : usable ? kStartRejected : kNeedsExchanges;
     }
-    if (!(largest <= job.infinity * job.infinity)) return kDiverged;
+    if (!(magnitude <= job.infinity)) return kDiverged;
     if (ending) {
       correction = second;
       const bool sound = path.largest_multiplier <= kSoundMultiplier && path.pivot_ratio <= kLargestPivotRatio;
@@ -154,7 +154,7 @@ struct Follower {
       return end == kConverged && !sound ? kNeedsExchanges : end;
     }
     if (remaining == 0.0) return kGoesOn;  // arrived just now
-    if (remaining <= (largest < kFar * kFar ? kEndZone : kFarEndZone)) return kEndNotRegular;
+    if (remaining <= (magnitude < kFar ? kEndZone : kFarEndZone)) return kEndNotRegular;
     if (rejected && step <= job.smallest_step * remaining) return kStepTooSmall;
     return steps + rejections >= job.most_steps ? kTooManySteps : kGoesOn;
   }

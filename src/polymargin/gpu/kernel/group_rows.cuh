@@ -3,6 +3,12 @@
 #if defined(__CUDACC__)
 PM_DEVICE void barrier() { __syncwarp(); }
 PM_DEVICE double from_lane(double value, int distance) { return __shfl_xor_sync(0xffffffffu, value, distance); }
+PM_DEVICE unsigned lanes_of_group() { return (0xffffffffu >> (32 - PM_GROUP)) << (threadIdx.x & (32u - PM_GROUP)); }
+// The largest of numbers that are not negative, or NaN; to the precision and range of a float, which is enough to steer by. As
+// bits, such floats are ordered like integers, NaN above all.
+PM_DEVICE double largest_over_group(double value) {
+  return __uint_as_float(__reduce_max_sync(lanes_of_group(), __float_as_uint(__double2float_ru(value))));
+}
 #else
 inline int this_lane = 0;  // set by whoever runs the lanes
 inline void barrier() {
@@ -16,6 +22,10 @@ inline double from_lane(double value, int distance) {
   const double other = Lanes::exchange()[this_lane ^ distance];
   barrier();
   return other;
+}
+inline double largest_over_group(double value) {
+  for (int distance = PM_GROUP / 2; distance > 0; distance /= 2) value = largest_or_nan(value, from_lane(value, distance));
+  return value;
 }
 #endif
 

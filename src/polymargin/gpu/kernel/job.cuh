@@ -11,15 +11,17 @@ constexpr double kUsableMultiplier = 1e14, kSoundMultiplier = 1e8, kLargestPivot
 
 // How a path ended: the codes of the CPU core, and one more for what needs exchanges of rows.
 constexpr int kGoesOn = -1, kConverged = 0, kStartRejected = 1, kStepTooSmall = 2, kTooManySteps = 3, kDiverged = 4,
-              kEndNotRegular = 5, kNeedsExchanges = 6;
+              kEndNotRegular = 5, kNeedsExchanges = 100;
 
-// Path p runs from starts[p % start_count] at the parameters begin to targets[p / start_count].
+// Path p runs from starts[p % start_count] at the parameters begin to targets[p / start_count]. The paths to follow are
+// selected[0], ..., selected[path_count - 1], or 0, ..., path_count - 1 if nothing is selected.
 struct Job {
   const double* coefficients;
   const Complex *begin, *targets, *starts;
   Complex* points;
   int *ends, *steps, *rejections;
   double *remaining, *correction, *condition;
+  const unsigned* selected;
   unsigned* next;  // the queue: the first path that nobody has taken
   unsigned start_count, path_count;
   double contraction, largest_correction, accuracy, final_accuracy, smallest_step, infinity;

@@ -9,8 +9,7 @@ PM_DEVICE unsigned take_from_queue(unsigned* next) {
   // The first lane asks for its group.
   unsigned taken = 0;
   if (threadIdx.x % PM_GROUP == 0) taken = atomicAdd(next, 1u);
-  const unsigned group = PM_GROUP == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x & 16u);
-  return __shfl_sync(group, taken, 0, PM_GROUP);
+  return __shfl_sync(lanes_of_group(), taken, 0, PM_GROUP);
 #endif
 }
 
