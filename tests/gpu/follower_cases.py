@@ -9,7 +9,7 @@ import numpy as np
 
 import polymargin as pm
 from polymargin.boundary import critical_system
-from polymargin.continuation import Paths, critical_start
+from polymargin.continuation import Paths, Tracker, critical_start
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
@@ -34,7 +34,7 @@ BOUNDARIES = {
 
 
 def base_of(boundary: pm.Boundary) -> BaseSolutions:
-    return base_solutions(boundary, seed=0, settings=pm.TrackerSettings(), threads=1, cache=Cache.from_option(False))
+    return base_solutions(boundary, Tracker(threads=1, device="cpu"), seed=0, cache=Cache.from_option(False))
 
 
 def targets_for(boundary: pm.Boundary, count: int) -> Any:
@@ -52,7 +52,7 @@ def agree(mine: Paths, core: Paths) -> None:
 
 
 def stage_one(boundary: pm.Boundary) -> tuple[Program, Any, Any, Any]:
-    """The blend from the start system: program, starts, parameters at both ends. Its parameters are multiplied with everything."""
+    """The blend from the start system: program, starts, parameters at both ends. All its terms are multiplied with parameters."""
     size, degree = boundary.reduction.dimension, boundary.degree
     generator = np.random.default_rng(5)
     start = critical_start(size, degree, generator)

@@ -27,7 +27,17 @@ def _compiled(text: str) -> Any:
     folder = Path(mkdtemp(prefix="polymargin-host-"))
     source, library = folder / "follower.cpp", folder / "follower.so"
     source.write_text(text)
-    command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", f"-I{KERNEL_FILES}"]
+    command = [
+        "g++",
+        "-std=c++17",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Wno-unused-variable",
+        "-Wno-unused-but-set-variable",
+        f"-I{KERNEL_FILES}",
+    ]
     done = subprocess.run([*command, str(source), "-o", str(library)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr, done.stderr
@@ -53,7 +63,8 @@ def host_follow(
     targets = np.ascontiguousarray(np.atleast_2d(targets), dtype=np.complex128)
     shape = (len(targets), len(starts))
     results = {
-        name: np.zeros((*shape, program.input_count) if vector else shape, dtype=kind) for name, (kind, vector) in RESULTS.items()
+        name: np.zeros((*shape, program.input_count) if vector else shape, dtype=kind)
+        for name, (kind, vector) in RESULTS.items()
     }
     arrays = {"coefficients": source.numbers(tape), "begin": begin, "targets": targets, "starts": starts, **results}
     path_count = shape[0] * shape[1]

@@ -1,37 +1,34 @@
-"""The follower on a GPU; nothing here runs without one. `make test-gpu` runs these and the suites of tracking and margins there."""
+"""The follower on a GPU; nothing here runs without one. `make test-gpu` runs these, and tracking and margins there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-
 from gpu.follower_cases import BOUNDARIES, agree, base_of, network, stage_one, targets_for
+
 from polymargin import Boundary
-from polymargin.continuation import Paths, TrackerSettings, duplicates, track
-from polymargin.gpu import device, follow
-from polymargin.gpu.follow import _tape
+from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin.gpu import bundles, device, tape_for
 from polymargin.gpu.source import THREAD, Layout
 from polymargin.polynomials import Program
 
 pytestmark = pytest.mark.skipif(isinstance(device.cupy_or_reason(), str), reason="no GPU")
 
 
-@pytest.fixture(autouse=True)
-def _core_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """`track` is the truth here, so it must not use the GPU itself."""
-    monkeypatch.setenv("POLYMARGIN_DEVICE", "cpu")
-    yield
+CORE = Tracker(device="cpu")
 
 
-def _on_device(program: Program, starts: object, begin: object, targets: object, layout: Layout | None = None) -> Paths:
-    tape = _tape(program)
+def _on_device(program: Program, starts: Any, begin: Any, targets: Any, layout: Layout | None = None) -> Paths:
+    tape = tape_for(program)
     assert tape is not None
-    arrays = [np.ascontiguousarray(np.asarray(a), dtype=np.complex128) for a in (starts, begin, np.atleast_2d(targets))]
+    starts, begin, targets = (
+        np.asarray(array, dtype=np.complex128) for array in (starts, begin, np.atleast_2d(targets))
+    )
     if layout is None:
-        return Paths(**follow.follow(tape, *arrays, TrackerSettings()))
-    return Paths(**device.launch(tape, layout, *arrays, TrackerSettings()).wait())
+        return Paths(**bundles.follow([bundles.Bundle(tape, starts, begin, targets)], CORE.settings)[0])
+    return Paths(**device.launch(tape, layout, starts, begin, targets, CORE.settings).wait())
 
 
 @pytest.mark.parametrize("layout", [THREAD, Layout(8, 2), Layout(16, 1), Layout(32, 1)], ids=str)
@@ -39,14 +36,14 @@ def _on_device(program: Program, starts: object, begin: object, targets: object,
 def test_ends_where_the_core_ends(name: str, layout: Layout) -> None:
     boundary = BOUNDARIES[name]()
     base, targets = base_of(boundary), targets_for(boundary, 50)
-    core = track(base.program, base.solutions, base.parameters, targets)
+    core = CORE.track(base.program, base.solutions, base.parameters, targets)
     agree(_on_device(base.program, base.solutions, base.parameters, targets, layout), core)
 
 
 @pytest.mark.parametrize("layout", [THREAD, Layout(8, 2), Layout(16, 1)], ids=str)
 def test_stage_one_from_the_start_system(layout: Layout) -> None:
     program, starts, begin, end = stage_one(BOUNDARIES["shallow"]())
-    agree(_on_device(program, starts, begin, end, layout), track(program, starts, begin, end))
+    agree(_on_device(program, starts, begin, end, layout), CORE.track(program, starts, begin, end))
 
 
 @pytest.mark.parametrize("inputs", [12, 16, 20])
@@ -55,7 +52,7 @@ def test_sizes_that_take_a_group(inputs: int) -> None:
     boundary = Boundary.from_network(network(inputs, [inputs + 2], 3), 0, 1)
     program, starts, begin, end = stage_one(boundary)
     some = starts[:: len(starts) // 2000]
-    agree(_on_device(program, some, begin, end), track(program, some, begin, end))
+    agree(_on_device(program, some, begin, end), CORE.track(program, some, begin, end))
 
 
 def test_parts_make_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +60,7 @@ def test_parts_make_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     base, targets = base_of(boundary), targets_for(boundary, 40)
     whole = _on_device(base.program, base.solutions, base.parameters, targets)
     for most in (100, 10):  # blocks of targets, and blocks of starts
-        monkeypatch.setattr(follow, "MOST_PATHS", most)
+        monkeypatch.setattr(bundles, "MOST_PATHS", most)
         parts = _on_device(base.program, base.solutions, base.parameters, targets)
         assert np.array_equal(parts.points, whole.points)
         assert np.array_equal(parts.ends, whole.ends)
@@ -91,7 +88,7 @@ def test_ten_million_paths_none_lost_none_doubled() -> None:
         boundary = Boundary.from_network(network(8, [10], 3, seed), 0, 1)
         base, targets = base_of(boundary), targets_for(boundary, 1000)
         paths = _on_device(base.program, base.solutions, base.parameters, targets)
-        core = track(base.program, base.solutions, base.parameters, targets[:4])
+        core = CORE.track(base.program, base.solutions, base.parameters, targets[:4])
         agree(Paths(*(getattr(paths, name)[:4] for name in paths.__dataclass_fields__)), core)
         followed += paths.ends.size
         handed_back += int((~paths.converged).sum())

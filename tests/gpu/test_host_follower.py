@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-import polymargin as pm
 from gpu.follower_cases import BOUNDARIES, agree, base_of, stage_one, targets_for
 from gpu.host_follower import host_follow
-from polymargin.continuation import PathEnd, track
+
+import polymargin as pm
+from polymargin.continuation import PathEnd, Tracker
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
 from polymargin.gpu.source import THREAD, Layout
 from polymargin.polynomials import Graph, flatten, jacobian
 
-# Two rows a lane, with lanes and rows that nothing fills.
+CORE = Tracker(threads=1, device="cpu")
+# Three rows a lane, with lanes and rows that nothing fills.
 GROUP = Layout(2, 3)
 
 
@@ -22,7 +23,7 @@ GROUP = Layout(2, 3)
 def test_stage_two_ends_where_the_core_ends(name: str, layout: Layout) -> None:
     boundary = BOUNDARIES[name]()
     base, targets = base_of(boundary), targets_for(boundary, 4 if layout == THREAD else 1)
-    core = track(base.program, base.solutions, base.parameters, targets, threads=1)
+    core = CORE.track(base.program, base.solutions, base.parameters, targets)
     assert core.converged.all()
     mine = host_follow(base.program, base.solutions, base.parameters, targets, layout=layout)
     agree(mine, core)
@@ -32,7 +33,7 @@ def test_stage_two_ends_where_the_core_ends(name: str, layout: Layout) -> None:
 @pytest.mark.parametrize("layout", [THREAD, GROUP, Layout(4, 1)], ids=["thread", "group", "row per lane"])
 def test_stage_one_from_the_start_system(layout: Layout) -> None:
     program, starts, begin, end = stage_one(BOUNDARIES["shallow"]())
-    core = track(program, starts, begin, end, threads=1)
+    core = CORE.track(program, starts, begin, end)
     assert core.converged.all()
     agree(host_follow(program, starts, begin, end, layout=layout), core)
 
@@ -58,7 +59,9 @@ def test_ends_that_are_not_regular_have_names(layout: Layout) -> None:
     program = flatten(graph, equations, [entry for row in jacobian(equations, [x, y]) for entry in row])
 
     def end(start: list[complex], target: list[complex]) -> int:
-        found = host_follow(program, [start], [1.0, 1.0], target, layout=layout, settings=pm.TrackerSettings(infinity=5))
+        found = host_follow(
+            program, [start], [1.0, 1.0], target, layout=layout, settings=pm.TrackerSettings(infinity=5)
+        )
         return int(found.ends[0, 0])
 
     assert end([1, 1], [2 + 1j, 3]) == PathEnd.CONVERGED.code
@@ -78,4 +81,4 @@ def test_a_pivot_that_vanishes_is_not_trusted() -> None:
     program = flatten(graph, equations, [graph.constant(entry) for entry in (0, 1, 1, 0)])
     found = host_follow(program, [[0.0, 1.0]], [0.0], [1.0], layout=THREAD)
     assert found.ends[0, 0] == NEEDS_EXCHANGES
-    assert track(program, [[0.0, 1.0]], [0.0], [1.0]).converged.all()
+    assert CORE.track(program, [[0.0, 1.0]], [0.0], [[1.0]]).converged.all()

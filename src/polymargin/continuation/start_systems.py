@@ -72,7 +72,9 @@ def _higher_supports(slopes: ComplexArray, degree: int) -> ComplexArray:
         flat = np.fromiter(chain.from_iterable(combinations(range(dimension), size)), dtype=np.intp)
         supports = flat.reshape(-1, 1, size)
         block = np.zeros((len(supports), len(signs), dimension), dtype=np.complex128)
-        np.put_along_axis(block, np.broadcast_to(supports, (len(supports), *signs.shape)), signs * base[supports], axis=2)
+        np.put_along_axis(
+            block, np.broadcast_to(supports, (len(supports), *signs.shape)), signs * base[supports], axis=2
+        )
         rays.append(block.reshape(-1, dimension))
     return np.concatenate(rays)
 

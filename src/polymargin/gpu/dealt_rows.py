@@ -59,7 +59,8 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
     matrix += [*(entries[a][inner] for a in range(inner)), *padding]
     motions = [layout.motion(register) for register in tape.values]
     constants = [
-        f"file[{tape.first_constant + c}] = {{coefficients[{stream.take_constant(c)}], 0.0}};" for c in range(len(tape.constants))
+        f"file[{tape.first_constant + c}] = {{coefficients[{stream.take_constant(c)}], 0.0}};"
+        for c in range(len(tape.constants))
     ]
     text = "\n".join(
         [
@@ -67,8 +68,8 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
             _table("kMatrix", matrix),
             _table("kValues", [*tape.values[:inner], *padding]),
             _table("kMotions", [*motions[:inner], *padding]),
-            f"constexpr int kCorner = {entries[inner][inner]}, kLastValue = {tape.values[inner]}, kLastMotion = {motions[inner]};",
-            f"constexpr int kMotionOfParameters = {layout.zero + 1};",
+            f"constexpr int kCorner = {entries[inner][inner]}, kMotionOfParameters = {layout.zero + 1};",
+            f"constexpr int kLastValue = {tape.values[inner]}, kLastMotion = {motions[inner]};",
             "PM_DEVICE void place_constants(Complex* file, const double* coefficients, int lane) {",
             "  if (lane == 0) {",
             f"    file[{layout.zero}] = {{0.0, 0.0}};",
@@ -98,9 +99,9 @@ def _step(step: Instruction, layout: FileLayout, stream: Stream, group: int) -> 
 def _motion_step(step: Instruction, layout: FileLayout, stream: Stream, group: int) -> list[str]:
     target = layout.motion(step.target)
     if step.linear:
-        columns = [[layout.motion(register) for register in column] for column in step.arguments]
-        return _linear(step, columns, target, layout, stream, group)
-    columns = [step.arguments[0], step.arguments[-1]]
+        moving = [[layout.motion(register) for register in column] for column in step.arguments]
+        return _linear(step, moving, target, layout, stream, group)
+    columns = (step.arguments[0], step.arguments[-1])
     left, right = (f"file[{layout.place(column)}]" for column in columns)
     moved_left, moved_right = (f"file[{layout.place([layout.motion(r) for r in column])}]" for column in columns)
     value = f"multiply_add({moved_left}, {right}, {left} * {moved_right})"

@@ -1,7 +1,7 @@
 """The one place that talks to a GPU: memory, compilation and launches through CuPy, an extra that nothing else needs.
 
-CuPy brings what is not our subject: NVRTC with a cache of compiled kernels on disk (by source, compiler and architecture), pools of device and
-pinned memory, streams. It is imported when a GPU is first asked for.
+CuPy brings what is not our subject: NVRTC with a cache of compiled kernels on disk (by source, compiler and architecture), pools
+of device and pinned memory, streams. It is imported when a GPU is first asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -69,19 +70,21 @@ class Kernel:
 
 
 _kernels: dict[tuple[str, Layout], Kernel] = {}
+_compiling = Lock()
 
 
 def kernel_for(tape: Tape, layout: Layout) -> Kernel:
     """Compiled now, read from the cache on disk, or known already."""
     key = (tape.structure, layout)
-    if key not in _kernels:
-        cupy = required_cupy()
-        source = kernel_source(tape, layout)
-        function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
-        function.max_dynamic_shared_size_bytes = source.shared_bytes
-        multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        _kernels[key] = Kernel(source, function, multiprocessors * source.blocks)
-    return _kernels[key]
+    with _compiling:
+        if key not in _kernels:
+            cupy = required_cupy()
+            source = kernel_source(tape, layout)
+            function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
+            function.max_dynamic_shared_size_bytes = source.shared_bytes
+            multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+            _kernels[key] = Kernel(source, function, multiprocessors * source.blocks)
+        return _kernels[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +121,7 @@ def launch(
     settings: Any,
     selected: NDArray[np.bool_] | None = None,
 ) -> Pending:
-    """Send the paths from `starts` at the parameters `begin` to each of `targets` on their way, or those selected (targets, starts)."""
+    """Send the paths from `starts` at the parameters `begin` to each of `targets` on their way, or those `selected`."""
     cupy = required_cupy()
     from cupyx import empty_pinned
 

@@ -36,7 +36,7 @@ def straight_line(tape: Tape, stream: Stream) -> str:
     return "\n".join(
         [
             "template <class Source>",
-            "PM_DEVICE void evaluate(const Source& source, Complex (&value)[PM_SIZE], Complex (&upper)[PM_SIZE * (PM_SIZE + 1) / 2]) {",
+            "PM_DEVICE void evaluate(const Source& source, Complex (&value)[PM_SIZE], Complex (&upper)[kUpper]) {",
             *_indented(code),
             "}",
             "template <class Source>",
@@ -121,7 +121,9 @@ def _linear(step: Instruction, stream: Stream, letter: str, name: Callable[[int]
                 else:
                     lines.append(f"Complex {target} = scaled({factor}, {argument});")
         if not columns:
-            lines += [f"const Complex {target} = {{{bias}, 0.0}};" for target, bias in zip(targets, biases, strict=True)]
+            lines += [
+                f"const Complex {target} = {{{bias}, 0.0}};" for target, bias in zip(targets, biases, strict=True)
+            ]
     return lines
 
 

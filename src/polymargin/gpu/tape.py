@@ -1,7 +1,7 @@
 """The tape as a code generator reads it: the instructions of the CPU core, and those that see the parameters.
 
-A homotopy moves the parameters of a program; its derivative along the way is that of the instructions that see a parameter, and of a
-linear one only of the columns that do (cpp/program.hpp does the same).
+A homotopy moves the parameters of a program; its derivative along the way is that of the instructions that see a parameter, and
+of a linear one only of the columns that do (cpp/program.hpp does the same).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["LINEAR", "PRODUCT", "SINGLE_ROWS", "SQUARE", "Instruction", "Tape"]
 
 @dataclass(frozen=True)
 class Instruction:
-    """registers[target + r] for r < rows. `arguments[c][r]` is the argument of row r in column c; `bias[r]` and `factors[c][r]` are
-    places among the coefficients, for linear instructions only."""
+    """registers[target + r] for r < rows. `arguments[c][r]` is the argument of row r in column c; `bias[r]` and `factors[c][r]`
+    are places among the coefficients, for linear instructions only."""
 
     operation: int
     target: int
@@ -37,7 +37,9 @@ class Instruction:
     def restricted(self, columns: list[int]) -> Instruction:
         """With some of its columns, and without constants."""
         arguments = tuple(self.arguments[c] for c in columns)
-        return Instruction(self.operation, self.target, self.rows, arguments, (), tuple(self.factors[c] for c in columns))
+        return Instruction(
+            self.operation, self.target, self.rows, arguments, (), tuple(self.factors[c] for c in columns)
+        )
 
 
 @dataclass(frozen=True)

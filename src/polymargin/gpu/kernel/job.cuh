@@ -1,5 +1,6 @@
 // What the host hands over and gets back; gpu/jobs.py has the same structure, field by field.
 
+constexpr int kUpper = PM_SIZE * (PM_SIZE + 1) / 2;  // entries of half a symmetric matrix
 // The vectors of a path.
 constexpr int kPoint = 0, kSlope = 1, kPreviousPoint = 2, kPreviousSlope = 3, kCandidate = 4;
 

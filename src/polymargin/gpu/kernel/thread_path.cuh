@@ -35,7 +35,7 @@ struct Path {
 
   // The factors of the last elimination: 1 / d on the diagonal, the multipliers of L beside it.
   struct Factors {
-    Complex upper[PM_SIZE * (PM_SIZE + 1) / 2];
+    Complex upper[kUpper];
   };
 
   // newton := J^{-1} H at the candidate.
@@ -51,7 +51,7 @@ struct Path {
   }
 
  private:
-  PM_DEVICE void factor(Complex (&upper)[PM_SIZE * (PM_SIZE + 1) / 2]) {
+  PM_DEVICE void factor(Complex (&upper)[kUpper]) {
     double largest_pivot = 0.0, smallest_pivot = 1e300;
     largest_multiplier = 0.0;
     PM_UNROLL
@@ -79,7 +79,7 @@ struct Path {
     pivot_ratio = largest_pivot * rough_reciprocal(smallest_pivot);
   }
 
-  PM_DEVICE void substitute(const Complex (&upper)[PM_SIZE * (PM_SIZE + 1) / 2], Complex (&side)[PM_SIZE]) const {
+  PM_DEVICE void substitute(const Complex (&upper)[kUpper], Complex (&side)[PM_SIZE]) const {
     PM_UNROLL
     for (int k = 0; k < PM_SIZE; ++k) {
       PM_UNROLL
