@@ -1,9 +1,9 @@
 """Paths per second on a GPU, and what of its peak that is.
 
-Stage 2 of shallow cubic networks (n, h) with standard normal weights, of an attention module and of a deep network: paths from the
-generic base solutions to real points. "Kernel" is the GPU's own clock, "with ends" the time until all ends are in the memory of the
-host, "settled" until the CPU core has followed again what the GPU gave back, "audited" until every row has been looked at for
-doubles. The roofline counts double-precision operations of the tape, the elimination and the substitutions, an addition and a
+Stage 2 of shallow cubic networks (n, h) with standard normal weights, of an attention module and of a deep network: paths from
+the generic base solutions to real points. "Per second" is by the GPU's own clock, "with ends" until all ends are in the memory of
+the host, "settled" until the CPU core has followed again what the GPU gave back, "audited" until every row has been looked at
+for doubles. The roofline counts double-precision operations of the tape, the elimination and the substitutions, an addition and a
 multiplication each, per evaluation, and two evaluations per round; bytes are those of starts, targets and ends.
 
     python benchmarks/gpu.py [--only 4,6 8,10 ...] [--rows-factor 1.0] [--seed 0]

@@ -26,10 +26,10 @@ def _program(symmetric: bool) -> Program:
 @without_gpu
 def test_asking_for_a_gpu_that_is_not_there_gives_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     boundary = pm.Boundary.from_expression(ELLIPSE)
-    with pytest.raises(pm.PolymarginError, match="^device 'cuda': "):
+    with pytest.raises(pm.PolymarginError, match="device 'cuda': "):
         pm.margin(boundary, [0.1, 0.2], device="cuda")
     monkeypatch.setenv(gpu.DEVICE, "cuda")
-    with pytest.raises(pm.PolymarginError, match="^device 'cuda': "):
+    with pytest.raises(pm.PolymarginError, match="device 'cuda': "):
         pm.critical_points(boundary, [0.1, 0.2])
 
 
