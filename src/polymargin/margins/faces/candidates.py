@@ -17,8 +17,9 @@ from polymargin.boundary import Boundary
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, imaginary_shares
 from polymargin.continuation.solve import solve_expressions
 from polymargin.enumeration.critical_points import critical_points
+from polymargin.continuation import Tracker
 from polymargin.margins.faces.face import Face
-from polymargin.margins.search import Search
+from polymargin.margins.pairs import Search
 from polymargin.polynomials import Graph, gradient
 from polymargin.quadric import QuadricForm, quadric_critical_points
 
@@ -37,20 +38,20 @@ class Candidates:
     found: int
 
 
-def candidates(boundary: Boundary, face: Face, search: Search) -> Candidates:
+def candidates(boundary: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
     """What is critical on the face."""
     restricted = Boundary(boundary.source.on_subspace(face.columns, face.origin))
     if restricted.degree < 1:
         # Constant: no point ties, or all of them, and then those of a smaller face are as near.
         return Candidates(np.zeros((0, boundary.dimension)), True, 0)
     if face.step is None:
-        return _euclidean(restricted, face, search)
+        return _euclidean(restricted, face, search, tracker)
     if restricted.degree == 2 and (known := _quadratic(restricted, face)) is not None:
         return known
-    return _critical(restricted, face, search)
+    return _critical(restricted, face, search, tracker)
 
 
-def _euclidean(restricted: Boundary, face: Face, search: Search) -> Candidates:
+def _euclidean(restricted: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
     foot = np.zeros(restricted.dimension)
     if restricted.degree == 2 and restricted.dimension > 1:
         quadric = quadric_critical_points(restricted, foot)
@@ -59,15 +60,15 @@ def _euclidean(restricted: Boundary, face: Face, search: Search) -> Candidates:
         restricted,
         foot,
         seed=search.seed,
-        threads=search.threads,
+        threads=tracker.threads,
         limit=search.limit,
         cache=False,
-        settings=search.settings,
+        settings=tracker.settings,
     )
     return _placed(face, found.points, found.audit.complete)
 
 
-def _critical(restricted: Boundary, face: Face, search: Search) -> Candidates:
+def _critical(restricted: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
     graph = Graph()
     unknowns = graph.inputs(restricted.dimension)
     value = restricted.source.polynomial(unknowns)
@@ -77,15 +78,7 @@ def _critical(restricted: Boundary, face: Face, search: Search) -> Candidates:
         # B grows along some y everywhere, or does not depend on it: then a smaller face has points as near.
         return Candidates(np.zeros((0, len(face.origin))), True, 0)
     names = [f"y{index}" for index in range(len(unknowns))]
-    found = solve_expressions(
-        equations,
-        unknowns,
-        names,
-        seed=search.seed,
-        threads=search.threads,
-        limit=search.limit,
-        settings=search.settings,
-    )
+    found = solve_expressions(equations, unknowns, names, tracker, seed=search.seed, limit=search.limit)
     return _placed(face, found.points, all(end.judged for end in found.ends))
 
 
