@@ -24,7 +24,14 @@ def test_lengths() -> None:
 
 def test_the_default_is_everything() -> None:
     assert Neighbourhood.of(3).is_everything
-    for options in ({"norm": "l1"}, {"domain": (0, 1)}, {"movable": [0]}, {"rivals": [1]}, {"abstain": 0.5}, {"weights": [1, 1, 1]}):
+    for options in (
+        {"norm": "l1"},
+        {"domain": (0, 1)},
+        {"movable": [0]},
+        {"rivals": [1]},
+        {"abstain": 0.5},
+        {"weights": [1, 1, 1]},
+    ):
         assert not Neighbourhood.of(3, **options).is_everything  # type: ignore[arg-type]
 
 

@@ -1,10 +1,10 @@
 """What a perturbation δ of an input may be, and how long it is. A value, checked once; no solver.
 
-    norm        l2, linf or l1 of δ, or of w∘δ for positive `weights` (n,); for l2 also √(δᵀMδ) for a positive definite M (n, n)
-    domain      lo ≤ u + δ ≤ hi, coordinate by coordinate
-    movable     the coordinates that may change, or for l2 the columns (n, k) of a subspace in which δ lies
-    rivals      the classes whose ties count; all by default
-    abstain     an answer counts only if its logit leads by more than this
+norm        l2, linf or l1 of δ, or of w∘δ for positive `weights` (n,); for l2 also √(δᵀMδ) for a positive definite M (n, n)
+domain      lo ≤ u + δ ≤ hi, coordinate by coordinate
+movable     the coordinates that may change, or for l2 the columns (n, k) of a subspace in which δ lies
+rivals      the classes whose ties count; all by default
+abstain     an answer counts only if its logit leads by more than this
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Neighbourhood:
         """R with |Rδ|₂ the length for L2: upper triangular for a matrix of weights."""
         if self.weights is None:
             return np.eye(self.dimension)
-        return np.diag(self.weights) if self.weights.ndim == 1 else np.linalg.cholesky(self.weights).T
+        return np.asarray(np.diag(self.weights) if self.weights.ndim == 1 else np.linalg.cholesky(self.weights).T)
 
     def admits(self, point: ArrayLike) -> bool:
         """Whether the point lies in the domain."""
@@ -124,6 +124,17 @@ class Neighbourhood:
     def clipped(self, points: Array) -> Array:
         """The nearest points of the domain, coordinate by coordinate."""
         return points if self.low is None or self.high is None else np.clip(points, self.low, self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for files."""
+        arrays = {"weights": self.weights, "low": self.low, "high": self.high, "subspace": self.subspace}
+        return {
+            "norm": self.norm.value,
+            **{name: None if array is None else array.tolist() for name, array in arrays.items()},
+            "movable": None if self.movable is None else list(self.movable),
+            "rivals": None if self.rivals is None else list(self.rivals),
+            "abstain": self.abstain,
+        }
 
     def __repr__(self) -> str:
         words = [self.norm.value + ("" if self.weights is None else " with weights")]

@@ -120,7 +120,9 @@ def test_nothing_sampled_is_nearer_and_the_tie_is_one(seed: int, norm: str, doma
     steps[::2] = np.sign(steps[::2]) * generator.integers(0, 2, size=steps[::2].shape)
     steps = steps[np.abs(steps).any(axis=1)]
     lengths = np.array([near.length(step) for step in steps])
-    inside = near.clipped(u + steps * (found.radius * (1 - 1e-9) * generator.uniform(0.5, 1, len(steps)) / lengths)[:, None])
+    inside = near.clipped(
+        u + steps * (found.radius * (1 - 1e-9) * generator.uniform(0.5, 1, len(steps)) / lengths)[:, None]
+    )
     assert (net.predict(inside) == found.label).all()
 
 
@@ -161,7 +163,9 @@ def test_rivals_and_abstaining() -> None:
     cautious = margin(net, u, abstain=lead / 2)
     assert 0 < cautious.radius < everything.radius
     logits = np.sort(net(cautious.point))
-    assert net(cautious.point)[label] - max(v for c, v in enumerate(net(cautious.point)) if c != label) == pytest.approx(lead / 2)
+    assert net(cautious.point)[label] - max(
+        v for c, v in enumerate(net(cautious.point)) if c != label
+    ) == pytest.approx(lead / 2)
     assert logits.shape == (4,)
     assert margin(net, u, abstain=2 * lead).radius == 0.0
     with pytest.raises(InputError, match="no other rival"):

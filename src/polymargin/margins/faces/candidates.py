@@ -1,7 +1,7 @@
 """All real points of the boundary that are critical on one face, found by the tracker as everywhere else.
 
-For L2 they are the critical points of the distance from the foot of u on the face: `critical_points`, `quadric_critical_points` or
-a univariate polynomial. For L∞ and L1 they are the solutions of ∂_yB = 0, B = 0 in (y, t). The system has as many equations of
+For L2 they are the critical points of the distance from the foot of u on the face: `critical_points` or
+`quadric_critical_points`. For L∞ and L1 they are the solutions of ∂_yB = 0, B = 0 in (y, t). The system has as many equations of
 degree D − 1 as y has entries and one of degree D, and D(D − 1)^f solutions for a generic boundary: as many as the total-degree
 start system has paths. Of degree two it is a linear system and one quadratic.
 """
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
+from polymargin.continuation import Tracker
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, imaginary_shares
 from polymargin.continuation.solve import solve_expressions
 from polymargin.enumeration.critical_points import critical_points
-from polymargin.continuation import Tracker
 from polymargin.margins.faces.face import Face
 from polymargin.margins.pairs import Search
 from polymargin.polynomials import Graph, gradient
@@ -83,7 +83,7 @@ def _critical(restricted: Boundary, face: Face, search: Search, tracker: Tracker
 
 
 def _quadratic(restricted: Boundary, face: Face) -> Candidates | None:
-    """∂_yB = 0 is linear: y = y₀ + y₁t; what is left is a quadratic in t. None where the linear system hardly has one solution."""
+    """∂_yB = 0 is linear: y = y₀ + y₁t; what is left is a quadratic in t. None where the linear system is nearly singular."""
     form = QuadricForm.from_boundary(restricted)
     A, b, f = form.matrix, form.linear, restricted.dimension - 1
     if f and np.linalg.cond(A[:f, :f]) > LARGEST_CONDITION:

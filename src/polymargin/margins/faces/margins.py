@@ -75,7 +75,9 @@ class NeighbourhoodMargins:
             note = f"classes {label} and {tied} tie exactly at the point"
             return label, [PairMargin(tied, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)]
         if not rivals:
-            raise InputError(f"rivals {list(near.rivals or ())}: the point is of class {label}, which has no other rival")
+            raise InputError(
+                f"rivals {list(near.rivals or ())}: the point is of class {label}, which has no other rival"
+            )
         return label, [self._pair(self._boundary(label, rival), u, rival, tracker) for rival in rivals]
 
     def _boundary(self, label: int, rival: int) -> Boundary:
