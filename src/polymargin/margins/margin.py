@@ -44,6 +44,7 @@ def margin(
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
+    device: str | None = None,
     norm: str = "l2",
     weights: ArrayLike | None = None,
     domain: tuple[Any, Any] | None = None,
@@ -66,6 +67,7 @@ def margin(
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with the number of rows that were finished since the last call
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
+    device       'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
     norm         "l2", "linf" or "l1"
     weights      positive numbers w: the norm of w∘δ; for "l2" also a positive definite matrix M: √(δᵀMδ)
     domain       (lo, hi), numbers or one per coordinate: the perturbed point stays inside
@@ -80,7 +82,7 @@ def margin(
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
     array = _points(points)
-    tracker = Tracker.of(settings, threads)
+    tracker = Tracker.of(settings, threads, device)
     search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
     near = Neighbourhood.of(
         model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
@@ -117,12 +119,12 @@ def _remarked(
     """With a word on ties that no image has: outside [0, 1], where all coordinates of the input are."""
     if isinstance(model, Boundary) or not near.is_everything:
         return results
-    inside = ((points >= 0) & (points <= 1)).all(axis=1)
+    inside = np.asarray(((points >= 0) & (points <= 1)).all(axis=1))
     return [
         replace(result, notes=(*result.notes, OUTSIDE))
         if was_inside and result.point is not None and not ((result.point >= 0) & (result.point <= 1)).all()
         else result
-        for result, was_inside in zip(results, inside.tolist(), strict=True)
+        for result, was_inside in zip(results, inside, strict=True)
     ]
 
 
