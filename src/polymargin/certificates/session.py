@@ -63,7 +63,7 @@ class ProofOptions(TypedDict, total=False):
 
 
 # Kinds of networks that the separate checker reads.
-PROVABLE = ("polynomial-network", "lightning-attention")
+PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
 
 
 class Session:

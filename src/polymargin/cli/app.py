@@ -6,6 +6,7 @@ not robust, not settled or not proved, 2 something could not be answered or the 
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -29,6 +30,10 @@ app = typer.Typer(
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"polymargin {polymargin.__version__}")
+        if find_spec("cupy") is not None:
+            from polymargin.gpu import description
+
+            typer.echo(f"GPU: {description()}")
         raise typer.Exit
 
 

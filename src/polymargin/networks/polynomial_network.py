@@ -24,13 +24,10 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.fixed_point import FixedPointLayers
 from polymargin.networks.network import Layered
-from polymargin.networks.readers.npz import read_network, write_network
+from polymargin.networks.readers.npz import MOST_COEFFICIENTS, read_network, write_network
 from polymargin.polynomials import Expression, exact
 
 Array = NDArray[np.float64]
-
-# Of one activation. No method here goes near that degree; a file must not ask for more either.
-MOST_COEFFICIENTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +60,9 @@ class PolynomialNetwork:
     """
 
     kind = "polynomial-network"
+    # Where it was read from, as far as that had to be guessed; and what its classes are called there.
+    origin: str = ""
+    class_names: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -124,7 +124,8 @@ class PolynomialNetwork:
 
     def __repr__(self) -> str:
         widths = "-".join(map(str, self.widths))
-        return f"PolynomialNetwork({widths}, logits of degree {self.degree})"
+        origin = f"; {self.origin}" if self.origin else ""
+        return f"PolynomialNetwork({widths}, logits of degree {self.degree}{origin})"
 
     # -- evaluation ----------------------------------------------------------------------------
 
@@ -246,7 +247,9 @@ def _layer(layer: Any, position: int) -> Layer:
 
 def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
     """The values as float64, or a sentence about what is wrong with them."""
-    array = real_array(values, name).copy()
+    array = real_array(values, name)
+    if array.flags.writeable or array.base is not None:  # what nobody can change need not be copied
+        array = array.copy()
     if array.ndim != axes:
         raise InputError(f"{name}: expected {axes} axes, got shape {array.shape}")
     if not np.isfinite(array).all():

@@ -2,6 +2,7 @@
 
     polymargin-network-1      weight_1, bias_1, …, activation_1, …
     polymargin-attention-1    value, key, query, readout, bias
+    polymargin-products-1     see `npz_products.py`
 
 Files may come from strangers: no pickles, sizes are bounded before anything is read, no array may be missing or unknown, and
 every defect is one sentence.
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
 
 FORMAT = "polymargin-network-1"
 ATTENTION_FORMAT = "polymargin-attention-1"
+PRODUCTS_FORMAT = "polymargin-products-1"
 ATTENTION_ARRAYS = ("value", "key", "query", "readout", "bias")
 LARGEST_FILE = 1 << 30
 LARGEST_WEIGHTS = 1 << 25
 MOST_ENTRIES = 10_000
 MOST_LAYERS = 1_000
+MOST_COEFFICIENTS = 4_096
+"""Of an activation. No method here goes near that degree."""
 # What zipfile, zlib and NumPy's reader of headers raise for damaged files.
 ARCHIVE_DAMAGE = (
     *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError),
@@ -44,10 +48,12 @@ def load_npz(path: Any) -> Network:
     """The network in a file that some `save` wrote, by the name of its format."""
     from polymargin.networks.attention import LightningAttention
     from polymargin.networks.polynomial_network import PolynomialNetwork
+    from polymargin.networks.product_network import ProductNetwork
 
-    if _format(read_arrays(path)) == ATTENTION_FORMAT:
+    name = _format(read_arrays(path))
+    if name == ATTENTION_FORMAT:
         return LightningAttention.load(path)
-    return PolynomialNetwork.load(path)
+    return ProductNetwork.load(path) if name == PRODUCTS_FORMAT else PolynomialNetwork.load(path)
 
 
 def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Sequence[Sequence[float]]) -> None:
@@ -62,15 +68,13 @@ def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Seq
 
 def read_network(path: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
     arrays = read_arrays(path)
-    _expect_format(path, arrays, FORMAT, "a polymargin network")
+    expect_format(path, arrays, FORMAT, "a polymargin network")
     count = sum(name.startswith("weight_") for name in arrays)
     if not count:
         raise InputError(f"{path}: no weight_1 in the file; a network has weight_1, bias_1, activation_1, …")
-    if count > MOST_LAYERS:
-        raise InputError(f"{path}: {count} layers; at most {MOST_LAYERS} are accepted")
     numbers = range(1, count + 1)
     members = [f"{kind}_{number}" for kind in ("weight", "bias") for number in numbers]
-    _expect_members(path, arrays, [*members, *(f"activation_{number}" for number in numbers[:-1])])
+    expect_members(path, arrays, [*members, *(f"activation_{number}" for number in numbers[:-1])])
     layers = [(arrays[f"weight_{number}"], arrays[f"bias_{number}"]) for number in numbers]
     return layers, [arrays[f"activation_{number}"] for number in numbers[:-1]]
 
@@ -81,8 +85,8 @@ def write_attention(path: Any, arrays: Sequence[Any]) -> None:
 
 def read_attention(path: Any) -> list[Any]:
     arrays = read_arrays(path)
-    _expect_format(path, arrays, ATTENTION_FORMAT, "an attention module")
-    _expect_members(path, arrays, ATTENTION_ARRAYS)
+    expect_format(path, arrays, ATTENTION_FORMAT, "an attention module")
+    expect_members(path, arrays, ATTENTION_ARRAYS)
     return [arrays[part] for part in ATTENTION_ARRAYS]
 
 
@@ -99,8 +103,7 @@ def read_arrays(path: Any) -> dict[str, Any]:
                 )
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(f"{path}: an array is given twice")
-            if sum(_declared(archive, entry) for entry in entries) > LARGEST_WEIGHTS:
-                raise InputError(f"{path}: more than {LARGEST_WEIGHTS} numbers")
+            _check_sizes(path, {entry.filename: _declared(archive, entry) for entry in entries})
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
@@ -108,6 +111,18 @@ def read_arrays(path: Any) -> dict[str, Any]:
         raise
     except ARCHIVE_DAMAGE as error:
         raise InputError(f"{path}: not a valid .npz file ({' '.join(str(error).split())[:200]})") from None
+
+
+def _check_sizes(path: Any, sizes: Mapping[str, int]) -> None:
+    """By what the headers say, before any number is read."""
+    if sum(sizes.values()) > LARGEST_WEIGHTS:
+        raise InputError(f"{path}: more than {LARGEST_WEIGHTS} numbers")
+    layers = sum(name.startswith("weight_") for name in sizes)
+    if layers > MOST_LAYERS:
+        raise InputError(f"{path}: {layers} layers; at most {MOST_LAYERS} are accepted")
+    for name, size in sizes.items():
+        if name.startswith("activation_") and size > MOST_COEFFICIENTS:
+            raise InputError(f"{path}: {name} has {size} coefficients; at most {MOST_COEFFICIENTS} are accepted")
 
 
 def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
@@ -131,13 +146,14 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     return array
 
 
-def _expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
+def expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
     name = _format(arrays)
     if name != expected:
-        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r})")
+        hint = "" if name else "; plain weights are read with activation='square', a degree or coefficients"
+        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r}){hint}")
 
 
-def _expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str]) -> None:
+def expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str]) -> None:
     """A member that is missing or misnamed must not be taken for zeros."""
     missing = [name for name in members if name not in arrays]
     unknown = sorted(set(arrays) - {*members, "format"})
