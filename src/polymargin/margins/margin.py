@@ -20,16 +20,19 @@ from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
+from polymargin.margins.result import named
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.standing import Standing
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
 
 
+@any_model("piecewise_margin")
 @checked(Network, Boundary)
 def margin(
-    model: Network | Boundary,
+    model: Any,
     points: ArrayLike,
     *,
     seed: int = 0,
@@ -46,7 +49,7 @@ def margin(
 
     Parameters
     ----------
-    model        a network, or a boundary alone
+    model        a network, a PyTorch module, a scikit-learn estimator, the path of a model file, or a boundary alone
     points       one vector, or a batch; a bad row of a batch reports its own error
     seed         of every random choice; the answer is the same for any number of threads
     threads      worker threads, all available cores by default
@@ -78,8 +81,8 @@ def margin(
             known = session.margin_at(array, tracker) if plain is None else plain
             if store is not None:
                 store.add([(0, known)])
-            return known
-        return results[0]
+            return named(known, model)
+        return named(results[0], model)
     if progress is not None and len(left) < len(rows):
         progress(len(rows) - len(left))
     for block, found in margins_in_blocks(session, rows, left, tracker, executor):
@@ -90,7 +93,7 @@ def margin(
             store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
         if progress is not None:
             progress(len(block))
-    return results
+    return [named(result, model) for result in results]
 
 
 def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:
