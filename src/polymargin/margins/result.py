@@ -45,6 +45,7 @@ class Margin:
     pairs          the same for every rival
     notes          what stayed undecided, what was met
     error          for a row that has no answer: why
+    norm           in which the distance is measured: l2, linf or l1
     class_names    what the classes are called where the model comes from, if it says so
     """
 
@@ -62,6 +63,7 @@ class Margin:
     pairs: tuple[PairMargin, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
+    norm: str = "l2"
     class_names: tuple[str, ...] | None = None
 
     def class_name(self, number: int | None) -> str:
@@ -75,7 +77,8 @@ class Margin:
             "" if self.rival is None else f", class {self.class_name(self.label)} against {self.class_name(self.rival)}"
         )
         size = f"{self.radius:.10g}" if self.status is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
-        return f"Margin({size}{against}, {self.status.name} by {self.method})"
+        norm = "" if self.norm == "l2" else f" in {self.norm}"
+        return f"Margin({size}{norm}{against}, {self.status.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; infinities and NaN as strings."""
