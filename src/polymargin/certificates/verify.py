@@ -32,6 +32,7 @@ from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_ve
 from polymargin.continuation import TrackerSettings
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 
@@ -55,14 +56,15 @@ class _Question:
 
 
 @overload
-def verify(network: Network, points: OnePoint, radius: float, **options: Unpack[ProofOptions]) -> Verdict: ...
+def verify(network: Any, points: OnePoint, radius: float, **options: Unpack[ProofOptions]) -> Verdict: ...
 @overload
-def verify(network: Network, points: ManyPoints, radius: float, **options: Unpack[ProofOptions]) -> Verdicts: ...
+def verify(network: Any, points: ManyPoints, radius: float, **options: Unpack[ProofOptions]) -> Verdicts: ...
 @overload
-def verify(network: Network, points: ArrayLike, radius: float, **options: Unpack[ProofOptions]) -> Any: ...
+def verify(network: Any, points: ArrayLike, radius: float, **options: Unpack[ProofOptions]) -> Any: ...
+@any_model("piecewise_verify")
 @checked(Network)
 def verify(
-    network: Network,
+    network: Any,
     points: ArrayLike,
     radius: float,
     *,

@@ -20,9 +20,10 @@ from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
-from polymargin.margins.result import Margin, Margins
+from polymargin.margins.result import Margin, Margins, named
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
 from polymargin.standing import Standing
 
@@ -54,14 +55,15 @@ class MarginOptions(TypedDict, total=False):
 
 
 @overload
-def margin(model: Network | Boundary, points: OnePoint, **options: Unpack[MarginOptions]) -> Margin: ...
+def margin(model: Any, points: OnePoint, **options: Unpack[MarginOptions]) -> Margin: ...
 @overload
-def margin(model: Network | Boundary, points: ManyPoints, **options: Unpack[MarginOptions]) -> Margins: ...
+def margin(model: Any, points: ManyPoints, **options: Unpack[MarginOptions]) -> Margins: ...
 @overload
-def margin(model: Network | Boundary, points: ArrayLike, **options: Unpack[MarginOptions]) -> Any: ...
+def margin(model: Any, points: ArrayLike, **options: Unpack[MarginOptions]) -> Any: ...
+@any_model("piecewise_margin")
 @checked(Network, Boundary)
 def margin(
-    model: Network | Boundary,
+    model: Any,
     points: ArrayLike,
     *,
     seed: int = 0,
@@ -86,7 +88,7 @@ def margin(
 
     Parameters
     ----------
-    model        a network, or a boundary alone
+    model        a network, a PyTorch module, a scikit-learn estimator, the path of a model file, or a boundary alone
     points       one vector, or a batch; a bad row of a batch reports its own error
     seed         of every random choice; the answer is the same for any number of threads
     threads      worker threads, all available cores by default
@@ -130,7 +132,7 @@ def margin(
             if store is not None:
                 store.add([(0, known)])
             results = [known]
-        return _remarked(model, near, rows, results)[0]
+        return named(_remarked(model, near, rows, results)[0], model)
     if progress is not None and len(left) < len(rows):
         progress(len(rows) - len(left))
     if on_row is not None:
@@ -147,7 +149,7 @@ def margin(
                 on_row(index, result)
         if progress is not None:
             progress(len(block))
-    return Margins(_remarked(model, near, rows, results))
+    return Margins(named(result, model) for result in _remarked(model, near, rows, results))
 
 
 def _remarked(

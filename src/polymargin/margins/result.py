@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class Margin:
     notes          what stayed undecided, what was met
     error          for a row that has no answer: why
     norm           in which the distance is measured: l2, linf or l1
+    class_names    what the classes are called where the model comes from, if it says so
     """
 
     radius: float
@@ -64,18 +65,26 @@ class Margin:
     notes: tuple[str, ...] = ()
     error: str | None = None
     norm: str = "l2"
+    class_names: tuple[str, ...] | None = None
+
+    def class_name(self, number: int | None) -> str:
+        """What a class is called: its name where there is one, else its number."""
+        return str(number) if number is None or self.class_names is None else self.class_names[number]
 
     def __repr__(self) -> str:
         if self.error is not None:
             return f"Margin(no answer: {self.error})"
-        against = "" if self.rival is None else f", class {self.label} against {self.rival}"
+        against = (
+            "" if self.rival is None else f", class {self.class_name(self.label)} against {self.class_name(self.rival)}"
+        )
         size = f"{self.radius:.10g}" if self.status is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
         norm = "" if self.norm == "l2" else f" in {self.norm}"
         return f"Margin({size}{norm}{against}, {self.status.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; None for what is infinite, or not a number as there is no answer."""
-        return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name != "pairs"} | {
+        left_out = {"pairs"} if self.class_names is not None else {"pairs", "class_names"}
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name not in left_out} | {
             "pairs": [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
         }
 
@@ -121,6 +130,12 @@ class Margins(Listing[Margin]):
         return np.array([row.radius for row in self], dtype=np.float64)
 
 
+def named(margin: Margin, model: Any) -> Margin:
+    """The margin with the names that the model has for its classes."""
+    names = getattr(model, "class_names", None)
+    return margin if names is None else replace(margin, class_names=names)
+
+
 def failed(error: str, seconds: float = 0.0) -> Margin:
     """The margin of a row that has no answer."""
     nan = math.nan
@@ -144,4 +159,4 @@ def _restored(name: str, value: Any, absent: float) -> Any:
         return absent if value is None else float(value)
     if name == "point" and value is not None:
         return np.array(value, dtype=np.float64)
-    return tuple(value) if name == "notes" else value
+    return tuple(value) if name in ("notes", "class_names") and value is not None else value
