@@ -191,6 +191,60 @@ def report(
     )
 
 
+@app.command(epilog="Example: polymargin explore model.npz points.csv")
+def explore(
+    model: Model,
+    points: Annotated[
+        Path | None, typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Right classes, one per row (.npy, .npz or .csv).",
+            show_default="'labels' in POINTS if it is an .npz file",
+        ),
+    ] = None,
+    plane: Annotated[
+        str | None,
+        typer.Option(help="Three rows i,j,k of POINTS: the plane through them.", show_default="the first three"),
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Window s0,s1,c0,c1 of the plane.", show_default="around the points")
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write a page that needs no server to this .html file, and serve nothing.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1.", show_default="any free one")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds per answer where all critical points are too many.")] = 5.0,
+    seed: Seed = 0,
+    trust: Trust = False,
+) -> None:
+    """A page in which a point is dragged: boundary, margin, critical points, chambers, counterexamples."""
+    from polymargin.cli.explore import run_explore
+
+    raise typer.Exit(
+        run_explore(
+            model,
+            points,
+            labels=labels,
+            plane=plane,
+            window=window,
+            image=image,
+            export=export,
+            port=port,
+            browser=not no_browser,
+            timeout=timeout,
+            seed=seed,
+            trust=trust,
+        )
+    )
+
+
 @app.command(epilog="Example: polymargin check model.npz proofs/point-0.json")
 def check(
     model: Model,

@@ -62,7 +62,7 @@ def run_report(
             network,
             points[:rows],
             None if right is None else right[:rows],
-            image_shape=_shape(image),
+            image_shape=image_shape(image),
             title=title or f"{model.name} on {data.name}",
             command=shlex.join(["polymargin", *sys.argv[1:]]),
             certificates=certificates,
@@ -79,7 +79,7 @@ def run_report(
     return 2 if any(row.status is Standing.FAILED for row in made.margins) else 0
 
 
-def _shape(text: str | None) -> tuple[int, ...] | str | None:
+def image_shape(text: str | None) -> tuple[int, ...] | str | None:
     if text is None or text == "none":
         return text
     sizes = text.split("x")

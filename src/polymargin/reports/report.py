@@ -23,7 +23,7 @@ from polymargin.margins import Margin, margin
 from polymargin.networks.network import Network
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
 from polymargin.plots.accuracy import checked_labels
-from polymargin.plots.thumbnails import Shape, checked_shape, guessed_shape
+from polymargin.plots.thumbnails import Shape, image_shape_of
 from polymargin.reports.record import About, Report
 
 # Seconds for one point where all critical points are too many.
@@ -74,7 +74,7 @@ def report(
             f"points of shape {given.shape}: expected (m, n), or images (m, h, w), (m, h, w, 3), (m, 3, h, w)"
         )
     array = given.reshape(len(given), -1)
-    shape = _image_shape(given, image_shape)
+    shape = image_shape_of(given, image_shape)
     right = None if labels is None else checked_labels(labels, len(array))
     piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
     if piecewise and (certificates is not None or checkpoint is not None):
@@ -143,17 +143,3 @@ def _with_proof(known: Margin, proof: Margin) -> Margin:
         notes=(*known.notes, *proof.notes),
         error=None,
     )
-
-
-def _image_shape(points: NDArray[np.float64], given: Shape | str | None) -> Shape | None:
-    inputs = int(np.prod(points.shape[1:]))
-    if isinstance(given, str):
-        if given != "none":
-            raise InputError(f"image_shape={given!r}: expected a shape such as (28, 28), or 'none'")
-        return None
-    if given is not None:
-        return checked_shape(given, inputs)
-    if points.ndim > 2:
-        own = points.shape[1:]
-        return checked_shape(own[1:] if len(own) == 3 and own[0] == 1 else own, inputs)
-    return guessed_shape(inputs)
