@@ -47,6 +47,7 @@ def margin_histogram(axes: Any, margins: Sequence[Margin], labels: ArrayLike | N
         beyond
     )
     axes.set(xlim=(0.0, reach), xlabel="margin (L2)" + "".join(f"; {text}" for text in remarks), ylabel="points")
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.grid(axis="y", color=LINE, linewidth=0.7)
     axes.set_axisbelow(True)
     legend_above(axes)

@@ -89,12 +89,14 @@ def _summary(report: Report) -> str:
     accuracy, radii = report.accuracy, report.radii
     middle = radii[len(radii) // 2]
     failed = sum(m.status is Standing.FAILED for m in report.margins)
+    certified = float(accuracy.part(Standing.CERTIFIED, middle))
+    proved = _percent(certified) if certified else "none"
     if accuracy.labelled:
         first = ("clean accuracy", _percent(accuracy.clean))
-        second = (f"certified at radius {middle:g}", _percent(accuracy.at(middle)))
+        second = (f"right within {middle:g} (proved: {proved})", _percent(accuracy.at(middle)))
     else:
         first = ("points with an answer", _percent(accuracy.clean))
-        second = (f"keep their class within {middle:g}", _percent(accuracy.at(middle)))
+        second = (f"keep their class within {middle:g} (proved: {proved})", _percent(accuracy.at(middle)))
     smallest = min((m.lower for m in report.margins if not math.isnan(m.lower)), default=math.nan)
     tiles = [
         ("points", f"{len(report.margins):,}"),
@@ -113,7 +115,7 @@ def _radii(report: Report) -> str:
     accuracy = report.accuracy
     parts = [s for s in NAMES if len(accuracy.lowers[s])]
     wide = sorted({*report.radii, 0.0, *(2 * radius for radius in report.radii[-1:])})
-    head = ["radius", "certified", *(NAMES[s] for s in parts), "at most"]
+    head = ["radius", "together", *(NAMES[s] for s in parts), "at most"]
     rows = [
         [
             f"{r:g}",

@@ -202,7 +202,7 @@
     $("notes").textContent = answer.notes.join("; ");
     const now = performance.now();
     stamps = [...stamps.filter((t) => now - t < 1000), now];
-    $("rate").textContent = `${stamps.length} answers in the last second`;
+    $("rate").textContent = `answers in the last second: ${stamps.length}`;
     document.body.dataset.answers = String(Number(document.body.dataset.answers || 0) + 1);
   };
   const move = async (place) => {
