@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin import __version__
-from polymargin.arguments import checked, real_array
+from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
 from polymargin.certificates import certify
 from polymargin.continuation import available_threads
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins import Margin, margin
 from polymargin.networks.network import Network
