@@ -1,9 +1,9 @@
-"""Make results/datasets anew: reports, exported explorers, and screenshots of both (a Chromium and playwright are needed for those).
+"""Make results/datasets anew: reports, an exported explorer, and screenshots, for which a Chromium and playwright are needed.
 
 python tools/make_dataset_reports.py
-python tools/make_dataset_reports.py --zoo ZOO --data MNIST.npz --work FOLDER     # the zoo's networks too, from minutes to an hour
+python tools/make_dataset_reports.py --zoo ZOO --data MNIST.npz --work FOLDER     # the zoo's networks too: a quarter of an hour
 
-ZOO is the folder of network files that `benchmarks/deployed.py` takes, MNIST.npz holds `points` (m, 28, 28) in [0, 1] and `labels`;
+ZOO is the folder of networks that `benchmarks/deployed.py` takes, MNIST.npz holds `points` (m, 28, 28) in [0, 1] and `labels`;
 FOLDER keeps finished rows, and the pages, which hold images of the data.
 """
 

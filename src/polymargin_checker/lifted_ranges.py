@@ -107,8 +107,8 @@ def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below:
         lows.append(inner.lower())
         highs.append(inner.upper())
     weights = own.source
-    positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0.0)) for w in weights.values])
-    negative = arb_mat(weights.rows, weights.columns, [arb(min(w, 0.0)) for w in weights.values])
+    positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0)) for w in weights.values])
+    negative = arb_mat(weights.rows, weights.columns, [arb(min(w, 0)) for w in weights.values])
     low_column, high_column = (arb_mat(len(ends), 1, ends) for ends in (lows, highs))
     least = (positive * low_column + negative * high_column).entries()
     most = (positive * high_column + negative * low_column).entries()

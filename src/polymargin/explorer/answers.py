@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings
-from polymargin.enumeration import BaseSolutions, CriticalPoints, base_solutions, critical_points_at
+from polymargin.continuation import Tracker
+from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.enumeration.cache import Cache
-from polymargin.enumeration.critical_points import foot_on_hyperplane
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.explorer.scene import Scene, located
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.models import margins_of
@@ -39,23 +38,22 @@ class Answers:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._settings, self._cache, self._lock = TrackerSettings(), Cache.from_option(True), Lock()
-        search = Search(scene.seed, 1, DEFAULT_LIMIT, self._cache, self._settings, scene.timeout)
+        self._tracker, self._lock = Tracker(threads=1), Lock()
+        search = Search(self._tracker, scene.seed, DEFAULT_LIMIT, Cache.from_option(True), scene.timeout)
         self._margins = margins_of(scene.network, search)
         self._boundaries: dict[tuple[int, int], Boundary] = {}
-        self._bases: dict[tuple[int, int], BaseSolutions] = {}
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
 
     def margin_at(self, u: Array) -> Margin:
         """The margin at a point of the whole space."""
         with self._lock:
-            return self._margins.margin_at(u)
+            return self._margins.margin_at(u, self._tracker)
 
     def at(self, at: tuple[float, float]) -> dict[str, Any]:
         """The answer at a place of the plane, as plain data."""
         u = self.scene.plane.points([at])[0]
         with self._lock:
-            margin = self._margins.margin_at(u)
+            margin = self._margins.margin_at(u, self._tracker)
             critical = {
                 rival: self._critical_points(u, margin.label, rival)
                 for rival in range(self.scene.network.class_count)
@@ -97,15 +95,6 @@ class Answers:
             self._boundaries[key] = Boundary.from_network(self.scene.network, *key)
         return self._boundaries[key]
 
-    def base(self, label: int, rival: int) -> BaseSolutions:
-        """Critical points at a generic complex point, for a boundary of degree two or more."""
-        key = (min(label, rival), max(label, rival))
-        if key not in self._bases:
-            self._bases[key] = base_solutions(
-                self.boundary(*key), seed=self.scene.seed, settings=self._settings, threads=1, cache=self._cache
-            )
-        return self._bases[key]
-
     def _quadric(self, label: int, rival: int) -> QuadricSolver:
         key = (min(label, rival), max(label, rival))
         if key not in self._quadrics:
@@ -114,17 +103,13 @@ class Answers:
 
     def _critical_points(self, u: Array, label: int, rival: int) -> Found | None:
         boundary = self.boundary(label, rival)
-        if boundary.degree < 1:
+        if boundary.degree < 1 or boundary.dimension > MOST_INPUTS:
             return None
-        if boundary.dimension > MOST_INPUTS:
-            return None
-        if boundary.degree == 1:
-            return foot_on_hyperplane(boundary, u)
         if boundary.degree == 2:
             return quadric_critical_points(self._quadric(label, rival), u)
-        if boundary.critical_bound > MOST_SHOWN:
+        if boundary.degree > 2 and boundary.critical_bound > MOST_SHOWN:
             return None
-        return critical_points_at(self.base(label, rival), u, self._settings, 1)
+        return critical_points(boundary, u, seed=self.scene.seed, threads=1)
 
     def _places(self, points: Array) -> list[list[float]]:
         if not points.size:

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.continuation import Tracker
+from polymargin.enumeration import base_solutions
+from polymargin.enumeration.cache import Cache
 from polymargin.errors import PolymarginError
 from polymargin.explorer.answers import Answers
 from polymargin.explorer.page import static_page
@@ -56,15 +59,16 @@ def _solvable(scene: Scene, answers: Answers) -> dict[str, Any] | None:
     if sum(boundary.critical_bound for boundary in boundaries) > MOST_PATHS:
         return None
     solved = []
-    for (label, rival), boundary in zip(pairs, boundaries, strict=True):
-        base, reduction = answers.base(label, rival), boundary.reduction
+    for pair, boundary in zip(pairs, boundaries, strict=True):
+        base = base_solutions(boundary, Tracker(threads=1), seed=scene.seed, cache=Cache.from_option(True))
+        reduction = boundary.reduction
         if base.unjudged:
             return None
         size = boundary.degree + 1
         values = reduction.source.values
         solved.append(
             {
-                "classes": [label, rival],
+                "classes": list(pair),
                 "degree": boundary.degree,
                 "coefficients": _rounded(_coefficients(lambda y: values(y) / reduction.factor, size)),  # noqa: B023
                 "basis": reduction.basis.tolist(),
