@@ -165,6 +165,10 @@ def report(
         Path | None,
         typer.Option(help="File that collects finished rows; the same command continues where it stopped."),
     ] = None,
+    norm: Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")] = "l2",
+    domain: Annotated[
+        str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds per point where all critical points are too many.")] = 30.0,
     threads: Threads = None,
     seed: Seed = 0,
@@ -186,6 +190,8 @@ def report(
             rows=rows,
             certificates=certificates,
             checkpoint=checkpoint,
+            norm=norm,
+            domain=domain,
             timeout=timeout,
             threads=threads,
             seed=seed,

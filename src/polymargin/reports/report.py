@@ -39,6 +39,8 @@ def report(
     title: str = "",
     command: str = "",
     certificates: str | Path | None = None,
+    norm: str = "l2",
+    domain: tuple[Any, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
     limit: int = DEFAULT_LIMIT,
@@ -59,6 +61,7 @@ def report(
     command       printed on the page as what made it
     certificates  a directory: rows are proved by `certify` too, and their certificates kept there
     checkpoint    a file that collects finished rows
+    norm, domain  what a perturbation may be, as for `margin`; there are certificates for "l2" without a domain
     seed, threads, limit, timeout, cache, progress   as for `margin`
 
     >>> from polymargin.networks import PolynomialNetwork
@@ -78,6 +81,11 @@ def report(
     piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
     if piecewise and (certificates is not None or checkpoint is not None):
         raise InputError("there are no certificates and no checkpoints for piecewise networks; leave them out")
+    free = norm == "l2" and domain is None
+    if not free and (piecewise or certificates is not None):
+        raise InputError(
+            f"norm={norm!r}, domain={domain!r}: piecewise networks and certificates are for l2 without a domain"
+        )
     started = perf_counter()
     files: tuple[Path | None, ...] = (None,) * len(array)
     if isinstance(model, (ReLUNetwork, SplineNetwork)):
@@ -85,7 +93,7 @@ def report(
     else:
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
         shown = progress if certificates is None else None
-        margins = margin(model, array, checkpoint=checkpoint, progress=shown, **options)
+        margins = margin(model, array, checkpoint=checkpoint, progress=shown, norm=norm, domain=domain, **options)
         if certificates is not None:
             margins, files = _proved(model, array, margins, Path(certificates), options, progress)
     about = About(
