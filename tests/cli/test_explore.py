@@ -28,16 +28,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+# Whoever runs the tests in the background has interruptions ignored, for the children too.
+LISTENING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+
+
 def test_it_serves_until_interrupted(folder: Path) -> None:
-    words = [*COMMAND, str(folder / "model.npz"), str(folder / "points.npy"), "--no-browser"]
+    words = [COMMAND[0], "-c", LISTENING + COMMAND[2], "explore", str(folder / "model.npz"), "--no-browser"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(address + "answer?at=0.1,0.2", timeout=60) as answer:
-            assert answer.status == 200
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            assert address.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(address + "answer?at=0.1,0.2", timeout=60) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, said) == (0, "")
 
 
