@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.network import Layered
-from polymargin.networks.polynomial_network import Layer
+from polymargin.networks.network import Layered, Network
+from polymargin.networks.polynomial_network import Layer, PolynomialNetwork
 from polymargin.networks.program.fixed_point import exact_values
 from polymargin.networks.program.forms import Forms
 from polymargin.networks.program.rounding import EPSILON, rounding_errors
@@ -198,6 +198,12 @@ class ProductNetwork:
     def load(cls, path: Any) -> ProductNetwork:
         """Read a network written by `save`."""
         return cls(*read_products(path))
+
+
+def quadratic_layers(network: Network) -> PolynomialNetwork | None:
+    """A network of degree two in layers of degree two, up to the rounding of their weights; None for any other."""
+    layers = network.layered(0, 1).network if isinstance(network, ProductNetwork) and network.degree == 2 else network
+    return layers if isinstance(layers, PolynomialNetwork) and layers.degree == 2 else None
 
 
 def _update(digest: Any, forms: Forms) -> None:
