@@ -80,6 +80,8 @@ class Tracker:
 
     def run(self, jobs: Sequence[Job], *, double_double: bool = False) -> list[Paths]:
         """Follow the paths of all jobs in one queue."""
+        if not jobs:
+            return []
         found = _core.track(
             [job.for_core() for job in jobs],
             self.settings.as_core(),
