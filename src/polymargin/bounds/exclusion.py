@@ -101,7 +101,7 @@ def exclude(
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
     view = View.of(network, point, label, rival)
-    if can_lift(view):
+    if view.depth > 1 and can_lift(view):
         squares = len(view.activation(view.depth)) <= 3
         lifted = _lifted(view, label, rival, float(radius), timeout, max_leaves if squares else 1)
         if squares or lifted.reason != "too many leaves" or max_leaves <= 1:
