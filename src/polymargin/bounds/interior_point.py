@@ -140,7 +140,7 @@ def _step(
 def _solver(normal: Array) -> Callable[[Array], Array]:
     """Solutions for a batch of right sides; a single program is factorised once for both of its directions."""
     if len(normal) > 1:
-        return lambda right: np.linalg.solve(normal, right[..., None])[..., 0]
+        return lambda right: np.asarray(np.linalg.solve(normal, right[..., None])[..., 0], dtype=np.float64)
     factor = linalg.lu_factor(normal[0], check_finite=False)
     return lambda right: np.asarray(linalg.lu_solve(factor, right[0], check_finite=False))[None]
 
