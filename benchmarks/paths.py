@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from time import process_time
-from typing import Any
 
 import common  # before NumPy, which it keeps to one thread
 import numpy as np
@@ -23,7 +22,7 @@ from common import ComplexArray
 
 import polymargin as pm
 from polymargin import _core
-from polymargin.continuation import Paths, duplicates, track
+from polymargin.continuation import Paths, Tracker, duplicates
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.networks import Network
@@ -43,12 +42,14 @@ class Work:
     begin: ComplexArray
     ends: ComplexArray
 
-    def best(self, repetitions: int, **options: Any) -> tuple[float, Paths]:
+    def best(
+        self, repetitions: int, instruction_set: str | None = None, double_double: bool = False
+    ) -> tuple[float, Paths]:
         """Seconds, and what became of the paths."""
-        best = float("inf")
+        best, tracker = float("inf"), Tracker(threads=1, instruction_set=instruction_set)
         for _ in range(repetitions):
             started = process_time()
-            paths = track(self.program, self.starts, self.begin, self.ends, threads=1, **options)
+            paths = tracker.track(self.program, self.starts, self.begin, self.ends, double_double=double_double)
             best = min(best, process_time() - started)
         return best, paths
 
@@ -87,8 +88,7 @@ def others(generator: np.random.Generator) -> Iterator[Work]:
 def stage_2(name: str, net: Network, points: int, generator: np.random.Generator) -> Work:
     """All paths from the base solutions to some real points, or many of them."""
     boundary = pm.Boundary.from_network(net, 0, 1)
-    settings = pm.TrackerSettings()
-    base = base_solutions(boundary, seed=0, settings=settings, threads=1, cache=Cache.from_option(False))
+    base = base_solutions(boundary, Tracker(threads=1), seed=0, cache=Cache.from_option(False))
     batch = generator.normal(size=(points, boundary.dimension))
     ends = np.array([[*boundary.reduction.coordinates(point), 0.0] for point in batch], dtype=np.complex128)
     return Work(name, base.program, base.solutions[:MOST_STARTS], base.parameters, ends)

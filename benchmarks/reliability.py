@@ -28,7 +28,7 @@ import numpy as np
 from rich.progress import track as with_bar
 
 import polymargin as pm
-from polymargin.continuation import duplicates, track
+from polymargin.continuation import Tracker, duplicates
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import critical_points_at
@@ -98,19 +98,19 @@ def examine(kind: str, seed: int, number: int, points: int, tally: Tally) -> Non
     generator = np.random.default_rng([seed, KINDS.index(kind), number])
     boundary = pm.Boundary.from_network(draw(kind, generator), 0, 1)
     batch = generator.normal(size=(points, boundary.dimension))
-    settings = pm.TrackerSettings()
+    tracker = Tracker(threads=1)
     tally.networks += 1
     tally.points += points
     problems = []
     try:
-        base = base_solutions(boundary, seed=0, settings=settings, threads=1, cache=Cache.from_option(False))
+        base = base_solutions(boundary, tracker, seed=0, cache=Cache.from_option(False))
         targets = np.array([[*boundary.reduction.coordinates(point), 0.0] for point in batch], dtype=np.complex128)
-        paths = track(base.program, base.solutions, base.parameters, targets, settings=settings, threads=1)
+        paths = tracker.track(base.program, base.solutions, base.parameters, targets)
         tally.paths += paths.ends.size
         tally.lost += int((~paths.converged).sum())
         for ends, converged in zip(paths.points, paths.converged, strict=True):
             tally.doubled += int(duplicates(ends[converged]).sum())
-        audits = [critical_points_at(base, point, settings, 1).audit for point in batch]
+        audits = [critical_points_at(base, point, tracker).audit for point in batch]
         problems = [
             f"point {i}: {'; '.join(audit.findings) or 'not complete, without a finding'}"
             for i, audit in enumerate(audits)

@@ -119,57 +119,101 @@ bool ask_python() {
   return PyErr_CheckSignals() != 0;
 }
 
-nb::dict track(const OwnedProgram& owned, Vector start_parameters, Matrix target_parameters, Matrix start_points,
-               const TrackerSettings& settings, int threads, bool double_double, std::optional<Paths> selected,
-               std::optional<std::string> instruction_set) {
-  const Program& program = owned.get();
-  require_columns(start_points, program.inputs, "start points");
-  require_columns(target_parameters, program.parameters, "target parameters");
-  require_length(start_parameters, program.parameters, "start parameters");
-  const std::size_t starts = start_points.shape(0), targets = target_parameters.shape(0);
-  const std::size_t paths = starts * targets, size = program.inputs;
-  if (selected)
-    for (std::size_t i = 0; i < selected->size(); ++i)
-      if (selected->data()[i] < 0 || selected->data()[i] >= static_cast<std::int64_t>(paths))
+// Every start point of a program to every target, or the selected ones of these paths. It keeps alive what it points to.
+class Job {
+ public:
+  Job(nb::handle_t<OwnedProgram> program, Vector start_parameters, Matrix target_parameters, Matrix start_points,
+      std::optional<Paths> selected)
+      : keeps_alive_(nb::borrow(program)), program_(nb::cast<const OwnedProgram&>(program).get()), start_parameters_(start_parameters),
+        target_parameters_(target_parameters), start_points_(start_points), selected_(selected) {
+    require_columns(start_points_, program_.inputs, "start points");
+    require_columns(target_parameters_, program_.parameters, "target parameters");
+    require_length(start_parameters_, program_.parameters, "start parameters");
+    if (!selected_) return;
+    const auto paths = static_cast<std::int64_t>(starts() * targets());
+    for (std::size_t i = 0; i < selected_->size(); ++i)
+      if (selected_->data()[i] < 0 || selected_->data()[i] >= paths)
         throw std::invalid_argument("selected paths: index out of range");
+  }
 
-  Output<Complex> points({targets, starts, size});
-  Output<std::int32_t> ends({targets, starts}), steps({targets, starts}), rejections({targets, starts});
-  Output<double> remaining({targets, starts}), correction({targets, starts}), condition({targets, starts});
-  std::atomic<std::int64_t> next{0};
-  TrackJob job{};
-  job.program = &program;
-  job.start_parameters = as_doubles(start_parameters.data());
-  job.target_parameters = as_doubles(target_parameters.data());
-  job.start_points = as_doubles(start_points.data());
-  job.starts = static_cast<std::int64_t>(starts);
-  job.settings = settings;
-  job.selected = selected ? selected->data() : nullptr;
-  job.selected_count = static_cast<std::int64_t>(selected ? selected->size() : paths);
-  job.points = as_doubles(points.data);
-  job.ends = ends.data;
-  job.steps = steps.data;
-  job.rejections = rejections.data;
-  job.remaining = remaining.data;
-  job.correction = correction.data;
-  job.condition = condition.data;
-  job.next = &next;
+  std::size_t starts() const { return start_points_.shape(0); }
+  std::size_t targets() const { return target_parameters_.shape(0); }
+  std::size_t size() const { return static_cast<std::size_t>(program_.inputs); }
+
+  TrackJob for_core(const TrackerSettings& settings) const {
+    TrackJob job{};
+    job.program = &program_;
+    job.start_parameters = as_doubles(start_parameters_.data());
+    job.target_parameters = as_doubles(target_parameters_.data());
+    job.start_points = as_doubles(start_points_.data());
+    job.starts = static_cast<std::int64_t>(starts());
+    job.settings = settings;
+    job.selected = selected_ ? selected_->data() : nullptr;
+    job.selected_count = static_cast<std::int64_t>(selected_ ? selected_->size() : starts() * targets());
+    return job;
+  }
+
+ private:
+  nb::object keeps_alive_;
+  const Program& program_;
+  Vector start_parameters_;
+  Matrix target_parameters_, start_points_;
+  std::optional<Paths> selected_;
+};
+
+// What became of the paths of one job, in new arrays.
+struct Results {
+  Output<Complex> points;
+  Output<std::int32_t> ends, steps, rejections;
+  Output<double> remaining, correction, condition;
+
+  Results(const Job& job, TrackJob& core)
+      : points({job.targets(), job.starts(), job.size()}), ends({job.targets(), job.starts()}), steps({job.targets(), job.starts()}),
+        rejections({job.targets(), job.starts()}), remaining({job.targets(), job.starts()}), correction({job.targets(), job.starts()}),
+        condition({job.targets(), job.starts()}) {
+    core.points = as_doubles(points.data);
+    core.ends = ends.data;
+    core.steps = steps.data;
+    core.rejections = rejections.data;
+    core.remaining = remaining.data;
+    core.correction = correction.data;
+    core.condition = condition.data;
+  }
+
+  nb::dict as_dict() const {
+    nb::dict result;
+    result["points"] = points.array;
+    result["ends"] = ends.array;
+    result["steps"] = steps.array;
+    result["rejections"] = rejections.array;
+    result["remaining"] = remaining.array;
+    result["correction"] = correction.array;
+    result["condition"] = condition.array;
+    return result;
+  }
+};
+
+nb::list track(nb::sequence jobs, const TrackerSettings& settings, int threads, bool double_double,
+               std::optional<std::string> instruction_set) {
   const Kernels& kernels = choose(instruction_set);
+  std::vector<TrackJob> queue;
+  std::vector<Results> results;
+  for (const nb::handle item : jobs) {
+    const Job& job = nb::cast<const Job&>(item);
+    queue.push_back(job.for_core(settings));
+    results.emplace_back(job, queue.back());
+  }
+  std::vector<std::atomic<std::int64_t>> next(queue.size());  // zeros
+  for (std::size_t i = 0; i < queue.size(); ++i) queue[i].next = &next[i];
   bool finished;
   {
     const nb::gil_scoped_release release;
-    finished = polymargin::run_jobs(kernels, {job}, threads, double_double, ask_python);
+    finished = polymargin::run_jobs(kernels, queue, threads, double_double, ask_python);
   }
   if (!finished) throw nb::python_error();
-  nb::dict result;
-  result["points"] = points.array;
-  result["ends"] = ends.array;
-  result["steps"] = steps.array;
-  result["rejections"] = rejections.array;
-  result["remaining"] = remaining.array;
-  result["correction"] = correction.array;
-  result["condition"] = condition.array;
-  return result;
+  nb::list found;
+  for (const Results& result : results) found.append(result.as_dict());
+  return found;
 }
 
 nb::tuple evaluate(const OwnedProgram& owned, Matrix inputs, Vector parameters, bool double_double,
@@ -227,9 +271,12 @@ NB_MODULE(_core, module) {
           nb::kw_only(), nb::arg("contraction"), nb::arg("correction"), nb::arg("accuracy"),
           nb::arg("final_accuracy"), nb::arg("smallest_step"), nb::arg("infinity"), nb::arg("most_steps"));
 
-  module.def("track", &track, nb::arg("program"), nb::arg("start_parameters"), nb::arg("target_parameters"),
-             nb::arg("start_points"), nb::arg("settings"), nb::arg("threads") = 1, nb::arg("double_double") = false,
-             nb::arg("selected") = nb::none(), nb::arg("instruction_set") = nb::none());
+  nb::class_<Job>(module, "Job")
+      .def(nb::init<nb::handle_t<OwnedProgram>, Vector, Matrix, Matrix, std::optional<Paths>>(), nb::arg("program"), nb::arg("start_parameters"),
+           nb::arg("target_parameters"), nb::arg("start_points"), nb::arg("selected") = nb::none());
+
+  module.def("track", &track, nb::arg("jobs"), nb::arg("settings"), nb::arg("threads") = 1, nb::arg("double_double") = false,
+             nb::arg("instruction_set") = nb::none());
   module.def("evaluate", &evaluate, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
   module.def("end_with", &end_with, nb::arg("status"));

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 import polymargin
-from polymargin.learning import Factor, Projection, Regulariser, Stratum, Training, project, shallow_network, train
+from polymargin.learning import Factor, LocusProjection, Regulariser, Stratum, Training, project, shallow_network, train
 from polymargin.learning.convert import to_network
 from polymargin.learning.strata import network_stratum
 from polymargin.networks import PolynomialNetwork
@@ -35,7 +35,7 @@ class Learned:
     training: Training
     network: PolynomialNetwork
     stratum: Stratum
-    projection: Projection | None = None
+    projection: LocusProjection | None = None
 
 
 def arguments(description: str, folder: str, **defaults: Any) -> argparse.Namespace:

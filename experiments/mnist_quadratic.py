@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from polymargin import PolynomialNetwork, attack
 from polymargin.errors import InputError
 from polymargin.learning import read_idx, shallow_network, to_network, train
-from polymargin.plots.digits import Pair, margin_distribution, nearest_images
+from polymargin.plots.digits import DigitPair, margin_distribution, nearest_images
 from polymargin.quadric import NetworkSolvers
 
 Array = NDArray[np.float64]
@@ -144,7 +144,7 @@ def main() -> None:
     order = np.argsort(np.where(correct, margins.radii, np.nan))[: int(correct.sum())]
     picks = order[[len(order) // 2, len(order) - 1]]
     pairs = [
-        Pair(
+        DigitPair(
             data.test_points[i],
             margins.nearest[i],
             int(margins.labels[i]),

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         relu_from_onnx,
         relu_from_torch,
     )
+    from polymargin.reports import Report, report
     from polymargin.standing import Standing
 
 # Public names and the room each one lives in. They are imported when first used, so that
@@ -142,6 +143,10 @@ _ROOMS = {
         "relu_from_onnx",
         "relu_from_torch",
     ),
+    "reports": (
+        "Report",
+        "report",
+    ),
     "standing": ("Standing",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -168,6 +173,7 @@ __all__ = [
     "PolymarginError",
     "PolynomialNetwork",
     "ReLUNetwork",
+    "Report",
     "Solutions",
     "SplineNetwork",
     "Standing",
@@ -197,6 +203,7 @@ __all__ = [
     "piecewise_verify",
     "relu_from_onnx",
     "relu_from_torch",
+    "report",
     "solve",
     "symbolic_parameter_discriminant",
     "to_onnx",
@@ -206,6 +213,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":  # a room that is public as a whole
+        return importlib.import_module("polymargin.plots")
     if name not in _HOME:
         raise AttributeError(f"module 'polymargin' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"polymargin.{_HOME[name]}"), name)

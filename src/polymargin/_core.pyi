@@ -1,5 +1,6 @@
 """Types of the C++ core (cpp/bindings.cpp)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,17 +37,23 @@ class TrackerSettings:
         most_steps: int,
     ) -> None: ...
 
+class Job:
+    def __init__(
+        self,
+        program: Program,
+        start_parameters: NDArray[np.complex128],
+        target_parameters: NDArray[np.complex128],
+        start_points: NDArray[np.complex128],
+        selected: NDArray[np.int64] | None = None,
+    ) -> None: ...
+
 def track(
-    program: Program,
-    start_parameters: NDArray[np.complex128],
-    target_parameters: NDArray[np.complex128],
-    start_points: NDArray[np.complex128],
+    jobs: Sequence[Job],
     settings: TrackerSettings,
     threads: int = 1,
     double_double: bool = False,
-    selected: NDArray[np.int64] | None = None,
     instruction_set: str | None = None,
-) -> dict[str, Any]: ...
+) -> list[dict[str, Any]]: ...
 def evaluate(
     program: Program,
     inputs: NDArray[np.complex128],

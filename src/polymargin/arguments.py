@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
+# Critical points, or paths, beyond which nothing is enumerated unless asked for.
+DEFAULT_LIMIT = 200_000
 # Longer values are cut in messages.
 LONGEST = 60
 # No answer needs it, so a network that is never written to a file may lack it.

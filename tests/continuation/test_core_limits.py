@@ -16,13 +16,13 @@ FEW_THREADS = """
 import resource
 import numpy as np
 import polymargin as pm
-from polymargin.continuation import TrackerSettings
+from polymargin.continuation import Tracker
 from polymargin.enumeration import base_solutions
 from polymargin.enumeration.cache import Cache
 
 boundary = pm.Boundary.from_expression("x**{degree} + y**{degree} + x*y - 1")
 def solve(threads):
-    return base_solutions(boundary, seed=0, settings=TrackerSettings(), threads=threads, cache=Cache(None)).solutions
+    return base_solutions(boundary, Tracker(threads=threads), seed=0, cache=Cache(None)).solutions
 alone = solve(1)
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + {spare}, -1))
@@ -44,16 +44,18 @@ MANY_CALLS = """
 import resource
 import numpy as np
 import polymargin as pm
-from polymargin.continuation import TrackerSettings, track
+from polymargin.continuation import Tracker
 from polymargin.enumeration import base_solutions
 from polymargin.enumeration.cache import Cache
 
 boundary = pm.Boundary.from_expression("x**3 + y**3 + 2*x*y - x - 1")
-base = base_solutions(boundary, seed=0, settings=TrackerSettings(), threads=1, cache=Cache(None))
+base = base_solutions(boundary, Tracker(threads=1), seed=0, cache=Cache(None))
 def faults(calls):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(calls):
-        track(base.program, base.solutions, base.parameters, base.parameters, threads=2, double_double={double_double})
+        Tracker(threads=2).track(
+            base.program, base.solutions, base.parameters, base.parameters, double_double={double_double}
+        )
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 faults(100)
 print(faults(400) / 400)

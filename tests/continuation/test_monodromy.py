@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polymargin.continuation import TrackerSettings, contains, explore
+from polymargin.continuation import Tracker, contains, explore
 from polymargin.polynomials import Graph, Program, flatten, gradient
 
 
@@ -35,7 +35,7 @@ def test_loops_find_every_root(degree: int) -> None:
         sampler(2),
         quiet_loops=6,
         most_loops=60,
-        settings=TrackerSettings(),
+        tracker=Tracker(),
     )
     roots = np.exp(2j * np.pi * np.arange(degree) / degree)[:, None]
     assert len(found.solutions) == degree
@@ -56,6 +56,6 @@ def test_loops_that_mix_nothing_find_nothing_new() -> None:
         sampler(1),
         quiet_loops=5,
         most_loops=20,
-        settings=TrackerSettings(),
+        tracker=Tracker(),
     )
     assert len(found.solutions) == 1

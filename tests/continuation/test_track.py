@@ -12,7 +12,7 @@ from problems import PROBLEMS, SMALL, Problem
 import polymargin as pm
 from polymargin import Boundary, PathEnd, TrackerSettings, _core
 from polymargin.boundary import critical_system
-from polymargin.continuation import critical_start, duplicates, follow, random_phase, track
+from polymargin.continuation import Job, Tracker, critical_start, duplicates, random_phase
 from polymargin.polynomials import Graph, Program, flatten
 
 
@@ -43,7 +43,7 @@ def blend(problem: Problem, seed: int = 0) -> Blend:
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_every_path_converges_to_a_point_of_its_own(problem: Problem) -> None:
     case = blend(problem)
-    paths = track(case.program, case.starts, case.p0, case.p1)
+    paths = Tracker().track(case.program, case.starts, case.p0, case.p1)
     assert paths.counts() == {PathEnd.CONVERGED: problem.critical_points}
     assert not duplicates(paths.points[0]).any()
     values, _ = _core.evaluate(case.program.compiled, paths.points[0], case.p1, double_double=True)
@@ -53,7 +53,7 @@ def test_every_path_converges_to_a_point_of_its_own(problem: Problem) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_agreement_with_the_readable_tracker_path_by_path(problem: Problem) -> None:
     case = blend(problem)
-    fast = track(case.program, case.starts, case.p0, case.p1).points[0]
+    fast = Tracker().track(case.program, case.starts, case.p0, case.p1).points[0]
     few = 6 if problem in SMALL else 1  # it is readable, not fast
     chosen = np.linspace(0, len(fast) - 1, few + 2).astype(int)[1:-1]
     for index in np.unique(chosen):
@@ -64,34 +64,33 @@ def test_agreement_with_the_readable_tracker_path_by_path(problem: Problem) -> N
 @pytest.mark.parametrize("problem", PROBLEMS[:2], ids=lambda p: p.name)
 def test_instruction_sets_and_double_doubles_agree(problem: Problem) -> None:
     case = blend(problem)
-    reference = track(case.program, case.starts, case.p0, case.p1).points
+    reference = Tracker().track(case.program, case.starts, case.p0, case.p1).points
     for name in _core.instruction_sets():
         for double_double in (False, True):
-            paths = track(
-                case.program, case.starts, case.p0, case.p1, instruction_set=name, double_double=double_double
-            )
+            tracker = Tracker(instruction_set=name)
+            paths = tracker.track(case.program, case.starts, case.p0, case.p1, double_double=double_double)
             assert paths.converged.all(), (name, double_double)
             assert np.abs(paths.points - reference).max() < 1e-9 * np.abs(reference).max()
 
 
 def test_the_same_bits_for_any_number_of_threads() -> None:
     case = blend(PROBLEMS[2])
-    one = track(case.program, case.starts, case.p0, case.p1, threads=1)
+    one = Tracker(threads=1).track(case.program, case.starts, case.p0, case.p1)
     for threads in (2, 3, 8):
-        many = track(case.program, case.starts, case.p0, case.p1, threads=threads)
+        many = Tracker(threads=threads).track(case.program, case.starts, case.p0, case.p1)
         for item in dataclasses.fields(one):
             assert np.array_equal(getattr(one, item.name), getattr(many, item.name)), item.name
 
 
 def test_a_path_does_not_depend_on_its_neighbours() -> None:
     case = blend(PROBLEMS[1])
-    together = track(case.program, case.starts, case.p0, case.p1)
+    together = Tracker().track(case.program, case.starts, case.p0, case.p1)
     for index in (0, 7, 44):
-        alone = track(case.program, case.starts[index : index + 1], case.p0, case.p1)
+        alone = Tracker().track(case.program, case.starts[index : index + 1], case.p0, case.p1)
         assert np.array_equal(alone.points[0, 0], together.points[0, index])
         selected = np.zeros((1, len(case.starts)), dtype=bool)
         selected[0, index] = True
-        only = track(case.program, case.starts, case.p0, case.p1, selected=selected)
+        only = Tracker().track(case.program, case.starts, case.p0, case.p1, selected=selected)
         assert np.array_equal(only.points[0, index], together.points[0, index])
 
 
@@ -99,13 +98,13 @@ def test_several_targets_in_one_call() -> None:
     boundary = Boundary.from_network(PROBLEMS[0].network(), 0, 1)
     program = critical_system(boundary).target
     case = blend(PROBLEMS[0])
-    base = track(case.program, case.starts, case.p0, case.p1).points[0]
+    base = Tracker().track(case.program, case.starts, case.p0, case.p1).points[0]
     u = case.p1[:4]
     targets = np.random.default_rng(1).normal(size=(4, 4)) + 0j
-    together = track(program, base, u, targets)
+    together = Tracker().track(program, base, u, targets)
     assert together.points.shape == (4, 21, 4)
     for row, target in enumerate(targets):
-        assert np.array_equal(track(program, base, u, target).points[0], together.points[row])
+        assert np.array_equal(Tracker().track(program, base, u, target).points[0], together.points[row])
 
 
 def saddle() -> Program:
@@ -124,7 +123,7 @@ SADDLE_STARTS = np.array([[0, 0], *([np.conj(y), y] for y in -np.exp(2j * np.pi 
 def test_a_pivot_of_zero_is_no_obstacle(double_double: bool) -> None:
     """One of the four paths begins where symmetric elimination would divide by zero."""
     target = np.array([2 + 1j, 3 - 1j])
-    paths = track(saddle(), SADDLE_STARTS, [0, 0], target, double_double=double_double)
+    paths = Tracker().track(saddle(), SADDLE_STARTS, [0, 0], target, double_double=double_double)
     assert paths.converged.all()
     for start, end in zip(SADDLE_STARTS, paths.points[0], strict=True):
         slow = follow_path(saddle(), start, np.zeros(2), target)
@@ -133,9 +132,9 @@ def test_a_pivot_of_zero_is_no_obstacle(double_double: bool) -> None:
 
 def test_small_pivots_in_one_lane_leave_the_others_alone() -> None:
     targets = np.array([[2 + 1j, 3 - 1j]])
-    together = track(saddle(), SADDLE_STARTS, [0, 0], targets)
+    together = Tracker().track(saddle(), SADDLE_STARTS, [0, 0], targets)
     for index, start in enumerate(SADDLE_STARTS):
-        alone = track(saddle(), start[None, :], [0, 0], targets)
+        alone = Tracker().track(saddle(), start[None, :], [0, 0], targets)
         assert np.array_equal(alone.points[0, 0], together.points[0, index])
         assert alone.steps[0, 0] == together.steps[0, index]
 
@@ -150,8 +149,8 @@ def test_symmetric_elimination_and_lu_agree(problem: Problem) -> None:
         values=(*case.program.values[1:], case.program.values[0]),
         derivatives=(*case.program.derivatives[n:], *case.program.derivatives[:n]),
     )
-    symmetric = track(case.program, case.starts, case.p0, case.p1)
-    general = track(turned, case.starts, case.p0, case.p1)
+    symmetric = Tracker().track(case.program, case.starts, case.p0, case.p1)
+    general = Tracker().track(turned, case.starts, case.p0, case.p1)
     assert symmetric.converged.all()
     assert general.converged.all()
     assert np.abs(general.points - symmetric.points).max() < 1e-9 * np.abs(symmetric.points).max()
@@ -169,27 +168,27 @@ def parabola() -> Program:
 
 
 def test_square_roots() -> None:
-    paths = track(parabola(), [[1.0], [-1.0]], [1.0], [[3 + 4j], [-4 + 1e-9j], [1e-12], [1e12]])
+    paths = Tracker().track(parabola(), [[1.0], [-1.0]], [1.0], [[3 + 4j], [-4 + 1e-9j], [1e-12], [1e12]])
     assert paths.converged.all()
     assert np.allclose(paths.points[..., 0].T[0], [2 + 1j, 2j, 1e-6, 1e6], rtol=1e-12, atol=1e-9)
     assert np.allclose(paths.points[:, 1], -paths.points[:, 0])
 
 
 def test_named_ends() -> None:
-    (wrong_start,) = track(parabola(), [[5.0]], [1.0], [2.0]).counts()
+    (wrong_start,) = Tracker().track(parabola(), [[5.0]], [1.0], [2.0]).counts()
     assert wrong_start is PathEnd.START_REJECTED
-    (double_root,) = track(parabola(), [[1.0]], [1.0], [0.0]).counts()
+    (double_root,) = Tracker().track(parabola(), [[1.0]], [1.0], [0.0]).counts()
     assert double_root in (PathEnd.END_NOT_REGULAR, PathEnd.STEP_TOO_SMALL)
-    (crossing,) = track(parabola(), [[1.0]], [1.0], [-1.0]).counts()
+    (crossing,) = Tracker().track(parabola(), [[1.0]], [1.0], [-1.0]).counts()
     assert crossing is PathEnd.STEP_TOO_SMALL
     few = TrackerSettings(most_steps=2)
-    (short,) = track(parabola(), [[1.0]], [1.0], [1e12], settings=few).counts()
+    (short,) = Tracker(few).track(parabola(), [[1.0]], [1.0], [1e12]).counts()
     assert short is PathEnd.TOO_MANY_STEPS
     graph = Graph()
     (x,) = graph.inputs(1)
     (p,) = graph.parameters(1)
     hyperbola = flatten(graph, [p * x - 1], [p])
-    (to_infinity,) = track(hyperbola, [[1.0]], [1.0], [0.0]).counts()
+    (to_infinity,) = Tracker().track(hyperbola, [[1.0]], [1.0], [0.0]).counts()
     assert to_infinity is PathEnd.DIVERGED
 
 
@@ -205,7 +204,7 @@ def test_one_singular_path_does_not_disturb_the_others() -> None:
     )
     turns = np.exp(2j * np.pi * np.arange(3) / 3)
     starts = [[root, turn] for root in (1.0, -1.0, 10.0) for turn in turns]
-    paths = track(program, starts, [1.0, 1.0], [-1.0, 8.0])
+    paths = Tracker().track(program, starts, [1.0, 1.0], [-1.0, 8.0])
     assert paths.converged[0].tolist() == [False] * 6 + [True] * 3
     assert np.allclose(paths.points[0, 6:], [[10, 2 * turn] for turn in turns])
 
@@ -219,8 +218,22 @@ def test_double_doubles_rescue_an_ill_conditioned_path() -> None:
     shifted = x - p
     program = flatten(graph, [shifted**2 - gap * shifted], [2 * shifted - gap])
     starts = [[1.0], [1.0 + gap]]
-    paths = follow(program, starts, [1.0], [2.0], settings=TrackerSettings(accuracy=1e-13))
+    paths = Tracker(TrackerSettings(accuracy=1e-13)).follow(program, starts, [1.0], [2.0])
     assert paths.points[0, 1, 0].real - paths.points[0, 0, 0].real == pytest.approx(gap, rel=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_queue_of_jobs_gives_each_what_it_gets_alone(threads: int) -> None:
+    """Programs of different sizes, with and without a selection, in one queue."""
+    cases = [blend(problem) for problem in PROBLEMS[:4]]
+    jobs = [Job(case.program, case.starts, case.p0, case.p1) for case in cases]
+    jobs.append(Job(parabola(), [[1.0], [-1.0]], [1.0], [[2.0], [3.0]], np.array([[True, False], [False, True]])))
+    together = Tracker(threads=threads).run(jobs)
+    for job, paths in zip(jobs, together, strict=True):
+        (alone,) = Tracker(threads=1).run([job])
+        assert np.array_equal(paths.points, alone.points)
+        assert np.array_equal(paths.ends, alone.ends)
+    assert Tracker().run([]) == []
 
 
 @pytest.mark.parametrize(
@@ -235,8 +248,8 @@ def test_settings_are_checked(change: dict) -> None:
 
 def test_shapes_are_checked() -> None:
     with pytest.raises(ValueError, match="start points"):
-        track(parabola(), [[1.0, 2.0]], [1.0], [2.0])
+        Tracker().track(parabola(), [[1.0, 2.0]], [1.0], [2.0])
     with pytest.raises(ValueError, match="start parameters"):
-        track(parabola(), [[1.0]], [1.0, 1.0], [2.0])
+        Tracker().track(parabola(), [[1.0]], [1.0, 1.0], [2.0])
     with pytest.raises(ValueError, match="not available"):
-        track(parabola(), [[1.0]], [1.0], [2.0], instruction_set="quantum")
+        Tracker(instruction_set="quantum").track(parabola(), [[1.0]], [1.0], [2.0])

@@ -15,6 +15,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.continuation import Tracker
 from polymargin.enumeration import base_solutions
 from polymargin.enumeration.cache import Cache, default_directory
 from polymargin.errors import InputError
@@ -72,16 +73,16 @@ def test_deleted_solutions_are_noticed_although_the_sum_is_right(tmp_path: Path,
 
 
 def test_the_trace_test_is_repeated_on_what_is_read(tmp_path: Path) -> None:
-    options = {"seed": 0, "settings": pm.TrackerSettings(), "threads": 1}
-    base = base_solutions(DEFICIENT, cache=Cache(tmp_path), **options)
+    tracker = Tracker(threads=1)
+    base = base_solutions(DEFICIENT, tracker, seed=0, cache=Cache(tmp_path))
     count = len(base.solutions)
     assert DEFICIENT.degree < count < DEFICIENT.critical_bound
-    assert base.are_all(0, pm.TrackerSettings(), 1)
+    assert base.are_all(0, tracker)
     head, body = parts(only_file(tmp_path))
     columns = head["shapes"]["solutions"][1]
     head["shapes"]["solutions"] = [count - 1, columns]
     only_file(tmp_path).write_bytes(resummed(head, body[: -16 * columns]))
-    again = base_solutions(DEFICIENT, cache=Cache(tmp_path), **options)
+    again = base_solutions(DEFICIENT, tracker, seed=0, cache=Cache(tmp_path))
     assert len(again.solutions) == count
     assert int(pm.ed_degree(DEFICIENT, method="numeric")) > 0
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import polymargin as pm
 from polymargin.boundary import NetworkArchitecture, architecture_family, boundary_family
-from polymargin.continuation import TrackerSettings
+from polymargin.continuation import Tracker
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.completion import complete
@@ -29,9 +29,12 @@ CURVES = [
 ]
 
 
+ONE_THREAD = Tracker(threads=1)
+
+
 def solved(text: str):
     boundary = pm.Boundary.from_expression(text)
-    return base_solutions(boundary, seed=0, settings=TrackerSettings(), threads=1, cache=Cache.from_option(False))
+    return base_solutions(boundary, ONE_THREAD, seed=0, cache=Cache.from_option(False))
 
 
 @pytest.mark.parametrize("text", CURVES)
@@ -39,11 +42,11 @@ def test_all_branches_pass_and_any_missing_one_is_noticed(text: str) -> None:
     base = solved(text)
     generator = np.random.default_rng(1)
     assert base.unjudged == 0
-    whole = trace_test(base.program, base.parameters, base.solutions, generator, threads=1)
+    whole = trace_test(base.program, base.parameters, base.solutions, generator, ONE_THREAD)
     assert whole.passed, whole
     for missing in range(0, len(base.solutions), max(1, len(base.solutions) // 4)):
         part = np.delete(base.solutions, missing, axis=0)
-        assert not trace_test(base.program, base.parameters, part, generator, threads=1).passed
+        assert not trace_test(base.program, base.parameters, part, generator, ONE_THREAD).passed
 
 
 def test_a_circle_in_closed_form() -> None:
@@ -60,7 +63,7 @@ def test_a_circle_in_closed_form() -> None:
     )  # the same numbers through the program: reduced coordinates may be scaled, the test must not care
     points = np.array([[*(s * u), 1 / r] for s, r in zip((0.3, -0.3), reciprocals, strict=True)], dtype=complex)
     parameters = np.array([*u, level], dtype=complex)
-    assert trace_test(scale, parameters, points, np.random.default_rng(0), threads=1).passed
+    assert trace_test(scale, parameters, points, np.random.default_rng(0), ONE_THREAD).passed
 
 
 @settings(max_examples=15, deadline=None)
@@ -74,13 +77,13 @@ def test_random_cubics(coefficients: list[int], seed: int) -> None:
     boundary = pm.Boundary.from_expression(text, variables="x y")
     if boundary.degree < 3:
         return
-    base = base_solutions(boundary, seed=seed, settings=TrackerSettings(), threads=1, cache=Cache.from_option(False))
+    base = base_solutions(boundary, ONE_THREAD, seed=seed, cache=Cache.from_option(False))
     generator = np.random.default_rng(seed)
     assert base.unjudged == 0
-    assert trace_test(base.program, base.parameters, base.solutions, generator, threads=1).passed
+    assert trace_test(base.program, base.parameters, base.solutions, generator, ONE_THREAD).passed
     half = base.solutions[: len(base.solutions) // 2]
     if len(half):
-        assert not trace_test(base.program, base.parameters, half, generator, threads=1).passed
+        assert not trace_test(base.program, base.parameters, half, generator, ONE_THREAD).passed
 
 
 def test_completion_finds_what_is_missing() -> None:
@@ -94,9 +97,8 @@ def test_completion_finds_what_is_missing() -> None:
         parameters,
         lambda: family.generic(generator),
         generator,
-        settings=TrackerSettings(),
+        tracker=ONE_THREAD,
         bound=10**6,
-        threads=1,
     )
     assert found.trace is not None
     assert found.trace.passed
@@ -114,9 +116,8 @@ def test_completion_says_when_it_failed() -> None:
         parameters,
         lambda: parameters,
         generator,
-        settings=TrackerSettings(),
+        tracker=ONE_THREAD,
         bound=family.bound,
-        threads=1,
         most_places=3,
     )
     assert not found.complete

@@ -9,13 +9,13 @@ from itertools import pairwise
 import flint
 import numpy as np
 import pytest
-from algebra.engines_here import needs_singular
+from geometry.algebra.engines_here import needs_singular
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from quadric.samples import sample
 
 import polymargin as pm
-from polymargin.algebra import OutOfTimeError
+from polymargin.geometry.algebra import OutOfTimeError
 from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
 from polymargin.geometry.ed_degrees.multiplicities import critical_points_with_multiplicity
 

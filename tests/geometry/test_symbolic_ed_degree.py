@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from algebra.engines_here import needs_msolve, needs_singular
+from geometry.algebra.engines_here import needs_msolve, needs_singular
 from problems import PROBLEMS, Problem
 from quadric.samples import sample
 
 import polymargin as pm
 import polymargin.geometry.ed_degrees.groebner as under_test
-from polymargin.algebra import EngineError, OutOfTimeError
-from polymargin.algebra.msolve import SolutionCount
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, generic_critical_count
+from polymargin.geometry.algebra import EngineError, OutOfTimeError
+from polymargin.geometry.algebra.msolve import SolutionCount
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.networks import LightningAttention
 from polymargin.quadric import quadric_ed_degree
@@ -73,7 +73,7 @@ def test_plane_curves_over_the_rationals(text: str, expected: int) -> None:
 
 
 def test_two_variables_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polymargin.algebra.engines.find_engine", lambda name: None)
+    monkeypatch.setattr("polymargin.geometry.algebra.engines.find_engine", lambda name: None)
     found = symbolic_ed_degree(NetworkArchitecture((2, 2, 1, 1, 2), 2))
     assert (int(found), found.engine) == (16, "resultants")
     assert int(symbolic_ed_degree(NetworkArchitecture((5, 2, 2), 3))) == 9  # five inputs, two active variables

@@ -10,7 +10,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.plots.boundaries import Panel, boundary_panels
-from polymargin.plots.digits import Pair, margin_distribution, nearest_images
+from polymargin.plots.digits import DigitPair, margin_distribution, nearest_images
 
 
 def test_panels(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_digits(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     generator = np.random.default_rng(0)
     image = generator.uniform(size=64)
-    pair = Pair(image, image + 0.1, 3, 5, 0.8)
+    pair = DigitPair(image, image + 0.1, 3, 5, 0.8)
     assert nearest_images([pair], (8, 8), tmp_path / "a.png").stat().st_size > 3_000
     radii = generator.uniform(size=100)
     assert margin_distribution(radii, radii > 0.1, tmp_path / "b.png", title="t").stat().st_size > 3_000

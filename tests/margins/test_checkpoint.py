@@ -29,6 +29,11 @@ def plain(rows: list[pm.Margin]) -> list[dict]:
     return [row.to_dict() | {"seconds": 0} for row in rows]
 
 
+@pytest.fixture(autouse=True)
+def rows_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polymargin.margins.batch.MOST_ROWS", 1)
+
+
 @pytest.fixture(scope="module")
 def whole() -> list[dict]:
     return plain(batch(None))
@@ -112,7 +117,7 @@ def test_no_flip_changes_a_row(file: Path, whole: list[dict]) -> None:
 def test_a_damaged_header_costs_no_rows(file: Path, whole: list[dict], monkeypatch: pytest.MonkeyPatch) -> None:
     content = file.read_bytes()
     file.write_bytes(b"#" + content[1:])
-    monkeypatch.setattr("polymargin.margins.batch._margin_or_failure", None)  # no row is computed
+    monkeypatch.setattr("polymargin.margins.batch.ordinary_margins", None)  # no row is computed
     with pytest.warns(DamageWarning, match="1 damaged line dropped"):
         assert plain(batch(file)) == whole
     file.write_bytes(b"#" + content[1 : content.index(b"\n") + 1])
@@ -184,6 +189,7 @@ def test_a_file_that_vanishes_is_not_started_without_a_header(tmp_path: Path) ->
 
 def test_one_point_has_a_checkpoint_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = pm.margin(NETWORK, POINTS[0], checkpoint=tmp_path / "one")
+    monkeypatch.setattr("polymargin.margins.models.NetworkMargins.ordinary", None)
     monkeypatch.setattr("polymargin.margins.models.NetworkMargins.margin_at", None)
     again = pm.margin(NETWORK, POINTS[0], checkpoint=tmp_path / "one")
     assert again.to_dict() == first.to_dict()

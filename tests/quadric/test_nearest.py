@@ -11,50 +11,52 @@ from quadric.samples import sample
 from scipy.optimize import minimize
 
 import polymargin as pm
-from polymargin.quadric import Kind, NetworkSolvers, QuadricForm, QuadricSolver
+from polymargin.quadric import NearestKind, NetworkSolvers, QuadricForm, QuadricSolver
 
 # expression, variables, u, distance, kind
 CLOSED_FORMS = [
-    ("x**2 + 4*y**2 - 4", "x y", (0.0, 0.25), 0.75, Kind.REGULAR),
-    ("x**2 + 4*y**2 - 4", "x y", (0.0, 0.0), 1.0, Kind.SPHERE),
-    ("x**2 + 4*y**2 - 4", "x y", (1.0, 0.0), math.sqrt(2 / 3), Kind.SPHERE),  # (4/3, ±√5/3)
-    ("x**2 + 4*y**2 - 4", "x y", (1.5, 0.0), 0.5, Kind.REGULAR),  # a focal point: a triple critical point
-    ("x**2 + 4*y**2 - 4", "x y", (5.0, 0.0), 3.0, Kind.REGULAR),
-    ("x**2 + y**2 - 4", "x y", (3.0, 4.0), 3.0, Kind.REGULAR),
-    ("x**2 + y**2 - 4", "x y", (0.0, 1e-9), 2 - 1e-9, Kind.REGULAR),
-    ("x**2 + y**2 + z**2 - 9", "x y z", (0.0, 0.0, 0.0), 3.0, Kind.SPHERE),
-    ("z - x**2 - y**2", "x y z", (0.0, 0.0, -2.0), 2.0, Kind.REGULAR),
-    ("z - x**2 - y**2", "x y z", (0.0, 0.0, 2.5), 1.5, Kind.SPHERE),
-    ("z - x**2 - y**2", "x y z", (0.0, 0.0, 0.5), 0.5, Kind.REGULAR),
-    ("x**2 - y**2 - 1", "x y", (0.0, 0.0), 1.0, Kind.SPHERE),
-    ("x**2 - y**2 - 1", "x y", (0.0, 1.0), math.sqrt(1.5), Kind.SPHERE),
-    ("x**2 - y**2 - 1", "x y", (1.5, 0.0), 0.5, Kind.REGULAR),
-    ("x*y", "x y", (1.0, 2.0), 1.0, Kind.REGULAR),
-    ("x*y", "x y", (1.0, 1.0), 1.0, Kind.SPHERE),
-    ("x*y", "x y", (0.0, 0.0), 0.0, Kind.ON_BOUNDARY),
-    ("x**2 - 1", "x y", (0.3, 2.0), 0.7, Kind.REGULAR),
-    ("x**2 - 1", "x y", (0.0, 2.0), 1.0, Kind.SPHERE),
-    ("(x - y)**2", "x y", (1.0, 0.0), math.sqrt(0.5), Kind.SINGULAR),
-    ("(x - 1)**2 + (y - 2)**2", "x y", (4.0, 6.0), 5.0, Kind.SINGULAR),
-    ("(x - 1)**2 + (y - 2)**2", "x y", (1.0, 2.0), 0.0, Kind.ON_BOUNDARY),
-    ("-x**2 - y**2 - 1", "x y", (0.5, 0.5), math.inf, Kind.EMPTY),
-    ("x**2 + 1", "x y", (0.0, 0.0), math.inf, Kind.EMPTY),
-    ("x**2 + y**2 - 1", "x y z", (3.0, 0.0, 7.0), 2.0, Kind.REGULAR),
-    ("z**2 - x**2 - y**2", "x y z", (0.0, 0.0, 1.0), math.sqrt(0.5), Kind.SPHERE),
-    ("z**2 - x**2 - y**2", "x y z", (2.0, 0.0, 0.0), math.sqrt(2.0), Kind.SPHERE),
-    ("3*x + 4*y - 5", "x y", (0.0, 0.0), 1.0, Kind.REGULAR),
-    ("x - x + 2", "x y", (0.0, 0.0), math.inf, Kind.EMPTY),
-    ("x - x", "x y", (1.0, 3.0), 0.0, Kind.ON_BOUNDARY),
-    ("x**2 - 4", "x", (1.0,), 1.0, Kind.REGULAR),
+    ("x**2 + 4*y**2 - 4", "x y", (0.0, 0.25), 0.75, NearestKind.REGULAR),
+    ("x**2 + 4*y**2 - 4", "x y", (0.0, 0.0), 1.0, NearestKind.SPHERE),
+    ("x**2 + 4*y**2 - 4", "x y", (1.0, 0.0), math.sqrt(2 / 3), NearestKind.SPHERE),  # (4/3, ±√5/3)
+    ("x**2 + 4*y**2 - 4", "x y", (1.5, 0.0), 0.5, NearestKind.REGULAR),  # a focal point: a triple critical point
+    ("x**2 + 4*y**2 - 4", "x y", (5.0, 0.0), 3.0, NearestKind.REGULAR),
+    ("x**2 + y**2 - 4", "x y", (3.0, 4.0), 3.0, NearestKind.REGULAR),
+    ("x**2 + y**2 - 4", "x y", (0.0, 1e-9), 2 - 1e-9, NearestKind.REGULAR),
+    ("x**2 + y**2 + z**2 - 9", "x y z", (0.0, 0.0, 0.0), 3.0, NearestKind.SPHERE),
+    ("z - x**2 - y**2", "x y z", (0.0, 0.0, -2.0), 2.0, NearestKind.REGULAR),
+    ("z - x**2 - y**2", "x y z", (0.0, 0.0, 2.5), 1.5, NearestKind.SPHERE),
+    ("z - x**2 - y**2", "x y z", (0.0, 0.0, 0.5), 0.5, NearestKind.REGULAR),
+    ("x**2 - y**2 - 1", "x y", (0.0, 0.0), 1.0, NearestKind.SPHERE),
+    ("x**2 - y**2 - 1", "x y", (0.0, 1.0), math.sqrt(1.5), NearestKind.SPHERE),
+    ("x**2 - y**2 - 1", "x y", (1.5, 0.0), 0.5, NearestKind.REGULAR),
+    ("x*y", "x y", (1.0, 2.0), 1.0, NearestKind.REGULAR),
+    ("x*y", "x y", (1.0, 1.0), 1.0, NearestKind.SPHERE),
+    ("x*y", "x y", (0.0, 0.0), 0.0, NearestKind.ON_BOUNDARY),
+    ("x**2 - 1", "x y", (0.3, 2.0), 0.7, NearestKind.REGULAR),
+    ("x**2 - 1", "x y", (0.0, 2.0), 1.0, NearestKind.SPHERE),
+    ("(x - y)**2", "x y", (1.0, 0.0), math.sqrt(0.5), NearestKind.SINGULAR),
+    ("(x - 1)**2 + (y - 2)**2", "x y", (4.0, 6.0), 5.0, NearestKind.SINGULAR),
+    ("(x - 1)**2 + (y - 2)**2", "x y", (1.0, 2.0), 0.0, NearestKind.ON_BOUNDARY),
+    ("-x**2 - y**2 - 1", "x y", (0.5, 0.5), math.inf, NearestKind.EMPTY),
+    ("x**2 + 1", "x y", (0.0, 0.0), math.inf, NearestKind.EMPTY),
+    ("x**2 + y**2 - 1", "x y z", (3.0, 0.0, 7.0), 2.0, NearestKind.REGULAR),
+    ("z**2 - x**2 - y**2", "x y z", (0.0, 0.0, 1.0), math.sqrt(0.5), NearestKind.SPHERE),
+    ("z**2 - x**2 - y**2", "x y z", (2.0, 0.0, 0.0), math.sqrt(2.0), NearestKind.SPHERE),
+    ("3*x + 4*y - 5", "x y", (0.0, 0.0), 1.0, NearestKind.REGULAR),
+    ("x - x + 2", "x y", (0.0, 0.0), math.inf, NearestKind.EMPTY),
+    ("x - x", "x y", (1.0, 3.0), 0.0, NearestKind.ON_BOUNDARY),
+    ("x**2 - 4", "x", (1.0,), 1.0, NearestKind.REGULAR),
 ]
 
 
 @pytest.mark.parametrize(("expression", "variables", "u", "distance", "kind"), CLOSED_FORMS)
-def test_closed_forms(expression: str, variables: str, u: tuple[float, ...], distance: float, kind: Kind) -> None:
+def test_closed_forms(
+    expression: str, variables: str, u: tuple[float, ...], distance: float, kind: NearestKind
+) -> None:
     boundary = pm.Boundary.from_expression(expression, variables)
     found = QuadricSolver(boundary).nearest(u)
     assert found.kind is kind
-    assert bool(found.notes) == (kind is not Kind.REGULAR)
+    assert bool(found.notes) == (kind is not NearestKind.REGULAR)
     assert found.distance == pytest.approx(distance, rel=1e-12, abs=1e-13)
     if math.isinf(distance):
         assert found.point is None
@@ -72,7 +74,7 @@ def test_the_sphere_knows_its_dimension() -> None:
     batch = QuadricSolver(form).nearest_batch(np.zeros((2, 6)))
     assert batch.sphere_dimensions.tolist() == [1, 1]
     inside = QuadricSolver(QuadricForm(form.matrix, form.linear, -6.0)).nearest([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])
-    assert inside.kind is Kind.SPHERE
+    assert inside.kind is NearestKind.SPHERE
     assert "two points" in inside.notes[0]
 
 
@@ -86,12 +88,12 @@ def test_rotated_hard_cases_are_recognised() -> None:
         u = 0.0 * flat
         form = QuadricForm(matrix, np.zeros(8), 20.0)
         found = QuadricSolver(form).nearest(u)
-        assert found.kind is Kind.SPHERE
+        assert found.kind is NearestKind.SPHERE
         assert "dimension 2" in found.notes[0]
         assert found.distance == pytest.approx(math.sqrt(20 / 3), rel=1e-13)
         near = QuadricSolver(form).nearest(1e-3 * flat)
-        assert near.kind is Kind.SPHERE
-        assert solver.nearest(u).kind is Kind.ON_BOUNDARY
+        assert near.kind is NearestKind.SPHERE
+        assert solver.nearest(u).kind is NearestKind.ON_BOUNDARY
 
 
 def test_an_optimiser_never_finds_a_nearer_point() -> None:

@@ -12,7 +12,7 @@ import polymargin as pm
 from polymargin.networks.readers.onnx_graph import read_onnx
 from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.vnnlib.competition import (
-    Instance,
+    CompetitionInstance,
     ResultRow,
     counterexample_name,
     counterexample_text,
@@ -26,8 +26,8 @@ def test_instances(tmp_path: Path) -> None:
     file = tmp_path / "instances.csv"
     file.write_text("onnx/a.onnx,vnnlib/b.vnnlib,116\n\nc.onnx, d.vnnlib ,2.5\n")
     assert read_instances(file) == [
-        Instance("onnx/a.onnx", "vnnlib/b.vnnlib", 116.0),
-        Instance("c.onnx", "d.vnnlib", 2.5),
+        CompetitionInstance("onnx/a.onnx", "vnnlib/b.vnnlib", 116.0),
+        CompetitionInstance("c.onnx", "d.vnnlib", 2.5),
     ]
 
 
@@ -70,7 +70,9 @@ def test_counterexamples_as_the_competition_reads_them() -> None:
     parts = [part.strip().removeprefix("(").split(" ") for part in content[1:-1].split(")") if part.strip()]
     assert [name for name, _ in parts] == ["X_0", "X_1", "Y_0", "Y_1"]
     assert [float(value) for _, value in parts] == [0.5, -1e-7, 1.0, 2.25]
-    assert counterexample_name(Instance("onnx/net.onnx", "vnnlib/p_1.vnnlib", 1.0)) == "net_p_1.counterexample"
+    assert (
+        counterexample_name(CompetitionInstance("onnx/net.onnx", "vnnlib/p_1.vnnlib", 1.0)) == "net_p_1.counterexample"
+    )
 
 
 def test_replay_sees_agreement_and_disagreement(tmp_path: Path) -> None:

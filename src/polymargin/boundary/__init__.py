@@ -4,7 +4,7 @@ from polymargin.boundary.architectures import Architecture, AttentionArchitectur
 from polymargin.boundary.boundary import Boundary
 from polymargin.boundary.critical_system import CriticalSystem, critical_system
 from polymargin.boundary.degree import axis_coefficients, generic_critical_count, is_reduced
-from polymargin.boundary.families import Family, architecture_family, boundary_family
+from polymargin.boundary.families import BoundaryFamily, architecture_family, boundary_family
 from polymargin.boundary.reduction import Reduction
 from polymargin.boundary.sources import ExpressionSource
 
@@ -12,9 +12,9 @@ __all__ = [
     "Architecture",
     "AttentionArchitecture",
     "Boundary",
+    "BoundaryFamily",
     "CriticalSystem",
     "ExpressionSource",
-    "Family",
     "NetworkArchitecture",
     "Reduction",
     "architecture_family",

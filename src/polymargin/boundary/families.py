@@ -22,7 +22,7 @@ ComplexArray = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class BoundaryFamily:
     """Critical equations in unknowns (x, λ) and parameters (u, ε, weights), and natural sizes of the parameters.
 
     `blend` has parameters (u, ε, weights, s₀, s₁, a, c) and leads from the start polynomial to the family (`CriticalSystem`).
@@ -56,15 +56,15 @@ class Family:
         return solution, parameters
 
 
-def boundary_family(boundary: Boundary) -> Family:
+def boundary_family(boundary: Boundary) -> BoundaryFamily:
     """One boundary in reduced coordinates: the weights are fixed, point and level vary."""
     system = critical_system(boundary)
-    return Family(
+    return BoundaryFamily(
         boundary.name, system.target, system.blend, boundary.degree, np.ones(boundary.reduction.dimension + 1)
     )
 
 
-def architecture_family(architecture: Architecture) -> Family:
+def architecture_family(architecture: Architecture) -> BoundaryFamily:
     """All weights, in the active subspace.
 
     >>> from polymargin.boundary import NetworkArchitecture
@@ -87,7 +87,7 @@ def architecture_family(architecture: Architecture) -> Family:
     program = critical_equations(value, x, multiplier, u)
     degree = architecture.total_degree
     blend = blended_equations(value, x, multiplier, u, degree) if degree > 1 else program
-    return Family(str(architecture), program, blend, architecture.total_degree, np.array(sizes))
+    return BoundaryFamily(str(architecture), program, blend, architecture.total_degree, np.array(sizes))
 
 
 def _normal(count: int, generator: np.random.Generator) -> ComplexArray:

@@ -56,11 +56,13 @@ class Reduction:
 
     def coordinates(self, points: Array) -> Array:
         """û for points u (…, n)."""
-        return np.asarray((points - self.center) @ self.basis / self.scale)
+        # A sum of its own for every point: matrix products round differently for one point and for many.
+        return np.asarray(np.einsum("...i,ij->...j", points - self.center, self.basis) / self.scale)
 
     def lift(self, reduced: NDArray[Any], point: Array) -> NDArray[Any]:
-        """Critical points y (…, m) belonging to the point u (n,), in the original space (…, n)."""
-        return np.asarray(point + self.scale * (reduced - self.coordinates(point)) @ self.basis.T)
+        """Critical points y (…, m) belonging to the point u (n,), or each to a point of its own (…, n), in the original space."""
+        steps = self.scale * (reduced - self.coordinates(point))
+        return np.asarray(point + np.einsum("...j,ij->...i", steps, self.basis))
 
 
 def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:

@@ -92,7 +92,15 @@ def start(program: Relaxation) -> tuple[Array, list[Array], Array]:
         x[:, group.block] += (drop[..., None] * group.form.interior).reshape(len(x), -1)
     x[:, -1] = scale
     x[:, -2] = program.cones(x)[-1][:, 0, -1, -1] - scale
-    return x, [scale[:, None, None, None] * np.linalg.inv(cone) for cone in program.cones(x)], scale
+    return x, [scale[:, None, None, None] * _inverses(cone) for cone in program.cones(x)], scale
+
+
+def _inverses(matrices: Array) -> Array:
+    """For a program that is singular in doubles from the start something that does not end those beside it."""
+    try:
+        return np.asarray(np.linalg.inv(matrices))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(matrices, hermitian=True))
 
 
 def _step(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from polymargin.arguments import checked
+from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
@@ -27,7 +27,6 @@ from polymargin.certificates.rivals import (
 from polymargin.certificates.session import Options, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
 from polymargin.continuation import TrackerSettings
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
 from polymargin.margins import Margin
 from polymargin.networks.network import Network

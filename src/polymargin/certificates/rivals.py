@@ -109,7 +109,7 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
     boundary = session.boundary(rival)
     if boundary.degree < 2:
         return None, None, f"against class {rival}: the boundary has lower degree than the architecture"
-    if estimated_seconds(boundary, session.options.threads) > session.time_left:
+    if estimated_seconds(boundary, session.options.tracker) > session.time_left:
         return None, None, f"against class {rival}: no time for {boundary.critical_bound:,} critical points"
     try:
         found = session.critical_points(boundary)

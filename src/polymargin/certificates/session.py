@@ -10,11 +10,10 @@ from time import perf_counter
 
 from numpy.typing import ArrayLike
 
-from polymargin.arguments import checked_point
+from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings, available_threads
+from polymargin.continuation import Tracker, TrackerSettings, available_threads
 from polymargin.enumeration import CriticalPoints, critical_points
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
@@ -31,6 +30,10 @@ class Options:
     limit: int = DEFAULT_LIMIT
     cache: bool | str | Path = True
     settings: TrackerSettings = field(default_factory=TrackerSettings)
+
+    @property
+    def tracker(self) -> Tracker:
+        return Tracker(self.settings, self.threads)
 
     @property
     def processes(self) -> int:

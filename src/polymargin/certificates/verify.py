@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, positive
+from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
 from polymargin.certificates.rivals import (
@@ -28,7 +28,6 @@ from polymargin.certificates.rivals import (
 )
 from polymargin.certificates.session import Options, Session
 from polymargin.continuation import TrackerSettings
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.networks.network import Network
 from polymargin.standing import Standing
 

@@ -131,6 +131,66 @@ def verify(
     )
 
 
+@app.command(epilog="Example: polymargin report model.onnx images.npz --labels labels.csv -o report.html")
+def report(
+    model: Model,
+    data: Annotated[
+        Path, typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Right classes, one per row (.npy, .npz or .csv).",
+            show_default="'labels' in DATA if it is an .npz file",
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title of the page.", show_default="the name of the model")] = "",
+    image: Annotated[
+        str | None,
+        typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Only so many rows, the first ones.", show_default="all")
+    ] = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="Prove every row, and keep the certificates in this directory.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="File that collects finished rows; the same command continues where it stopped."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds per point where all critical points are too many.")] = 30.0,
+    threads: Threads = None,
+    seed: Seed = 0,
+    limit: Limit = 200_000,
+    no_cache: NoCache = False,
+    trust: Trust = False,
+) -> None:
+    """One page about a data set: certified accuracy, margins, classes, rivals, the most vulnerable inputs."""
+    from polymargin.cli.report import run_report
+
+    raise typer.Exit(
+        run_report(
+            model,
+            data,
+            output,
+            labels=labels,
+            title=title,
+            image=image,
+            rows=rows,
+            certificates=certificates,
+            checkpoint=checkpoint,
+            timeout=timeout,
+            threads=threads,
+            seed=seed,
+            limit=limit,
+            cache=not no_cache,
+            trust=trust,
+        )
+    )
+
+
 @app.command(epilog="Example: polymargin check model.npz proofs/point-0.json")
 def check(
     model: Model,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from polymargin.algebra import EngineError
 from polymargin.boundary import Boundary
 from polymargin.cli.chambers import check_pictures, parse_window
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
+from polymargin.geometry.algebra import EngineError
 from polymargin.networks import load
 
 # Samples of the picture's regions.

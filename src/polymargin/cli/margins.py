@@ -33,7 +33,7 @@ def run_margin(
     network = load(model, trust=trust)
     array = read_points(points)
     finished: list[int] = []
-    with going_on(lambda: _how_to_go_on(checkpoint, sum(finished), len(array))), progress_bar() as progress:
+    with going_on(lambda: how_to_go_on(checkpoint, sum(finished), len(array))), progress_bar() as progress:
         task = progress.add_task("margins", total=len(array))
 
         def advance(count: int) -> None:
@@ -61,7 +61,7 @@ def run_margin(
     return 2 if any(row.status is Standing.FAILED for row in margins) else 0
 
 
-def _how_to_go_on(checkpoint: Path | None, done: int, count: int) -> str:
+def how_to_go_on(checkpoint: Path | None, done: int, count: int) -> str:
     if checkpoint is None:
         return f"{done} of {count} rows were done and are lost; with --checkpoint FILE a run can be continued"
     return f"{done} of {count} rows are in {checkpoint}: the same command continues"

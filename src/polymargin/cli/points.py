@@ -31,45 +31,69 @@ _DAMAGE = (
 
 def read_points(path: Path) -> NDArray[np.float64]:
     """The points as an array (m, n). Rows may hold NaN: margins report those row by row."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
-    readers = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}
-    if path.suffix not in readers:
-        raise InputError(f"{path}: unknown kind of points file {path.suffix!r}; expected .npy, .npz or .csv")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path}: the file is empty; expected one point per row")
-    if path.stat().st_size > LARGEST_FILE:
-        raise InputError(f"{path}: {path.stat().st_size} bytes, more than the {LARGEST_FILE} this reader accepts")
-    try:
-        array = np.atleast_2d(real_array(readers[path.suffix](path), f"{path}: the points"))
-    except _DAMAGE as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: cannot read points ({' '.join(str(error).split())[:200]})") from None
+    array = np.atleast_2d(_read(path, "points"))
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers")
     return array
 
 
-def _from_npy(path: Path) -> Any:
+def read_data(path: Path) -> NDArray[np.float64]:
+    """The same where images may keep their shape: (m, n), (m, h, w), (m, h, w, 3) or (m, 3, h, w)."""
+    array = np.atleast_2d(_read(path, "points"))
+    if array.ndim > 4 or 0 in array.shape:
+        raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers, or images")
+    return array
+
+
+def read_labels(path: Path) -> NDArray[np.float64]:
+    """Right classes, one per row."""
+    array = _read(path, "labels")
+    return array.ravel() if 1 in array.shape else array
+
+
+def has_labels(path: Path) -> bool:
+    """Whether a file of points says the right classes too."""
+    return path.suffix == ".npz" and path.is_file() and "labels" in read_arrays(path)
+
+
+def _read(path: Path, name: str) -> NDArray[np.float64]:
+    """The array of this name, of whatever shape."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    readers = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}
+    if path.suffix not in readers:
+        raise InputError(f"{path}: unknown kind of {name} file {path.suffix!r}; expected .npy, .npz or .csv")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path}: the file is empty; expected one of the {name} per row")
+    if path.stat().st_size > LARGEST_FILE:
+        raise InputError(f"{path}: {path.stat().st_size} bytes, more than the {LARGEST_FILE} this reader accepts")
+    try:
+        return real_array(readers[path.suffix](path, name), f"{path}: the {name}")
+    except _DAMAGE as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: cannot read {name} ({' '.join(str(error).split())[:200]})") from None
+
+
+def _from_npy(path: Path, name: str) -> Any:
     return np.array(np.load(path, allow_pickle=False, mmap_mode="r"))  # mapped first: a false size is refused unread
 
 
-def _from_npz(path: Path) -> Any:
+def _from_npz(path: Path, name: str) -> Any:
     arrays = read_arrays(path)
-    if "points" in arrays:
-        return arrays["points"]
+    if name in arrays:
+        return arrays[name]
     if len(arrays) == 1:
         return next(iter(arrays.values()))
-    raise InputError(f"{path}: holds {', '.join(sorted(arrays)) or 'nothing'}; expected an array named 'points'")
+    raise InputError(f"{path}: holds {', '.join(sorted(arrays)) or 'nothing'}; expected an array named {name!r}")
 
 
-def _from_csv(path: Path) -> Any:
+def _from_csv(path: Path, name: str) -> Any:
     rows = [row for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))) if row]
     if rows and not any(_is_number(entry) for entry in rows[0]):
         rows = rows[1:]
     if not rows:
-        raise InputError(f"{path}: no row of numbers; expected one point per row")
+        raise InputError(f"{path}: no row of numbers; expected one of the {name} per row")
     width = len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != width:

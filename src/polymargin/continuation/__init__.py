@@ -16,27 +16,26 @@ from polymargin.continuation.same_points import (
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.solve import Solutions, solve
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
-from polymargin.continuation.tracking import FAR_OUT, available_threads, carry, follow, track
+from polymargin.continuation.tracker import Job, Tracker, available_threads
 
 __all__ = [
-    "FAR_OUT",
     "End",
+    "Job",
     "Limits",
     "Orbit",
     "PathEnd",
     "Paths",
     "PreciseEnd",
     "Solutions",
+    "Tracker",
     "TrackerSettings",
     "available_threads",
-    "carry",
     "contains",
     "counted",
     "critical_start",
     "distinct",
     "duplicates",
     "explore",
-    "follow",
     "limits",
     "precise_ends",
     "random_phase",
@@ -44,6 +43,5 @@ __all__ = [
     "same",
     "solve",
     "total_degree_start",
-    "track",
     "without_conjugate",
 ]

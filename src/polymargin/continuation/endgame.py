@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation.same_points import SAME_LIMIT, sizes
-from polymargin.continuation.settings import TrackerSettings
-from polymargin.continuation.tracking import DEFAULT, track
+from polymargin.continuation.tracker import Tracker
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
@@ -77,9 +76,7 @@ def limits(
     end: ComplexArray,
     direction: ComplexArray,
     radius: complex,
-    *,
-    settings: TrackerSettings = DEFAULT,
-    threads: int | None = None,
+    tracker: Tracker,
 ) -> Limits:
     """Limits as s → 0 of the paths that pass through `points` at the parameters end + radius · direction.
 
@@ -90,9 +87,9 @@ def limits(
     def move(starts: ComplexArray, s0: complex, s1: complex) -> ComplexArray:
         """Follow to another s; a path that fails becomes NaN and stays unsettled."""
         segment = end + s0 * direction, end + s1 * direction
-        paths = track(program, starts, *segment, settings=settings, threads=threads)
+        paths = tracker.track(program, starts, *segment)
         if not paths.converged.all():
-            paths = track(program, starts, *segment, settings=settings.tightened(), threads=threads)
+            paths = tracker.tightened().track(program, starts, *segment)
         return np.where(paths.converged[0][:, None], paths.points[0], np.nan)
 
     current, s = points, radius

@@ -10,20 +10,16 @@ When to stop is not decided here. `explore` returns after some loops without new
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation.same_points import contains, distinct
-from polymargin.continuation.settings import TrackerSettings
-from polymargin.continuation.tracking import track
+from polymargin.continuation.tracker import Tracker
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
-
-# Long steps, and few: a path that jumps still arrives at a solution, and instead of one that is given up another loop will do.
-LONGEST_PATH = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +39,17 @@ def explore(
     *,
     quiet_loops: int,
     most_loops: int,
-    settings: TrackerSettings,
+    tracker: Tracker,
     enough: int | None = None,
-    threads: int | None = None,
 ) -> Orbit:
     """Carry the solutions around triangles of parameters, until `quiet_loops` in a row bring no news or there are `enough`."""
-    hasty = replace(settings, contraction=0.1, correction=0.1, accuracy=1e-5, most_steps=LONGEST_PATH)
+    exploring = tracker.exploring()
     known = distinct(solutions)
     loops = paths = quiet = 0
     while quiet < quiet_loops and loops < most_loops and len(known) != enough:
         arrived, here = known, base
         for corner in (sample(), sample(), base):
-            ends = track(program, arrived, here, corner, settings=hasty, threads=threads)
+            ends = exploring.track(program, arrived, here, corner)
             paths += len(arrived)
             arrived, here = ends.points[0][ends.converged[0]], corner
         loops += 1
@@ -62,5 +57,5 @@ def explore(
         quiet = 0 if len(new) else quiet + 1
         known = np.concatenate([known, new])
     # Sharper eyes for points far out, which doubles may have met twice and not recognised.
-    sharp = track(program, known, base, base, settings=settings, threads=threads, double_double=True)
+    sharp = tracker.track(program, known, base, base, double_double=True)
     return Orbit(distinct(np.where(sharp.converged[0][:, None], sharp.points[0], known)), loops, paths)

@@ -8,6 +8,11 @@ from polymargin import _core
 from polymargin.arguments import positive
 from polymargin.errors import InputError
 
+# Double-doubles may follow a path this far out.
+FAR_OUT = 1e30
+# Steps after which a path is handed over or given up.
+HASTY = 1000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackerSettings:
@@ -49,6 +54,18 @@ class TrackerSettings:
             accuracy=self.accuracy / 100,
             most_steps=4 * self.most_steps,
         )
+
+    def far_sighted(self) -> TrackerSettings:
+        """For double-doubles, which may follow a path far out."""
+        return replace(self, infinity=FAR_OUT)
+
+    def hasty(self) -> TrackerSettings:
+        """Few steps: for paths that double-doubles take over."""
+        return replace(self, most_steps=min(self.most_steps, HASTY))
+
+    def exploring(self) -> TrackerSettings:
+        """Long steps, and few: a path that jumps still arrives at a solution, and for one that is given up another will do."""
+        return replace(self, contraction=0.1, correction=0.1, accuracy=1e-5, most_steps=HASTY)
 
     def as_core(self) -> _core.TrackerSettings:
         return _core.TrackerSettings(**{item.name: getattr(self, item.name) for item in fields(self)})

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.arguments import checked
+from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.continuation.endgame import limits
 from polymargin.continuation.paths import PathEnd
 from polymargin.continuation.same_points import SAME_LIMIT, counted, duplicates, real_points
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.start_systems import random_phase, total_degree_start
-from polymargin.continuation.tracking import follow
+from polymargin.continuation.tracker import Tracker
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.polynomials import Expression, Graph, flatten, jacobian, parse_polynomial, variable_names
 
-DEFAULT_LIMIT = 200_000
 # Fraction of the way that is left when the endgame begins.
 ENDGAME_RADIUS = 0.05
 
@@ -78,18 +77,17 @@ def solve(
     for text, equation in zip(system, target, strict=True):
         if graph.degree(equation) < 1:
             raise InputError(f"equation {text!s} is constant; remove it")
-    return solve_expressions(target, x, names, seed=seed, threads=threads, limit=limit, settings=settings)
+    return solve_expressions(target, x, names, Tracker.of(settings, threads), seed=seed, limit=limit)
 
 
 def solve_expressions(
     target: Sequence[Expression],
     x: Sequence[Expression],
     names: Sequence[str],
+    tracker: Tracker,
     *,
-    seed: int = 0,
-    threads: int | None = None,
-    limit: int = DEFAULT_LIMIT,
-    settings: TrackerSettings | None = None,
+    seed: int,
+    limit: int,
 ) -> Solutions:
     """`solve` for as many equations, none of them constant, as there are unknowns x: all inputs of one graph."""
     graph = x[0].graph
@@ -109,15 +107,14 @@ def solve_expressions(
     program = flatten(graph, equations, matrix)
     begin = np.array([random_phase(generator), 0, *start.levels])
     end = np.array([0, 1, *start.levels])
-    chosen = settings or TrackerSettings()
-    paths = follow(program, start.points, begin, end, settings=chosen, threads=threads)
+    paths = tracker.follow(program, start.points, begin, end)
     regular = paths.converged[0].copy()
     regular[regular] = ~duplicates(paths.points[0][regular])
     rest = start.points[~regular]
     near = end + ENDGAME_RADIUS * (begin - end)
-    approach = follow(program, rest, begin, near, settings=chosen, threads=threads)
+    approach = tracker.follow(program, rest, begin, near)
     arrived = approach.points[0][approach.converged[0]]
-    ends = limits(program, arrived, end, begin - end, ENDGAME_RADIUS, settings=chosen, threads=threads)
+    ends = limits(program, arrived, end, begin - end, ENDGAME_RADIUS, tracker)
     infinite = ends.settled & ends.infinite.any(axis=1)
     multiple, counts = counted(ends.points[ends.settled & ~infinite], SAME_LIMIT)
     found = {

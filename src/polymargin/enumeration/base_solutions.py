@@ -11,23 +11,13 @@ at infinity need no judgement then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary, CriticalSystem, critical_system
-from polymargin.continuation import (
-    FAR_OUT,
-    Paths,
-    TrackerSettings,
-    critical_start,
-    distinct,
-    duplicates,
-    follow,
-    random_phase,
-    track,
-)
+from polymargin.continuation import Paths, Tracker, critical_start, distinct, duplicates, random_phase
 from polymargin.continuation.same_points import same
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.completion import complete
@@ -57,7 +47,7 @@ class BaseSolutions:
     solutions: ComplexArray
     unjudged: int  # 0 if these are all, by number or by the trace test; otherwise how many more there could be
 
-    def are_all(self, seed: int, settings: TrackerSettings, threads: int | None) -> bool:
+    def are_all(self, seed: int, tracker: Tracker) -> bool:
         """Whether these are distinct solutions and all there are, judged anew as if just computed; a file may say anything."""
         size, count = self.boundary.reduction.dimension + 1, len(self.solutions)
         if self.parameters.shape != (size,) or self.solutions.shape != (count, size):
@@ -66,36 +56,32 @@ class BaseSolutions:
             return False
         if not (np.isfinite(self.parameters).all() and np.isfinite(self.solutions).all()):
             return False
-        paths = track(self.program, self.solutions, self.parameters, self.parameters)
+        paths = tracker.track(self.program, self.solutions, self.parameters, self.parameters)
         stayed = same(self.solutions, paths.points[0])
         if not (paths.converged.all() and stayed.all()) or duplicates(self.solutions).any():
             return False
         if count == self.boundary.critical_bound:
             return True
         generator = np.random.default_rng([seed, count])
-        return trace_test(
-            self.program, self.parameters, self.solutions, generator, settings=settings, threads=threads
-        ).passed
+        return trace_test(self.program, self.parameters, self.solutions, generator, tracker).passed
 
-    def move_to(self, targets: ComplexArray, settings: TrackerSettings, threads: int | None) -> Paths:
+    def move_to(self, targets: ComplexArray, tracker: Tracker) -> Paths:
         """Follow every base solution to the parameters (T, m + 1)."""
-        return follow(self.program, self.solutions, self.parameters, targets, settings=settings, threads=threads)
+        return tracker.follow(self.program, self.solutions, self.parameters, targets)
 
 
-def base_solutions(
-    boundary: Boundary, *, seed: int, settings: TrackerSettings, threads: int | None, cache: Cache
-) -> BaseSolutions:
+def base_solutions(boundary: Boundary, tracker: Tracker, *, seed: int, cache: Cache) -> BaseSolutions:
     """The base solutions from the cache, or by the blend from the closed-form start system."""
-    key = f"{boundary.source.fingerprint}:{seed}:{settings}"
+    key = f"{boundary.source.fingerprint}:{seed}:{tracker.settings}"
     system = critical_system(boundary)
     stored = cache.read(key, boundary.critical_bound, boundary.reduction.dimension + 1)
     if stored is not None and stored.keys() == {"parameters", "solutions"}:
         remembered = BaseSolutions(boundary, system.target, stored["parameters"], stored["solutions"], 0)
-        if remembered.are_all(seed, settings, threads):
+        if remembered.are_all(seed, tracker):
             return remembered
     tries = []
     for attempt in range(ATTEMPTS):
-        tries.append(_solve_generic(boundary, system, np.random.default_rng([seed, attempt]), settings, threads))
+        tries.append(_solve_generic(boundary, system, np.random.default_rng([seed, attempt]), tracker))
         if not tries[-1].unjudged:
             break
     # The generic number is a number of the boundary: a lower count than another try's has lost something.
@@ -109,8 +95,7 @@ def _solve_generic(
     boundary: Boundary,
     system: CriticalSystem,
     generator: np.random.Generator,
-    settings: TrackerSettings,
-    threads: int | None,
+    tracker: Tracker,
 ) -> BaseSolutions:
     size = boundary.reduction.dimension
     start_sizes = _start_sizes(boundary)
@@ -135,8 +120,8 @@ def _solve_generic(
     end = np.array([*generic, 0, 1, *fixed])
 
     def to_end(starts: ComplexArray, double_double: bool) -> Paths:
-        chosen = replace(settings.tightened(), infinity=FAR_OUT) if double_double else settings
-        return track(system.blend, starts, begin, end, settings=chosen, threads=threads, double_double=double_double)
+        chosen = tracker.tightened().far_sighted() if double_double else tracker
+        return chosen.track(system.blend, starts, begin, end, double_double=double_double)
 
     # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions
     # far out, where doubles fail, must not be taken for paths to infinity.
@@ -154,9 +139,8 @@ def _solve_generic(
                 generic,
                 sample,
                 generator,
-                settings=settings,
+                tracker,
                 bound=len(start_points),
-                threads=threads,
                 most_places=MOST_PLACES,
             )
             if completion.complete:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import TrackerSettings, carry, distinct, explore
+from polymargin.continuation import Tracker, distinct, explore
 from polymargin.enumeration.trace import TraceTest, trace_test
 from polymargin.polynomials import Program
 
@@ -48,10 +48,9 @@ def complete(
     parameters: ComplexArray,
     sample: Callable[[], ComplexArray],
     generator: np.random.Generator,
+    tracker: Tracker,
     *,
-    settings: TrackerSettings,
     bound: int,
-    threads: int | None = None,
     most_places: int = MOST_PLACES,
     progress: Callable[[int], None] | None = None,
 ) -> Completion:
@@ -66,7 +65,7 @@ def complete(
     for _ in range(most_places):
         if len(known) == bound:
             return Completion(place, known, None, loops, paths)
-        trace = trace_test(program, place, known, generator, settings=settings, threads=threads)
+        trace = trace_test(program, place, known, generator, tracker)
         if not trace.passed:
             orbit = explore(
                 program,
@@ -75,14 +74,13 @@ def complete(
                 sample,
                 quiet_loops=QUIET_LOOPS,
                 most_loops=MOST_LOOPS,
-                settings=settings,
+                tracker=tracker,
                 enough=bound,
-                threads=threads,
             )
             loops, paths, known = loops + orbit.loops, paths + orbit.paths, orbit.solutions
             if len(known) == bound:
                 return Completion(place, known, None, loops, paths)
-            trace = trace_test(program, place, known, generator, settings=settings, threads=threads)
+            trace = trace_test(program, place, known, generator, tracker)
         if progress is not None:
             progress(len(known))
         here = Completion(place, known, replace(trace, passed=False), loops, paths)
@@ -98,7 +96,7 @@ def complete(
         if len(known) >= len(best.solutions):
             best = here
         target = sample()
-        moved = carry(program, known, place, target, settings=settings, threads=threads)
+        moved = tracker.carry(program, known, place, target)
         paths += len(known)
         known, place = distinct(moved.points[0][moved.converged[0]]), target
         if not len(known):

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, checked_point
+from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
 from polymargin.boundary import Boundary
-from polymargin.continuation import PathEnd, TrackerSettings
+from polymargin.continuation import PathEnd, Tracker, TrackerSettings
 from polymargin.continuation.same_points import real_points, without_conjugate
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points
 from polymargin.enumeration.hyperplane import Hyperplane
-from polymargin.enumeration.limit import DEFAULT_LIMIT, check_limit
-from polymargin.enumeration.near_discriminant import NEAR_DISCRIMINANT, discriminant_distance
+from polymargin.enumeration.limit import check_limit
+from polymargin.enumeration.near_discriminant import discriminant_distances, near_discriminant
 from polymargin.enumeration.regular_ends import regular_ends
 from polymargin.errors import InputError
 
@@ -74,28 +74,22 @@ def critical_points(
         raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
     if boundary.degree == 1:
         return foot_on_hyperplane(boundary, u)
-    check_limit(boundary, limit, threads)
-    chosen = settings or TrackerSettings()
-    base = base_solutions(boundary, seed=seed, settings=chosen, threads=threads, cache=Cache.from_option(cache))
-    return critical_points_at(base, u, chosen, threads)
+    tracker = Tracker.of(settings, threads)
+    check_limit(boundary, limit, tracker)
+    base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
+    return critical_points_at(base, u, tracker)
 
 
-def critical_points_at(
-    base: BaseSolutions, u: NDArray[np.float64], settings: TrackerSettings, threads: int | None
-) -> CriticalPoints:
+def critical_points_at(base: BaseSolutions, u: NDArray[np.float64], tracker: Tracker) -> CriticalPoints:
     """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end."""
     target = base.boundary.reduction.coordinates(u)
-    paths, regular = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), settings, threads)
+    paths, regular = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), tracker)
     solutions = paths.points[0]
     if not regular.all():
-        found = degenerate_points(base, target, paths, settings, threads)
+        found = degenerate_points(base, target, paths, tracker)
         return _in_original_space(base, u, found)
     real = real_points(solutions)
-    distance = discriminant_distance(base.program, target, solutions, real)
-    remarks: tuple[str, ...] = ()
-    if distance < NEAR_DISCRIMINANT:
-        length = distance * base.boundary.reduction.scale
-        remarks = (f"two critical points nearly merge: the point is about {length:.1e} from the ED discriminant",)
+    distance = float(discriminant_distances(base.program, paths.points, real[None])[0])
     audit = Audit(
         bound=base.boundary.critical_bound,
         generic=len(base.solutions),
@@ -104,7 +98,7 @@ def critical_points_at(
         ends=paths.counts(),
         without_conjugate=without_conjugate(solutions[~real]),
         unjudged=base.unjudged,
-        remarks=remarks,
+        remarks=near_discriminant(distance, base.boundary.reduction.scale),
     )
     errors, ones = np.full(len(solutions), REGULAR_ERROR), np.ones(len(solutions), dtype=np.int64)
     return _in_original_space(base, u, DegeneratePoints(solutions, errors, real, ones, audit))

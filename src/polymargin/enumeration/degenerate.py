@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Limits, PathEnd, Paths, TrackerSettings, duplicates, follow, limits, precise_ends
+from polymargin.continuation import Limits, PathEnd, Paths, Tracker, duplicates, limits, precise_ends
 from polymargin.continuation.same_points import SAME_LIMIT, real_points, without_conjugate
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions
@@ -43,14 +43,14 @@ class DegeneratePoints:
 
 
 def degenerate_points(
-    base: BaseSolutions, target: NDArray[np.float64], paths: Paths, settings: TrackerSettings, threads: int | None
+    base: BaseSolutions, target: NDArray[np.float64], paths: Paths, tracker: Tracker
 ) -> DegeneratePoints:
     """What stage 2 found as regular, and the limits of all other paths as (u + s·v, s·w) → (u, 0); reduced coordinates."""
     end = np.array([*target, 0.0], dtype=np.complex128)
     direction = _generic_real_direction(base, target)
     near = end + FIRST_RADIUS * direction
-    regular, others, lost = _told_apart(_regular(paths), base, end, near, settings, threads)
-    ends = limits(base.program, others, end, direction, FIRST_RADIUS, settings=settings, threads=threads)
+    regular, others, lost = _told_apart(_regular(paths), base, end, near, tracker)
+    ends = limits(base.program, others, end, direction, FIRST_RADIUS, tracker)
     reach = _nearest_distance(regular[real_points(regular), :-1].real, target)
     looked_at = _worth_a_look(ends, target, reach)
     sharp = precise_ends(base.program, others[looked_at], end, direction, FIRST_RADIUS)
@@ -120,16 +120,15 @@ def _told_apart(
     base: BaseSolutions,
     end: NDArray[np.complex128],
     near: NDArray[np.complex128],
-    settings: TrackerSettings,
-    threads: int | None,
+    tracker: Tracker,
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128], int]:
     """The regular solutions at the end, all solutions at `near` that belong to none of them, and how many are missing.
 
     A regular solution can be followed back to `near`, each to one of its own; what cannot only looked regular.
     """
-    approach = base.move_to(near[None, :], settings, threads)
+    approach = base.move_to(near[None, :], tracker)
     everything = approach.points[0][approach.converged[0]]
-    returned = follow(base.program, regular, end, near, settings=settings, threads=threads)
+    returned = tracker.follow(base.program, regular, end, near)
     arrived = returned.converged[0]
     regular, back = regular[arrived], returned.points[0][arrived]
     shared = duplicates(np.concatenate([back, everything]))

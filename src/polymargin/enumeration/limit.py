@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import available_threads
+from polymargin.continuation import Tracker, available_threads
 from polymargin.errors import TooManyPathsError
 
-DEFAULT_LIMIT = 200_000
 # Rough cost of stage 1 on one core: microseconds per path and cubed number of unknowns, as measured.
 MICROSECONDS_PER_PATH = 0.1
 
 
-def check_limit(boundary: Boundary, limit: int, threads: int | None) -> None:
+def check_limit(boundary: Boundary, limit: int, tracker: Tracker) -> None:
     """Raise if the boundary may have more critical points than the limit."""
     count = boundary.critical_bound
     if count <= limit:
         return
     unknowns = boundary.reduction.dimension + 1
-    seconds = estimated_seconds(boundary, threads)
+    seconds = estimated_seconds(boundary, tracker)
     raise TooManyPathsError(
         f"the boundary ({boundary.name}) has up to {_count(count)} critical points (degree {boundary.degree} in "
         f"{unknowns - 1} active variables), more than the limit of {_count(limit)}; finding them would take about "
@@ -25,11 +24,11 @@ def check_limit(boundary: Boundary, limit: int, threads: int | None) -> None:
     )
 
 
-def estimated_seconds(boundary: Boundary, threads: int | None) -> float:
+def estimated_seconds(boundary: Boundary, tracker: Tracker) -> float:
     """Roughly how long stage 1 takes."""
     unknowns = boundary.reduction.dimension + 1
     work = boundary.critical_bound * MICROSECONDS_PER_PATH * 1e-6 * unknowns**3
-    return work / (threads or available_threads())
+    return work / (tracker.threads or available_threads())
 
 
 def _count(value: int) -> str:

@@ -6,12 +6,10 @@ them goes to the endgame.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import FAR_OUT, Paths, TrackerSettings, duplicates, follow, track
+from polymargin.continuation import Paths, Tracker, duplicates
 from polymargin.enumeration.base_solutions import BaseSolutions
 
 # Ratio of pivots beyond which Newton's method may have settled on a point of a family, or on a multiple one.
@@ -21,21 +19,15 @@ LARGEST_DOUBLE_DOUBLE_CONDITION = 1e16
 
 
 def regular_ends(
-    base: BaseSolutions, target: NDArray[np.complex128], settings: TrackerSettings, threads: int | None
+    base: BaseSolutions, target: NDArray[np.complex128], tracker: Tracker
 ) -> tuple[Paths, NDArray[np.bool_]]:
     """The paths to one target (m + 1,), and which of them ended at regular points of their own."""
-    paths = follow(base.program, base.solutions, base.parameters, target, settings=settings, threads=threads)
+    paths = base.move_to(target, tracker)
     regular = paths.converged & (paths.condition < LARGEST_CONDITION)
     if not regular.all():
-        again = track(
-            base.program,
-            base.solutions,
-            base.parameters,
-            target,
-            settings=replace(settings.tightened(), infinity=FAR_OUT),
-            threads=threads,
-            double_double=True,
-            selected=~regular,
+        careful = tracker.tightened().far_sighted()
+        again = careful.track(
+            base.program, base.solutions, base.parameters, target, double_double=True, selected=~regular
         )
         better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
         paths, regular = paths.replaced(again, better), regular | better

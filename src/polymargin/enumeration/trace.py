@@ -14,12 +14,12 @@ does. Elsewhere it is not far out, so `completion` asks at several random places
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import FAR_OUT, TrackerSettings, carry, track
+from polymargin.continuation import Tracker
 from polymargin.polynomials import Program, evaluate
 
 ComplexArray = NDArray[np.complex128]
@@ -52,9 +52,7 @@ def trace_test(
     parameters: ComplexArray,
     solutions: ComplexArray,
     generator: np.random.Generator,
-    *,
-    settings: TrackerSettings | None = None,
-    threads: int | None = None,
+    tracker: Tracker,
 ) -> TraceTest:
     """Whether the solutions (y, λ) of critical equations with parameters (u, ε, …) are all of them."""
     place = program.input_count - 1  # of ε among the parameters, and of λ among the unknowns
@@ -63,7 +61,7 @@ def trace_test(
     levels = level + np.array([0.0, *shifts])
     targets = np.tile(parameters, (len(levels), 1))
     targets[:, place] = levels
-    ends = _sharp_ends(program, parameters, solutions, targets, settings or TrackerSettings(), threads)
+    ends = _sharp_ends(program, parameters, solutions, targets, tracker)
     if ends is None:
         return TraceTest(False, float("inf"), 0.0)
     reciprocals = 1 / ends[:, :, place]
@@ -80,17 +78,16 @@ def _sharp_ends(
     parameters: ComplexArray,
     solutions: ComplexArray,
     targets: ComplexArray,
-    settings: TrackerSettings,
-    threads: int | None,
+    tracker: Tracker,
 ) -> ComplexArray | None:
     """The solutions at every target: doubles bring them there, double-doubles make them sharp. None if one of them is lost."""
-    moved = carry(program, solutions, parameters, targets, settings=settings, threads=threads)
+    moved = tracker.carry(program, solutions, parameters, targets)
     if not moved.converged.all():
         return None
-    far_sighted = replace(settings, infinity=FAR_OUT)
+    far_sighted = tracker.far_sighted()
     ends = []
     for points, target in zip(moved.points, targets, strict=True):
-        sharp = track(program, points, target, target, settings=far_sighted, threads=threads, double_double=True)
+        sharp = far_sighted.track(program, points, target, target, double_double=True)
         if not sharp.converged.all():
             return None
         ends.append(sharp.points[0])

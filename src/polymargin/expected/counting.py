@@ -12,13 +12,11 @@ complete is tried again from another generic member, and what then remains is re
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary.critical_system import critical_equations
-from polymargin.continuation import Paths, TrackerSettings, duplicates, follow, track
+from polymargin.continuation import Paths, Tracker, duplicates
 from polymargin.continuation.same_points import real_points, without_conjugate
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
@@ -28,7 +26,6 @@ from polymargin.polynomials import Graph, Program
 
 # Generic members from which a sample is reached before it is given up as doubtful.
 ATTEMPTS = 3
-FAR_OUT = 1e30
 
 
 class MemberCounter:
@@ -79,7 +76,7 @@ class MemberCounter:
         real_part, imaginary_part = family.sample(2, generator)
         rest = generator.standard_normal((2, family.dimension + 1))
         parameters = np.concatenate([real_part + 1j * imaginary_part, rest[0] + 1j * rest[1]])
-        paths = follow(self.program, start.solutions, start.parameters, parameters)
+        paths = Tracker().follow(self.program, start.solutions, start.parameters, parameters)
         if not paths.converged.all() or duplicates(paths.points[0]).any():
             raise PolymarginError(
                 f"the critical points of a generic member of {family} were not all found; try another seed"
@@ -88,13 +85,12 @@ class MemberCounter:
 
     def _move(self, targets: Array, attempt: int, threads: int | None) -> Paths:
         program, start = self.program, self.generic_member(attempt)
+        tracker = Tracker(threads=threads)
         if attempt == 0:
-            return follow(program, start.solutions, start.parameters, targets, threads=threads)
+            return tracker.follow(program, start.solutions, start.parameters, targets)
         # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.
-        settings = replace(TrackerSettings().tightened(), infinity=FAR_OUT)
-        return track(
-            program, start.solutions, start.parameters, targets, settings=settings, threads=threads, double_double=True
-        )
+        careful = tracker.tightened().far_sighted()
+        return careful.track(program, start.solutions, start.parameters, targets, double_double=True)
 
 
 def critical_program(family: Family) -> Program:

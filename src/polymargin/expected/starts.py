@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings, critical_start
+from polymargin.continuation import Tracker, critical_start
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.errors import PolymarginError
@@ -45,7 +45,7 @@ def start_at_powers(dimension: int, degree: int, exponents: Sequence[tuple[int, 
 def start_at_boundary(boundary: Callable[[Array], Boundary], parameters: Array, seed: int) -> Start:
     """A member of an architecture, at a generic complex point and level."""
     member = boundary(parameters)
-    base = base_solutions(member, seed=seed, settings=TrackerSettings(), threads=None, cache=Cache.from_option(False))
+    base = base_solutions(member, Tracker(), seed=seed, cache=Cache.from_option(False))
     if base.unjudged:
         raise PolymarginError(
             f"it stayed open whether all critical points of {member.name} were found; try another seed"

@@ -25,8 +25,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, checked_point
-from polymargin.continuation import PathEnd, TrackerSettings, distinct, real_points
+from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
+from polymargin.continuation import PathEnd, Tracker, TrackerSettings, distinct, real_points
 from polymargin.continuation.same_points import sizes
 from polymargin.continuation.solve import solve_expressions
 from polymargin.errors import InputError
@@ -38,7 +38,6 @@ from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 
-DEFAULT_LIMIT = 200_000
 # Relative size below which a value is zero and a multiplier not negative.
 ZERO = 1e-8
 
@@ -176,7 +175,7 @@ def kkt_solutions(
     others = tuple(index for index in range(network.class_count) if index not in (label, rival))
     if any(equation.graph.degree(equation) < 1 for equation in equations):
         raise InputError(f"classes {label} and {rival}: a difference of logits is constant, there is no boundary")
-    found = solve_expressions(equations, unknowns, names, seed=seed, threads=threads, limit=limit, settings=settings)
+    found = solve_expressions(equations, unknowns, names, Tracker.of(settings, threads), seed=seed, limit=limit)
     solutions = distinct(found.points)  # regular and multiple solutions come apart
     size = network.dimension
     x, slacks = solutions[:, :size], solutions[:, size + 1 :]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polymargin.learning.convert import to_network
     from polymargin.learning.idx import read_idx
-    from polymargin.learning.projection import Projection, correct, project, remove_normal
+    from polymargin.learning.projection import LocusProjection, correct, project, remove_normal
     from polymargin.learning.quadratic import Factor, Quadratic
     from polymargin.learning.regularisers import Regulariser
     from polymargin.learning.shallow import shallow_network
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Factor": "quadratic",
-    "Projection": "projection",
+    "LocusProjection": "projection",
     "Quadratic": "quadratic",
     "Regulariser": "regularisers",
     "Stratum": "strata",
@@ -38,7 +38,7 @@ _HOME = {
 
 __all__ = [
     "Factor",
-    "Projection",
+    "LocusProjection",
     "Quadratic",
     "Regulariser",
     "Stratum",

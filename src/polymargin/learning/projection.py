@@ -30,7 +30,7 @@ HALVINGS = 30
 
 
 @dataclass(frozen=True)
-class Projection:
+class LocusProjection:
     """Where `project` ended: the scaled factor before and after, the steps, and how far the weights moved."""
 
     before: float
@@ -41,9 +41,7 @@ class Projection:
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else "did not converge: try more steps or start nearer"
-        return (
-            f"Projection({self.before:.3g} → {self.after:.3g} in {self.steps} steps, moved {self.distance:.3g}, {end})"
-        )
+        return f"LocusProjection({self.before:.3g} → {self.after:.3g} in {self.steps} steps, moved {self.distance:.3g}, {end})"
 
 
 def project(
@@ -54,7 +52,7 @@ def project(
     rival: int = 1,
     steps: int = 50,
     tolerance: float | None = None,
-) -> Projection:
+) -> LocusProjection:
     """Move the weights, in place, to a near point with |scaled Δ| ≤ tolerance.
 
     The default tolerance is 64 rounding units of the weights' type, for Disc too: it is a square, so repeated
@@ -73,7 +71,7 @@ def project(
         taken += 1
         after = _value(network, factor, label, rival)
     moved = float(_norm([parameter.detach() - first for parameter, first in zip(parameters, start, strict=True)]))
-    return Projection(before, after, taken, moved, abs(after) <= limit)
+    return LocusProjection(before, after, taken, moved, abs(after) <= limit)
 
 
 def correct(network: Any, factor: Factor, *, label: int = 0, rival: int = 1) -> bool:

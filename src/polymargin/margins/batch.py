@@ -1,35 +1,142 @@
-"""Rows of a batch, each with an answer of its own: a bad one fails alone."""
+"""Many points: in blocks, at the core's speed where nothing is out of the ordinary, one at a time elsewhere.
+
+A block of rows is one queue for the core, with as many rows as keep it busy for a fraction of a second. What the model
+answers as `ordinary` is done; every other row is looked at alone, and a bad one fails alone. With several threads, blocks
+are followed and checked side by side, each on a thread of its own, while this thread computes stage 1 for those to
+come and looks at the rows left over. A row's answer depends on nothing but the row.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.continuation import Tracker, available_threads
 from polymargin.errors import PolymarginError
 from polymargin.margins.models import ModelMargins
 from polymargin.margins.result import Margin, failed
+from polymargin.work import completed
+
+Array = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.intp]
+
+# Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
+PATHS_PER_BLOCK = 1 << 14
+MOST_ROWS = 4096
+MOST_ENTRIES = 1 << 20
+# Rows that a worker of an executor gets at a time, enough to find or read stage 1 for.
+ROWS_PER_TASK = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Block:
     """Rows of a batch; a session travels to a worker with its model and comes back with nothing."""
 
     session: ModelMargins
-    rows: NDArray[np.float64]
+    points: Array
+    tracker: Tracker
 
 
-def margins_of_rows(task: Rows) -> list[Margin]:
-    return [_margin_or_failure(task.session, row) for row in task.rows]
+def margins_in_blocks(
+    session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Executor | None = None
+) -> Iterator[tuple[Rows, list[Margin]]]:
+    """The margins of the rows of points (m, n), some rows at a time as they are done."""
+    threads = tracker.threads or available_threads()
+    blocks = _blocks(session, rows, MOST_ROWS if executor is None else ROWS_PER_TASK)
+    if executor is not None:
+        alone = replace(tracker, threads=1)
+        tasks = [Block(session, points[block], alone) for block in blocks]
+        for place, found in completed(margins_of_block, tasks, executor):
+            yield blocks[place], found
+    elif threads > 1 and len(blocks) > threads:
+        yield from _side_by_side(session, points, blocks, tracker, threads)
+    else:
+        for rows_of_block in blocks:
+            block = Block(session, points[rows_of_block], tracker)
+            yield from _pieces(rows_of_block, block, ordinary_margins(block))
 
 
-def _margin_or_failure(session: ModelMargins, u: NDArray[np.float64]) -> Margin:
+def margins_of_block(block: Block) -> list[Margin]:
+    """All rows of a block, whatever becomes of each."""
+    return [
+        margin_or_failure(block.session, u, block.tracker) if answer is None else answer
+        for u, answer in zip(block.points, ordinary_margins(block), strict=True)
+    ]
+
+
+def ordinary_margins(block: Block) -> list[Margin | None]:
+    """The rows that nothing is wrong with, all at once."""
+    points = block.points
+    answers: list[Margin | None] = [None] * len(points)
+    if points.shape[1] != block.session.dimension:
+        return answers
+    finite = np.flatnonzero(np.isfinite(points).all(axis=1))
+    try:
+        found = block.session.ordinary(points[finite], block.tracker) if len(finite) else []
+    except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
+        return answers  # one of them broke it; alone, each tells
+    for row, answer in zip(finite.tolist(), found, strict=True):
+        answers[row] = answer
+    return answers
+
+
+def margin_or_failure(session: ModelMargins, u: Array, tracker: Tracker) -> Margin:
+    """One row by itself."""
     started = perf_counter()
     try:
-        return session.margin_at(u)
+        return session.margin_at(u, tracker)
     except PolymarginError as error:
         return failed(str(error), perf_counter() - started)
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         return failed(f"the arithmetic broke down ({error}); rescale the weights or inputs", perf_counter() - started)
+
+
+def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[tuple[Rows, list[Margin]]]:
+    """The ordinary rows of a block together, then each of the others, which may take long, as soon as it is done."""
+    done = np.array([answer is not None for answer in answers])
+    if done.any():
+        yield rows[done], [answer for answer in answers if answer is not None]
+    for place in np.flatnonzero(~done).tolist():
+        yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
+
+
+def _blocks(session: ModelMargins, rows: Rows, most_rows: int) -> list[Rows]:
+    size = max(1, min(most_rows, PATHS_PER_BLOCK // session.paths_per_point, MOST_ENTRIES // session.dimension))
+    return [rows[first : first + size] for first in range(0, len(rows), size)]
+
+
+def _side_by_side(
+    session: ModelMargins, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
+) -> Iterator[tuple[Rows, list[Margin]]]:
+    alone = replace(tracker, threads=1)
+    waiting: deque[tuple[Rows, Future[list[Margin | None]]]] = deque()
+    left = iter(blocks)
+    pool = ThreadPoolExecutor(threads)
+    try:
+        while True:
+            while len(waiting) < 2 * threads and (rows := next(left, None)) is not None:
+                _prepare(session, points[rows])
+                waiting.append((rows, pool.submit(ordinary_margins, Block(session, points[rows], alone))))
+            if not waiting:
+                return
+            rows, future = waiting.popleft()
+            yield from _pieces(rows, Block(session, points[rows], tracker), future.result())
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _prepare(session: ModelMargins, points: Array) -> None:
+    """Stage 1 belongs to this thread, so that it is done once; a row that cannot have it says so when its turn comes."""
+    finite = points[np.isfinite(points).all(axis=1)]
+    if len(finite) and points.shape[1] == session.dimension:
+        try:
+            session.prepare(finite)
+        except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
+            return

@@ -42,11 +42,10 @@ def bracketed(network: Network, u: Array, label: int, pair: PairMargin, *, doubt
         found = None  # it judges the class in doubles, and may be wrong about it
     if found is not None and found.label == label and found.distance < pair.upper:
         pair = replace(pair, radius=found.distance, upper=found.distance, point=found.point)
-    lower = _proved_radius(network, u, label, rival, pair.upper)
-    lower = max(lower, 0.0 if doubted else min(pair.lower, pair.upper))
-    if lower >= (1 - MET) * pair.upper and math.isfinite(pair.upper):
-        return replace(pair, lower=lower, complete=True, proved=True, method="exclusion")
-    return replace(pair, lower=lower)
+    proved = _proved_radius(network, u, label, rival, pair.upper)
+    if proved >= (1 - MET) * pair.upper and math.isfinite(pair.upper):
+        return replace(pair, lower=proved, complete=True, proved=True, method="exclusion")
+    return replace(pair, lower=max(proved, min(pair.lower, pair.upper)))
 
 
 def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: float) -> float:

@@ -18,7 +18,7 @@ import json
 import os
 import stat
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +70,13 @@ class Checkpoint:
     def get(self, row: int) -> Margin | None:
         return self._rows.get(row)
 
-    def add(self, row: int, margin: Margin) -> None:
+    def add(self, rows: Sequence[tuple[int, Margin]]) -> None:
+        """Write down finished rows, together."""
+        lines = [_line(self._header, {"row": row, "margin": margin.to_dict()}) for row, margin in rows]
         try:
-            _append(self._path, _line(self._header, {"row": row, "margin": margin.to_dict()}))
+            _append(self._path, b"".join(lines))
         except OSError as error:
             raise _unusable(self._path, error) from None
-        self._rows[row] = margin
 
 
 def _line(header: bytes, entry: Mapping[str, Any]) -> bytes:

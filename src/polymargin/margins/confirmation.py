@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, nextafter, sqrt
+from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,28 +44,43 @@ class Tie:
     reach: float
 
 
+def plain_ties(boundary: Boundary, u: Array, points: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Which of the points (p, n), each near its own u (p, n), floats alone confirm along the ray, and upper bounds (p,).
+
+    The bounds are for the distance less the reach, as nearly everywhere the point itself is a tie up to rounding.
+    """
+    steps = points - u
+    distances = np.linalg.norm(steps, axis=1)
+    with np.errstate(all="ignore"):
+        reaches = np.maximum(REACHES[0] * distances, UNITS * EPSILON * np.abs(points).max(axis=1))
+        directions = steps / distances[:, None]
+        ends = points + np.array([-1.0, 1.0])[:, None, None] * (reaches[:, None] * directions)
+        (before, beyond), sure = _signs(boundary, ends)
+    return (before * beyond < 0) & sure.all(axis=0), _up(distances + reaches) - reaches
+
+
 def confirmed_tie(boundary: Boundary, u: Array, point: Array) -> Tie | None:
     """A proof that the boundary passes by `point`; None if there is none to be had."""
     step = point - u
-    distance = float(np.linalg.norm(step))
+    distance = float(np.linalg.norm(step[None], axis=1)[0])
     if distance == 0.0:
         return Tie(point, 0.0, 0.0) if boundary.exact_value(fractions(u)) == 0 else None
     smallest = UNITS * EPSILON * float(np.abs(point).max())
     for relative in REACHES:
         reach = max(relative * distance, smallest)
-        if _sign_changes(boundary, point + np.array([[-reach], [reach]]) * (step / distance)):
-            return Tie(point, _up(distance + reach), reach)
+        if _sign_changes(boundary, point + np.array([[-1.0], [1.0]]) * (reach * (step / distance))):
+            return Tie(point, float(_up(distance + reach)), reach)
     if len(u) <= MOST_INPUTS:
         axes = np.linalg.eigh(boundary.hessian(point))[1].T
         for relative in WIDE_REACHES:
             reach = max(relative * distance, smallest)
             if _sign_changes(boundary, point + reach * np.concatenate([axes, -axes])):
-                return Tie(point, _up(distance + reach), reach)
+                return Tie(point, float(_up(distance + reach)), reach)
     rational = rational_singular_point(boundary, point)
     if rational is None:
         return None
     rounded = np.array([float(entry) for entry in rational])
-    return Tie(rounded, _up(_distance(rational, u)), 0.0)
+    return Tie(rounded, float(_up(_distance(rational, u))), 0.0)
 
 
 def _sign_changes(boundary: Boundary, points: Array) -> bool:
@@ -75,16 +91,19 @@ def _sign_changes(boundary: Boundary, points: Array) -> bool:
 
 def exact_signs(boundary: Boundary, points: Array) -> list[int]:
     """The signs of B at points (p, n), beyond doubt."""
+    signs, certain = _signs(boundary, points)
+    for place in np.flatnonzero(~certain):
+        exact = boundary.exact_value(fractions(points[place]))
+        signs[place] = (exact > 0) - (exact < 0)
+    return [int(sign) for sign in signs]
+
+
+def _signs(boundary: Boundary, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """The signs of B at points (…, n) as floats see them, and where rounding cannot have made them."""
     with np.errstate(all="ignore"):
         values = np.asarray(boundary.source.values(points))
         certain = np.abs(values) > np.maximum(boundary.source.noise(points), SMALLEST_VALUE)
-    if certain.all():
-        return [1 if value > 0 else -1 for value in values]
-    signs = []
-    for point, value, sure in zip(points, values, certain, strict=True):
-        exact = Fraction(0) if sure else boundary.exact_value(fractions(point))
-        signs.append(int(np.sign(value)) if sure else (exact > 0) - (exact < 0))
-    return signs
+    return np.sign(values), certain
 
 
 def fractions(point: Array) -> list[Fraction]:
@@ -95,5 +114,5 @@ def _distance(point: Sequence[Fraction], u: Array) -> float:
     return sqrt(sum(((x - Fraction(y)) ** 2 for x, y in zip(point, u.tolist(), strict=True)), Fraction(0)))
 
 
-def _up(value: float) -> float:
-    return nextafter(value * (1 + 4 * EPSILON), inf)
+def _up(value: Any) -> Any:
+    return np.nextafter(value * (1 + 4 * EPSILON), np.inf)

@@ -6,8 +6,6 @@ at once. A rival that is ahead by more than rounding can account for proves the 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,16 +19,26 @@ DIRECTIONS = 16
 SHARES = np.array([0.3, 0.7, 1 - 1e-6])
 # Where to look if no tie is claimed anywhere, in units of the size of the point.
 FAR = np.array([1.0, 1e2, 1e4])
+# Coordinates of points that are looked at together; bounds the memory.
+MOST_ENTRIES = 1 << 20
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def seen_ahead(network: Network, u: Array, label: int, radius: float) -> NDArray[np.bool_]:
-    """Which classes (k,) are seen ahead of the label at a distance below the radius."""
-    directions = generic_directions(DIRECTIONS, len(u))
-    lengths = radius * SHARES if math.isfinite(radius) else (1 + float(np.abs(u).max())) * FAR
+def seen_ahead(network: Network, points: Array, labels: NDArray[np.intp], radii: Array) -> NDArray[np.bool_]:
+    """For points (p, n) with labels and radii (p,): which classes (p, k) are seen ahead at a distance below the radius."""
+    size = max(1, MOST_ENTRIES // (DIRECTIONS * len(SHARES) * points.shape[1]))
+    parts = [slice(first, first + size) for first in range(0, len(points), size)]
+    return np.concatenate([_seen_ahead(network, points[part], labels[part], radii[part]) for part in parts])
+
+
+def _seen_ahead(network: Network, points: Array, labels: NDArray[np.intp], radii: Array) -> NDArray[np.bool_]:
+    count, dimension = points.shape
+    directions = generic_directions(DIRECTIONS, dimension)
     steps = directions / np.sqrt((directions * directions).sum(axis=1, keepdims=True))
-    points = (u + lengths[:, None, None] * steps).reshape(-1, len(u))
     with np.errstate(all="ignore"):
-        logits, sizes = network.logits(points), network.without_signs.logits(np.abs(points))
-        noise = (network.rounding_steps + 1) * EPSILON * (sizes + sizes[:, label, None])
-        return np.asarray((logits - logits[:, label, None] > noise).any(axis=0))
+        lengths = np.where(np.isfinite(radii), SHARES[:, None] * radii, FAR[:, None] * (1 + np.abs(points).max(axis=1)))
+        around = points + lengths[:, None, :, None] * steps[:, None]  # (shares, directions, p, n)
+        logits, sizes = network.logits(around), network.without_signs.logits(np.abs(around))
+        own = (..., np.arange(count), labels)
+        noise = (network.rounding_steps + 1) * EPSILON * (sizes + sizes[own][..., None])
+        return np.asarray((logits - logits[own][..., None] > noise).any(axis=(0, 1)))

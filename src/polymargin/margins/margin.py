@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, real_array
+from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings
+from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
-from polymargin.enumeration.limit import DEFAULT_LIMIT
 from polymargin.errors import InputError
-from polymargin.margins.batch import Rows, margins_of_rows
+from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
 from polymargin.networks.network import Network
 from polymargin.standing import Standing
-from polymargin.work import completed
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
-# Rows that a worker gets at a time: it has to find or read stage 1 first.
-ROWS_PER_TASK = 16
 
 
 @checked(Network, Boundary)
@@ -59,7 +55,7 @@ def margin(
     settings     of the path tracker
     timeout      seconds for the bounds of one point
     checkpoint   a file that collects finished rows; the same call continues where it stopped
-    progress     called with 1 after every finished row of a batch
+    progress     called with the number of rows that were finished since the last call
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
 
     >>> from polymargin.networks import PolynomialNetwork
@@ -69,36 +65,37 @@ def margin(
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
     array = _points(points)
-    search = Search(seed, threads, limit, Cache.from_option(cache), settings or TrackerSettings(), timeout)
+    tracker = Tracker.of(settings, threads)
+    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
     session = margins_of(model, search)
-    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, np.atleast_2d(array))
+    rows = np.atleast_2d(array)
+    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, rows)
+    results = [None if store is None else store.get(index) for index in range(len(rows))]
+    left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
     if array.ndim == 1:
-        known = None if store is None else store.get(0)
-        if known is None:
-            known = session.margin_at(array)
+        if len(left):
+            (plain,) = ordinary_margins(Block(session, rows, tracker))
+            known = session.margin_at(array, tracker) if plain is None else plain
             if store is not None:
-                store.add(0, known)
-        return known
-    results = [None if store is None else store.get(index) for index in range(len(array))]
-    left = [index for index, result in enumerate(results) if result is None]
-    if progress is not None and len(left) < len(array):
-        progress(len(array) - len(left))
-    size = 1 if executor is None else ROWS_PER_TASK
-    blocks = [left[start : start + size] for start in range(0, len(left), size)]
-    session = session if executor is None else margins_of(model, replace(search, threads=1))
-    for position, found in completed(margins_of_rows, [Rows(session, array[block]) for block in blocks], executor):
-        for index, result in zip(blocks[position], found, strict=True):
+                store.add([(0, known)])
+            return known
+        return results[0]
+    if progress is not None and len(left) < len(rows):
+        progress(len(rows) - len(left))
+    for block, found in margins_in_blocks(session, rows, left, tracker, executor):
+        for index, result in zip(block.tolist(), found, strict=True):
             results[index] = result
-            if store is not None and result.status is not Standing.FAILED:
-                store.add(index, result)
-            if progress is not None:
-                progress(1)
+        if store is not None:
+            done = zip(block.tolist(), found, strict=True)
+            store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
+        if progress is not None:
+            progress(len(block))
     return results
 
 
 def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:
     # What can change a row.
-    options = {"seed": int(search.seed), "limit": int(search.limit), "settings": asdict(search.settings)}
+    options = {"seed": int(search.seed), "limit": int(search.limit), "settings": asdict(search.tracker.settings)}
     return Checkpoint.open(file, model_fingerprint(model), points, options)
 
 

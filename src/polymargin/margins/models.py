@@ -3,11 +3,14 @@
 For each rival c' of the predicted class c the nearest real point of {f_c = f_c'} gives a radius; the least one is the margin
 (dropping the condition that c and c' are the largest logits changes nothing when the prediction is unique: before another pair
 can tie, c ties with one of them). An answer that does not stand up to a second look is replaced by bounds that are proved.
+
+`ordinary` is for many points at once: all paths to all rivals in one queue of the core, and every check on whole arrays. It
+answers what nothing speaks against. `margin_at` is for any point, and its answer is the same where both have one.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Protocol
@@ -19,12 +22,13 @@ from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
 from polymargin.bounds import bracket
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
-from polymargin.margins.pairs import Pair, QuadricPair, Search, pair_for
-from polymargin.margins.prediction import predicted_class, rounding_noise
+from polymargin.margins.pairs import ENUMERATED, Pair, QuadricPair, Search, pair_for
+from polymargin.margins.prediction import clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
@@ -40,7 +44,23 @@ LARGEST_NOISE = 1e-3
 class ModelMargins(Protocol):
     """One model and what was computed for its boundaries so far."""
 
-    def margin_at(self, u: Array) -> Margin:
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def paths_per_point(self) -> int:
+        """About how many paths lead to one point; 1 where none do."""
+        ...
+
+    def prepare(self, points: Array) -> None:
+        """Compute what `ordinary` would have to compute first, once for all points like these."""
+        ...
+
+    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
+        """The margins at points (p, n), finite ones; None where there is more to look at."""
+        ...
+
+    def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         """The margin at one point (n,)."""
         ...
 
@@ -60,11 +80,31 @@ class BoundaryMargins:
     def _pair(self) -> Pair:
         return pair_for(self._boundary, self._search)
 
-    def margin_at(self, u: Array) -> Margin:
-        checked_point(u, self._boundary.dimension)
+    @property
+    def dimension(self) -> int:
+        return self._boundary.dimension
+
+    @property
+    def paths_per_point(self) -> int:
+        return self._boundary.critical_bound if self._boundary.degree > 2 else 1
+
+    def prepare(self, points: Array) -> None:
+        self._pair  # noqa: B018 - made when first asked for
+
+    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
         pair = self._pair
         started = perf_counter()
-        return _combine(None, [pair.margin_at(u, None)], perf_counter() - started)
+        job = pair.job(points)
+        paths = None if job is None else tracker.run([job])[0]
+        found = pair.ordinary(points, [None] * len(points), paths)
+        seconds = (perf_counter() - started) / len(points)
+        return [None if one is None or not one.complete else _combine(None, [one], seconds) for one in found]
+
+    def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        checked_point(u, self.dimension)
+        pair = self._pair
+        started = perf_counter()
+        return _combine(None, [pair.margin_at(u, None, tracker)], perf_counter() - started)
 
 
 class NetworkMargins:
@@ -75,13 +115,76 @@ class NetworkMargins:
         self._network, self._search = self._unscaled.network, search
         self._pairs: dict[tuple[int, int], Pair] = {}
 
-    def margin_at(self, u: Array) -> Margin:
-        checked_point(u, self._network.dimension)
-        return self._unscaled.original(self._margin_at(self._unscaled.point(u)))
+    @property
+    def dimension(self) -> int:
+        return self._network.dimension
 
-    def _margin_at(self, u: Array) -> Margin:
+    @property
+    def paths_per_point(self) -> int:
         network = self._network
-        noise = rounding_noise(network, u)
+        size = min(network.dimension, len(network.forms.bias))
+        count = generic_critical_count(size, network.degree) if network.degree > 2 else 1
+        return count * (network.class_count - 1)
+
+    def prepare(self, points: Array) -> None:
+        with np.errstate(all="ignore"):
+            labels = self._network.predict(self._unscaled.point(points))
+        for label in np.unique(labels).tolist():
+            self._solvers(label)
+
+    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
+        network, u = self._network, self._unscaled.point(points)
+        with np.errstate(all="ignore"):
+            logits, noise = network(u), rounding_noise(network, u)
+            labels, clear = clear_classes(logits, noise)
+            ahead = np.take_along_axis(logits, labels[:, None], axis=1) - logits
+            cancelled = (ahead != 0) & (noise[:, None] > LARGEST_NOISE * ahead)
+        clear &= np.isfinite(noise)
+        work = self._work(labels, clear)
+        started = perf_counter()
+        found, enumerated = _answers(u, work, tracker)
+        for row in np.flatnonzero(cancelled.any(axis=1)).tolist():
+            if any(cancelled[row, pair.rival] and not _beyond_rounding(pair) for pair in found[row]):
+                found[row] = []
+        answered = np.array([bool(pairs) for pairs in found])
+        if (looked_at := np.flatnonzero(enumerated & answered)).size:
+            radii = np.array([min([pair.upper for pair in found[row]]) for row in looked_at.tolist()])
+            answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
+        seconds = (perf_counter() - started) / len(points)
+        return [
+            self._unscaled.original(_combine(label, pairs, seconds)) if good else None
+            for good, label, pairs in zip(answered.tolist(), labels.tolist(), found, strict=True)
+        ]
+
+    def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[_Work]:
+        """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
+        places: dict[tuple[int, int], tuple[Pair, list[int], list[int]]] = {}
+        for label in np.unique(labels[clear]).tolist():
+            solvers = self._solvers(label)
+            rows = np.flatnonzero(clear & (labels == label)).tolist()
+            for rival, pair in (solvers or {}).items():
+                _, points, rivals = places.setdefault((min(label, rival), max(label, rival)), (pair, [], []))
+                points.extend(rows)
+                rivals.extend([rival] * len(rows))
+        # In this order the pairs of a point come by rival.
+        return [_Work(*places[classes]) for classes in sorted(places)]
+
+    def _solvers(self, label: int) -> dict[int, Pair] | None:
+        """For every rival of a label; None if some boundary has more critical points than the limit."""
+        rivals = [rival for rival in range(self._network.class_count) if rival != label]
+        try:
+            self._check_size()
+            return {rival: self._pair(label, rival) for rival in rivals}
+        except TooManyPathsError:
+            return None
+
+    def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        checked_point(u, self._network.dimension)
+        return self._unscaled.original(self._margin_at(self._unscaled.point(u), tracker))
+
+    def _margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        network = self._network
+        noise = float(rounding_noise(network, u))
         if not np.isfinite(noise) and not network.is_affine:
             raise InputError(
                 "terms of the logits leave the range of doubles at the point; rescale the weights or the inputs"
@@ -97,7 +200,7 @@ class NetworkMargins:
         except TooManyPathsError as error:
             return self._bounds(u, str(error))
         started = perf_counter()
-        pairs = [solver.margin_at(u, rival) for solver, rival in zip(solvers, rivals, strict=True)]
+        pairs = [solver.margin_at(u, rival, tracker) for solver, rival in zip(solvers, rivals, strict=True)]
         return _combine(label, self._defended(label, pairs, u, noise), perf_counter() - started)
 
     def _check_size(self) -> None:
@@ -151,15 +254,17 @@ class NetworkMargins:
         """Bounds with proofs instead of what enumeration could not settle, or what does not stand up to a second look."""
         network, logits = self._network, self._network(u)
         radius = min(pair.upper for pair in pairs)
-        enumerated = any(pair.method == "continuation" for pair in pairs)
-        ahead = seen_ahead(network, u, label, radius) if enumerated else np.zeros(network.class_count, dtype=bool)
+        ahead = np.zeros(network.class_count, dtype=bool)
+        if any(pair.method == ENUMERATED for pair in pairs):
+            ahead = seen_ahead(network, u[None], np.array([label]), np.array([radius]))[0]
         defended = []
         for pair in pairs:
-            if pair.proved or pair.method == "hyperplane":
+            if _beyond_rounding(pair):
                 defended.append(pair)
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
-                defended.append(bracketed(network, u, label, replace(pair, complete=False, notes=(note, *pair.notes))))
+                doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
+                defended.append(bracketed(network, u, label, doubtful))
             elif ahead[pair.rival]:
                 note = f"the classes tie inside the ball of radius {radius:.6g} that enumeration found free of ties"
                 defended.append(bracketed(network, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True))
@@ -168,18 +273,53 @@ class NetworkMargins:
         return defended
 
 
+@dataclass(frozen=True)
+class _Work:
+    """One boundary and the points that need it, each with the rival that the boundary is to."""
+
+    pair: Pair
+    rows: list[int]
+    rivals: list[int]
+
+
+def _answers(u: Array, work: list[_Work], tracker: Tracker) -> tuple[list[list[PairMargin]], NDArray[np.bool_]]:
+    """The pairs of every point, none at all where one of them has more to look at, and which points had paths to follow."""
+    jobs = [each.pair.job(u[each.rows]) for each in work]
+    queue = iter(tracker.run([job for job in jobs if job is not None]))
+    found: list[list[PairMargin]] = [[] for _ in u]
+    enumerated, left_open = np.zeros(len(u), dtype=bool), set[int]()
+    for each, job in zip(work, jobs, strict=True):
+        paths = None if job is None else next(queue)
+        enumerated[each.rows] |= job is not None
+        for row, one in zip(each.rows, each.pair.ordinary(u[each.rows], each.rivals, paths), strict=True):
+            if one is None:
+                left_open.add(row)
+            else:
+                found[row].append(one)
+    for row in left_open:
+        found[row] = []
+    return found, enumerated
+
+
+def _beyond_rounding(pair: PairMargin) -> bool:
+    """Whether the pair was decided by arithmetic that logits close to each other do not trouble."""
+    return pair.proved or pair.method == "hyperplane"
+
+
 def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:
-    nearest = min(pairs, key=lambda pair: pair.upper)
+    nearest = min(pairs, key=_upper)
     complete = all(pair.complete for pair in pairs)
     notes = tuple(
-        note if pair.rival is None else f"against class {pair.rival}: {note}"
-        for pair in pairs
-        for note in pair.notes
-        if pair is nearest or not pair.complete
+        [
+            note if pair.rival is None else f"against class {pair.rival}: {note}"
+            for pair in pairs
+            for note in pair.notes
+            if pair is nearest or not pair.complete
+        ]
     )
     return Margin(
         radius=nearest.upper,
-        lower=min(pair.lower for pair in pairs),
+        lower=min([pair.lower for pair in pairs]),
         upper=nearest.upper,
         point=nearest.point,
         label=label,
@@ -198,3 +338,7 @@ def _standing(pairs: list[PairMargin], complete: bool) -> Standing:
     if all(pair.proved for pair in pairs):
         return Standing.CERTIFIED
     return Standing.NUMERICAL if complete else Standing.BRACKETED
+
+
+def _upper(pair: PairMargin) -> float:
+    return pair.upper

@@ -1,52 +1,84 @@
 """One small class per way to the distance from a point to the boundary between two classes.
 
 Which way is decided by exact structure: a constant or zero polynomial, a hyperplane, one active direction, degree two, anything
-else. Each is made once for a boundary and asked for many points.
+else. Each is made once for a boundary and asked for many points: `ordinary` answers as many as it can at once, from the paths of
+its `job` where it has one, and `margin_at` answers any, one at a time.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import TrackerSettings
+from polymargin.continuation import Job, Paths, Tracker
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
-from polymargin.margins.confirmation import confirmed_tie
+from polymargin.enumeration.near_discriminant import near_discriminant
+from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
+from polymargin.margins.confirmation import confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
+from polymargin.quadric import MOST_VARIABLES, NearestKind, PreciseQuadric, QuadricSolver
 
 Array = NDArray[np.float64]
+Rivals: TypeAlias = Sequence[int | None]
+
+# The method of those that were enumerated.
+ENUMERATED = "continuation"
+
+# A tie known less well than this, relative to its distance, is no answer yet: u and the tie are a few doubles apart.
+LARGEST_REACH = 1e-7
 
 
 @dataclass(frozen=True)
 class Search:
     """How critical points are enumerated; the names are those of `margin`."""
 
+    tracker: Tracker
     seed: int
-    threads: int | None
     limit: int
     cache: Cache
-    settings: TrackerSettings
     timeout: float
 
 
 class Pair(Protocol):
     """The boundary between two classes."""
 
-    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+    def job(self, points: Array) -> Job | None:
+        """The paths that `ordinary` needs for points (p, n); None if it needs none."""
+        ...
+
+    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+        """The distances from points (p, n) to the boundary, each for a rival of its own and each complete; None where there is
+        more to look at."""
+        ...
+
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         """The distance from u to the boundary, for a rival of that number."""
         ...
+
+
+class OneByOne:
+    """Ways without a shorter way for many points."""
+
+    def job(self, points: Array) -> None:
+        return None
+
+    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+        return [self.margin_at(u, rival, Tracker()) for u, rival in zip(points, rivals, strict=True)]
+
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        raise NotImplementedError
 
 
 def pair_for(boundary: Boundary, search: Search) -> Pair:
@@ -59,20 +91,17 @@ def pair_for(boundary: Boundary, search: Search) -> Pair:
         return LinePair(boundary)
     if boundary.degree == 2:
         return QuadricPair(boundary, QuadricSolver(boundary))
-    check_limit(boundary, search.limit, search.threads)
-    base = base_solutions(
-        boundary, seed=search.seed, settings=search.settings, threads=search.threads, cache=search.cache
-    )
-    return EnumeratedPair(base, search.settings, search.threads)
+    check_limit(boundary, search.limit, search.tracker)
+    return EnumeratedPair(base_solutions(boundary, search.tracker, seed=search.seed, cache=search.cache))
 
 
 @dataclass(frozen=True)
-class ConstantPair:
+class ConstantPair(OneByOne):
     """The two logits differ by a constant everywhere."""
 
     zero: bool
 
-    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         if self.zero:
             note = "the boundary polynomial is zero: every point ties"
             return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "constant", True, 0, 0, 0, (note,), proved=True)
@@ -80,24 +109,24 @@ class ConstantPair:
         return PairMargin(rival, math.inf, math.inf, math.inf, None, "constant", True, 0, 0, 0, (note,), proved=True)
 
 
-class FlatPair:
+class FlatPair(OneByOne):
     """A hyperplane."""
 
     def __init__(self, boundary: Boundary) -> None:
         self._plane = Hyperplane(boundary)
 
-    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         distance = self._plane.distance(u)
         return PairMargin(rival, distance, distance, distance, self._plane.foot(u), "hyperplane", True, 1, 1, 1)
 
 
-class LinePair:
+class LinePair(OneByOne):
     """One active direction: a univariate polynomial, whose roots are isolated exactly."""
 
     def __init__(self, boundary: Boundary) -> None:
         self._line, self._bound = Line(boundary), boundary.degree
 
-    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         ties = self._line.ties(u)
         return PairMargin(
             rival=rival,
@@ -125,21 +154,27 @@ class QuadricPair:
     def _precise(self) -> PreciseQuadric | None:
         return PreciseQuadric(self._boundary) if self._boundary.dimension <= MOST_VARIABLES else None
 
-    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
+    def job(self, points: Array) -> None:
+        return None
+
+    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+        nearest, bound = self._solver.nearest_batch(points), 2 * self._solver.dimension
+        ordinary = ((nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful).tolist()
+        return [
+            PairMargin(rival, distance, distance, distance, point, "quadric", True, None, None, bound)
+            if plain
+            else None
+            for plain, rival, distance, point in zip(
+                ordinary, rivals, nearest.distances.tolist(), nearest.points, strict=True
+            )
+        ]
+
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         nearest = self._solver.nearest(u)
         distance, point = nearest.distance, nearest.point
+        bound = 2 * self._solver.dimension
         found = PairMargin(
-            rival=rival,
-            radius=distance,
-            lower=distance,
-            upper=distance,
-            point=point,
-            method="quadric",
-            complete=True,
-            complex_count=None,
-            real_count=None,
-            bound=2 * self._solver.dimension,
-            notes=nearest.notes,
+            rival, distance, distance, distance, point, "quadric", True, None, None, bound, nearest.notes
         )
         if not nearest.doubtful:
             return found
@@ -163,11 +198,37 @@ class EnumeratedPair:
     """All critical points by continuation; the nearest real one, confirmed."""
 
     base: BaseSolutions
-    settings: TrackerSettings
-    threads: int | None
 
-    def margin_at(self, u: Array, rival: int | None) -> PairMargin:
-        found = critical_points_at(self.base, u, self.settings, self.threads)
+    def job(self, points: Array) -> Job | None:
+        return None if self.base.unjudged else paths_to(self.base, points)
+
+    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+        if paths is None:
+            return [None] * len(points)
+        boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
+        found = ordinary_points(self.base, points, paths)
+        confirmed, uppers = plain_ties(boundary, points[found.rows], found.nearest)
+        confirmed &= found.real_counts > 0
+        answers: list[PairMargin | None] = [None] * len(points)
+        scale = boundary.reduction.scale
+        for row, sure, radius, point, reals, distance in zip(
+            found.rows.tolist(),
+            confirmed.tolist(),
+            np.maximum(found.distances, uppers).tolist(),
+            found.nearest,
+            found.real_counts.tolist(),
+            found.discriminant.tolist(),
+            strict=True,
+        ):
+            if sure:
+                notes = near_discriminant(distance, scale)
+                answers[row] = PairMargin(
+                    rivals[row], radius, radius, radius, point, ENUMERATED, True, count, reals, bound, notes
+                )
+        return answers
+
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        found = critical_points_at(self.base, u, tracker)
         return _judged(rival, self.base.boundary, u, found)
 
 
@@ -184,6 +245,9 @@ def _judged(rival: int | None, boundary: Boundary, u: Array, found: CriticalPoin
         lower = min(lower, max(0.0, distance - float(found.errors[index])))
         if tie is not None:
             point, upper = tie.point, max(distance, tie.upper - tie.reach)
+            if tie.reach > LARGEST_REACH * distance:
+                complete, upper, lower = False, tie.upper, max(0.0, min(lower, distance - tie.reach))
+                notes = (f"the tie at distance {distance:.6g} lies between neighbouring doubles", *notes)
             break
         complete = False
         notes = (f"a tie at distance {distance:.6g} could not be confirmed in exact arithmetic", *notes)
@@ -195,7 +259,7 @@ def _judged(rival: int | None, boundary: Boundary, u: Array, found: CriticalPoin
         lower=(upper if complete else lower) if audit.complete else 0.0,
         upper=upper,
         point=point,
-        method="continuation",
+        method=ENUMERATED,
         complete=complete,
         complex_count=audit.found,
         real_count=audit.real,

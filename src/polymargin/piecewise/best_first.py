@@ -71,7 +71,7 @@ class Problem(Protocol[C]):
 
 
 @dataclass
-class Outcome:
+class SearchOutcome:
     """What a search has done and what it knows: ties with a rival are no nearer than lower[rival]."""
 
     lower: dict[int, float]
@@ -88,12 +88,12 @@ class Outcome:
 
 def best_first(
     problem: Problem[C], incumbent: Incumbent, *, reach: float = math.inf, deadline: float = math.inf, seed: int = 0
-) -> Outcome:
+) -> SearchOutcome:
     """Search until the incumbent is proved best, nothing is left within reach, or the deadline (perf_counter) passes.
 
     With a finite reach the first tie within it ends the search: there is nothing more to decide.
     """
-    outcome = Outcome({})
+    outcome = SearchOutcome({})
     decided = reach if math.isfinite(reach) else -1.0
     reach = min(reach, problem.far)
     problem.attack(incumbent, seed)

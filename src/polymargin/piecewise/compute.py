@@ -19,7 +19,7 @@ from polymargin.arguments import checked, checked_point, positive, real_array
 from polymargin.certificates import Answer, Verdict
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins.result import PairMargin
-from polymargin.piecewise.best_first import Outcome, Problem, best_first
+from polymargin.piecewise.best_first import Problem, SearchOutcome, best_first
 from polymargin.piecewise.incumbents import Incumbent
 from polymargin.piecewise.relu.cells import ReLUCells
 from polymargin.piecewise.relu.network import ReLUNetwork
@@ -104,7 +104,7 @@ def piecewise_verify(
     if start.tied is not None:
         incumbent = Incumbent(network, start.u, start.label)
         incumbent.offer(start.u, start.tied)
-        return _verdict(incumbent, Outcome({start.tied: 0.0}), float(radius), started, "")
+        return _verdict(incumbent, SearchOutcome({start.tied: 0.0}), float(radius), started, "")
     outcome, incumbent, _ = start.search(timeout, seed, reach=float(radius) * (1 + BEYOND))
     return _verdict(incumbent, outcome, float(radius), started, start.doubt)
 
@@ -131,7 +131,7 @@ class _Start:
 
     def search(
         self, timeout: float | None, seed: int, reach: float = math.inf
-    ) -> tuple[Outcome, Incumbent, Problem[Any]]:
+    ) -> tuple[SearchOutcome, Incumbent, Problem[Any]]:
         problem: Problem[Any] = (
             ReLUCells(ReLUView(self.network, self.u, self.label))
             if isinstance(self.network, ReLUNetwork)
@@ -193,7 +193,7 @@ def _margin_at(network: ReLUNetwork | SplineNetwork, u: Array, timeout: float | 
     )
 
 
-def _pair(rival: int, outcome: Outcome, incumbent: Incumbent) -> PairMargin:
+def _pair(rival: int, outcome: SearchOutcome, incumbent: Incumbent) -> PairMargin:
     upper, point = incumbent.by_rival.get(rival, (math.inf, None))
     lower = min(outcome.lower[rival], upper)
     return PairMargin(
@@ -210,7 +210,7 @@ def _pair(rival: int, outcome: Outcome, incumbent: Incumbent) -> PairMargin:
     )
 
 
-def _notes(doubt: str, outcome: Outcome, nothing: bool, far: float) -> tuple[str, ...]:
+def _notes(doubt: str, outcome: SearchOutcome, nothing: bool, far: float) -> tuple[str, ...]:
     notes = [doubt] if doubt else []
     if outcome.timed_out:
         notes.append(f"the time was up with {outcome.open_cells} cells open")
@@ -225,7 +225,7 @@ def _notes(doubt: str, outcome: Outcome, nothing: bool, far: float) -> tuple[str
     return tuple(notes)
 
 
-def _verdict(incumbent: Incumbent, outcome: Outcome, radius: float, started: float, doubt: str) -> Verdict:
+def _verdict(incumbent: Incumbent, outcome: SearchOutcome, radius: float, started: float, doubt: str) -> Verdict:
     beaten = incumbent.distance <= radius
     robust = not beaten and not doubt and outcome.least > radius
     answer = Answer.VULNERABLE if beaten else Answer.ROBUST if robust else Answer.UNKNOWN

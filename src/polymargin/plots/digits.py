@@ -15,7 +15,7 @@ from polymargin.plots.door import new_figure
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class DigitPair:
     """An image and the nearest point of the boundary, both flat, with the classes there and the distance."""
 
     image: Any
@@ -25,7 +25,7 @@ class Pair:
     margin: float
 
 
-def nearest_images(pairs: Sequence[Pair], shape: tuple[int, int], path: str | Path) -> Path:
+def nearest_images(pairs: Sequence[DigitPair], shape: tuple[int, int], path: str | Path) -> Path:
     """One row per pair: the image, the difference in colours of its own range, and the nearest adversarial image."""
     if not pairs:
         raise InputError("no images to draw")

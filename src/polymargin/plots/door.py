@@ -13,6 +13,13 @@ def new_figure(**options: Any) -> Any:
     return from_matplotlib("figure.Figure")(**options)
 
 
+def legend_above(axes: Any) -> None:
+    """A legend that never covers data."""
+    axes.legend(
+        frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.1
+    )
+
+
 def from_matplotlib(name: str) -> Any:
     """A class of matplotlib such as "patches.Circle", or one sentence that says how to get it."""
     module, _, attribute = name.rpartition(".")

@@ -5,16 +5,16 @@ from polymargin.quadric.ed_degree import QuadricEDDegree, ed_degree_by_ranks, qu
 from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.nearest import Nearest, NearestBatch, NetworkSolvers, QuadricSolver
 from polymargin.quadric.precise import MOST_VARIABLES, EnclosedNearest, PreciseQuadric
-from polymargin.quadric.secular import Kind
+from polymargin.quadric.secular import NearestKind
 from polymargin.quadric.squares import HiddenSquares, SquareSum
 
 __all__ = [
     "MOST_VARIABLES",
     "EnclosedNearest",
     "HiddenSquares",
-    "Kind",
     "Nearest",
     "NearestBatch",
+    "NearestKind",
     "NetworkSolvers",
     "PreciseQuadric",
     "QuadricCriticalPoints",

@@ -16,7 +16,7 @@ from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm, exact_form
-from polymargin.quadric.secular import Kind, solve_secular
+from polymargin.quadric.secular import NearestKind, solve_secular
 from polymargin.quadric.spectrum import NOISE, Spectrum, Views, orthonormal_factors, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
@@ -42,7 +42,7 @@ class Nearest:
     point: Array | None
     distance: float
     multiplier: float
-    kind: Kind
+    kind: NearestKind
     doubtful: bool = False
     notes: tuple[str, ...] = ()
 
@@ -65,9 +65,9 @@ class NearestBatch:
         return len(self.distances)
 
     def __getitem__(self, row: int) -> Nearest:
-        kind = Kind(int(self.kinds[row]))
+        kind = NearestKind(int(self.kinds[row]))
         return Nearest(
-            point=None if kind is Kind.EMPTY else self.points[row].copy(),
+            point=None if kind is NearestKind.EMPTY else self.points[row].copy(),
             distance=float(self.distances[row]),
             multiplier=float(self.multipliers[row]),
             kind=kind,
@@ -120,7 +120,7 @@ class QuadricSolver:
         steps, kinds = found.steps, found.kinds
         points = u + self.spectrum.lift(steps).real
         missed = np.zeros(len(u), dtype=bool)
-        if (rows := np.flatnonzero((kinds == Kind.REGULAR) | (kinds == Kind.SPHERE))).size:
+        if (rows := np.flatnonzero((kinds == NearestKind.REGULAR) | (kinds == NearestKind.SPHERE))).size:
             lengths = np.linalg.norm(steps[rows], axis=1)
             corrections = self._corrections(points[rows])
             sizes = np.linalg.norm(corrections, axis=1)
@@ -128,9 +128,9 @@ class QuadricSolver:
             steps[rows] += np.where((sizes <= LARGEST_CORRECTION * lengths)[:, None], corrections, 0.0)
             points[rows] = u[rows] + self.spectrum.lift(steps[rows]).real
         spheres = np.zeros(len(u), dtype=np.int64)
-        for row in np.flatnonzero(kinds == Kind.SPHERE):
+        for row in np.flatnonzero(kinds == NearestKind.SPHERE):
             spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
-        distances = np.where(kinds == Kind.EMPTY, np.inf, np.linalg.norm(steps, axis=1))
+        distances = np.where(kinds == NearestKind.EMPTY, np.inf, np.linalg.norm(steps, axis=1))
         doubtful = missed | self._doubtful(kinds, found.multipliers, views)
         return NearestBatch(points, distances, found.multipliers, kinds, spheres, doubtful)
 
@@ -147,8 +147,8 @@ class QuadricSolver:
             )
             shaken = ~(2 * np.abs(multipliers) * spectrum.tolerance <= LARGEST_DOUBT * smallest)
             unseen = ~(NOISE * views.value_sizes <= LARGEST_DOUBT * np.abs(views.values))
-        regular = kinds == Kind.REGULAR
-        settled = np.isin(kinds, (Kind.SPHERE, Kind.EMPTY)) & spectrum.is_clear
+        regular = kinds == NearestKind.REGULAR
+        settled = np.isin(kinds, (NearestKind.SPHERE, NearestKind.EMPTY)) & spectrum.is_clear
         return np.asarray(unseen | np.where(regular, shaken, ~settled))
 
     def _corrections(self, points: Array) -> Array:
@@ -193,14 +193,14 @@ class NetworkSolvers:
         return self._solvers[label, rival]
 
 
-def _notes(kind: Kind, sphere: int) -> tuple[str, ...]:
-    if kind is Kind.SPHERE:
+def _notes(kind: NearestKind, sphere: int) -> tuple[str, ...]:
+    if kind is NearestKind.SPHERE:
         family = "two points are" if sphere == 0 else f"a sphere of dimension {sphere} is"
         return (f"{family} nearest; one point is given",)
-    if kind is Kind.SINGULAR:
+    if kind is NearestKind.SINGULAR:
         return ("B has one sign and touches zero, up to rounding, at singular points only; the nearest one is given",)
-    if kind is Kind.EMPTY:
+    if kind is NearestKind.EMPTY:
         return ("the boundary is empty over the reals",)
-    if kind is Kind.ON_BOUNDARY:
+    if kind is NearestKind.ON_BOUNDARY:
         return ("the point lies on the boundary, up to rounding",)
     return ()

@@ -36,7 +36,7 @@ LAST_STEP = 1e-9
 SMALLEST = 1e-200
 
 
-class Kind(IntEnum):
+class NearestKind(IntEnum):
     """What the nearest point is."""
 
     REGULAR = 0
@@ -59,7 +59,7 @@ def solve_secular(spectrum: Spectrum, views: Views) -> SecularRoots:
     """The nearest point for every row of `views`; rows with β = 0 are on the boundary."""
     count = len(views.values)
     roots = SecularRoots(
-        kinds=np.full(count, Kind.ON_BOUNDARY, dtype=np.int8),
+        kinds=np.full(count, NearestKind.ON_BOUNDARY, dtype=np.int8),
         multipliers=np.zeros(count),
         steps=np.zeros(views.gradients.shape),
     )
@@ -126,11 +126,11 @@ def _indefinite(eigenvalues: Array, lowest: float, g: Array, values: Array, valu
     steps[rows] = -multipliers[rows, None] * g[rows] / (gaps - np.multiply.outer(t, relative))
 
     missing = values - limits
-    kinds[hard & (missing > TOUCH_TOLERANCE * value_sizes)] = Kind.SPHERE
+    kinds[hard & (missing > TOUCH_TOLERANCE * value_sizes)] = NearestKind.SPHERE
     multipliers[hard] = end
     with np.errstate(divide="ignore", invalid="ignore"):
         steps[hard] = np.where(g[hard] == 0, 0.0, -end * g[hard] / gaps)
-    sphere = kinds == Kind.SPHERE
+    sphere = kinds == NearestKind.SPHERE
     steps[sphere, int(np.argmin(eigenvalues))] = np.sqrt(missing[sphere] / abs(lowest))
     return SecularRoots(kinds, multipliers, steps)
 
@@ -143,8 +143,10 @@ def _semidefinite(eigenvalues: Array, g: Array, values: Array, least: float) -> 
     kernel = squares[:, ~positive].sum(axis=1)
     flat = kernel == 0
     if least >= 0:
-        kinds[flat] = Kind.EMPTY if least > 0 else Kind.SINGULAR
-    kinds[~squares.any(axis=1) & (kinds == Kind.REGULAR)] = Kind.SINGULAR  # β = S, and rounding gave them two signs
+        kinds[flat] = NearestKind.EMPTY if least > 0 else NearestKind.SINGULAR
+    kinds[~squares.any(axis=1) & (kinds == NearestKind.REGULAR)] = (
+        NearestKind.SINGULAR
+    )  # β = S, and rounding gave them two signs
 
     def from_zero(rows: NDArray[np.intp], x: Array) -> tuple[Array, Array]:
         phi, slope = _phi(squares[rows], x, 1 + np.multiply.outer(2 * x, eigenvalues))
@@ -159,14 +161,14 @@ def _semidefinite(eigenvalues: Array, g: Array, values: Array, least: float) -> 
     curvatures = eigenvalues[positive]
     depth = squares[:, positive] / (4 * curvatures)
     total = depth.sum(axis=1)
-    far = flat & (values > -least) & (total > -2 * least) & (kinds == Kind.REGULAR)
+    far = flat & (values > -least) & (total > -2 * least) & (kinds == NearestKind.REGULAR)
     if (rows := np.flatnonzero(far)).size:
         ratio = (np.sqrt(total[rows] / -least) - 1) / 2
         low = ratio / curvatures.max()
         high = ratio / np.where(depth[rows] > 0, curvatures, np.inf).min(axis=1)
         multipliers[rows] = _root(from_infinity, rows, np.full(len(rows), -least), low, high, low)
 
-    rows = np.flatnonzero(~far & (kinds == Kind.REGULAR))
+    rows = np.flatnonzero(~far & (kinds == NearestKind.REGULAR))
     low = values[rows] / squares[rows].sum(axis=1)
     # Without kernel slopes Σ w_i/d_i² = −S ≥ Σ w_i/2 here, so that (1 + 2λσ)² ≤ 2 for the least σ_i that counts.
     bend = np.where(depth[rows] > 0, curvatures, np.inf).min(axis=1, initial=np.inf)
@@ -174,13 +176,13 @@ def _semidefinite(eigenvalues: Array, g: Array, values: Array, least: float) -> 
         high = np.where(flat[rows], 0.25 / bend, values[rows] / kernel[rows])
     multipliers[rows] = _root(from_zero, rows, values[rows], low, np.maximum(high, low), low)
 
-    regular = kinds == Kind.REGULAR
+    regular = kinds == NearestKind.REGULAR
     x = multipliers[regular]
     steps[regular] = -x[:, None] * g[regular] / (1 + np.multiply.outer(2 * x, eigenvalues))
-    singular = kinds == Kind.SINGULAR
+    singular = kinds == NearestKind.SINGULAR
     multipliers[~regular] = np.inf
     steps[np.ix_(singular, positive)] = -g[np.ix_(singular, positive)] / (2 * curvatures)
-    steps[kinds == Kind.EMPTY] = np.nan
+    steps[kinds == NearestKind.EMPTY] = np.nan
     return SecularRoots(kinds, multipliers, steps)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import follow
+from polymargin.continuation import Tracker
 from polymargin.errors import PolymarginError
 from polymargin.plots.tracking import Step, draw_tracking
 from polymargin.polynomials import Graph, Program, evaluate, flatten, jacobian
@@ -36,7 +36,7 @@ def figure_tracking(directory: Path, *, samples: int = 400) -> Outcome:
     program = cubic_homotopy()
     times = np.linspace(0.0, 1.0, samples + 1)[1:]
     starts = np.exp(2j * np.pi * np.arange(3) / 3)
-    found = follow(program, starts[:, None], weights(0.0), [weights(t) for t in times])
+    found = Tracker().follow(program, starts[:, None], weights(0.0), [weights(t) for t in times])
     if not found.converged.all():
         raise PolymarginError(f"{int((~found.converged).sum())} of {found.ends.size} paths did not arrive")
     paths = np.vstack([starts, found.points[:, :, 0]])

@@ -18,9 +18,9 @@ from polymargin import __version__
 from polymargin.reproduce.ed_degree_tables import printed_table, write_csv
 from polymargin.reproduce.rows import Row
 from polymargin.soundness import (
-    Outcome,
     Plan,
     PlantedNetwork,
+    VerifierOutcome,
     generate_benchmark,
     paper_settings,
     score,
@@ -63,7 +63,7 @@ def _printed(networks: list[PlantedNetwork]) -> list[dict[str, str]]:
     return [table[item.setting.hidden[0], item.setting.degree, item.setting.epsilon] for item in networks]
 
 
-def _row(network: PlantedNetwork, printed: dict[str, str], outcomes: list[Outcome]) -> Row:
+def _row(network: PlantedNetwork, printed: dict[str, str], outcomes: list[VerifierOutcome]) -> Row:
     setting = network.setting
     ours = [item for item in outcomes if Path(item.onnx).stem == setting.name]
     seconds = [item.margin_seconds for item in ours]
@@ -91,7 +91,7 @@ def _row(network: PlantedNetwork, printed: dict[str, str], outcomes: list[Outcom
     }
 
 
-def _share(outcomes: list[Outcome], kind: str) -> float:
+def _share(outcomes: list[VerifierOutcome], kind: str) -> float:
     """Falsified with a counterexample that the checker accepts."""
     of_kind = [item.result == "sat" for item in outcomes if item.kind == kind]
     return sum(of_kind) / len(of_kind)
@@ -102,7 +102,12 @@ def _short(value: float) -> float:
 
 
 def _readme(
-    benchmark: Path, rows: list[Row], outcomes: list[Outcome], seconds: tuple[float, float], epochs: int, seed: int
+    benchmark: Path,
+    rows: list[Row],
+    outcomes: list[VerifierOutcome],
+    seconds: tuple[float, float],
+    epochs: int,
+    seed: int,
 ) -> str:
     results = {(Path(o.onnx).name, Path(o.vnnlib).name): (o.result, o.verdict_seconds) for o in outcomes}
     ratios = score(read_instances(benchmark), results).to_dict()

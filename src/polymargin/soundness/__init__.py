@@ -9,17 +9,17 @@ from polymargin.soundness.planted_benchmark import generate_benchmark, train_ben
 from polymargin.soundness.planted_training import PlantedNetwork, PlantingError, plant
 from polymargin.soundness.scoring import Score, read_results, score
 from polymargin.soundness.settings import Plan, Setting, paper_settings, settings_grid
-from polymargin.soundness.verification import Outcome, verify_benchmark
+from polymargin.soundness.verification import VerifierOutcome, verify_benchmark
 
 __all__ = [
     "ExactPlan",
     "Instance",
-    "Outcome",
     "Plan",
     "PlantedNetwork",
     "PlantingError",
     "Score",
     "Setting",
+    "VerifierOutcome",
     "generate_benchmark",
     "generate_exact_edition",
     "paper_settings",

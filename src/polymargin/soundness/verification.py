@@ -36,7 +36,7 @@ SLIVER = 1e-9
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VerifierOutcome:
     """What was found about one instance.
 
     margin, standing, method     of `margin`; margin_seconds its time, shared_seconds the network's share done once
@@ -68,7 +68,7 @@ def verify_benchmark(
     seed: int = 0,
     executor: Executor | None = None,
     progress: Callable[[str], None] | None = None,
-) -> list[Outcome]:
+) -> list[VerifierOutcome]:
     """Answer every instance; write outcomes.csv, results.csv (VNN-COMP's columns) and the certificates."""
     folder = Path(directory)
     groups: dict[tuple[str, str], list[Instance]] = {}
@@ -76,7 +76,7 @@ def verify_benchmark(
         groups.setdefault((instance.model, instance.onnx), []).append(instance)
     (folder / "certificates").mkdir(exist_ok=True)
     work = partial(verify_network, folder, timeout=timeout, seed=seed)
-    found: dict[int, list[Outcome]] = {}
+    found: dict[int, list[VerifierOutcome]] = {}
     for index, outcomes in completed(work, list(groups.values()), executor):
         found[index] = outcomes
         if progress is not None:
@@ -88,7 +88,7 @@ def verify_benchmark(
     return outcomes
 
 
-def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: float, seed: int) -> list[Outcome]:
+def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: float, seed: int) -> list[VerifierOutcome]:
     """The instances of one network, on one thread."""
     network = load(folder / instances[0].model)
     points, row = np.unique(np.stack([instance.point for instance in instances]), axis=0, return_inverse=True)
@@ -113,7 +113,7 @@ def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: floa
         check_agreement(instance, found, verdict)
         accepted = file is not None and next(answers)
         outcomes.append(
-            Outcome(
+            VerifierOutcome(
                 onnx=instance.onnx,
                 vnnlib=instance.vnnlib,
                 kind=instance.kind,
@@ -146,11 +146,11 @@ def check_agreement(instance: Instance, found: Margin, verdict: Verdict) -> None
         raise PolymarginError(f"{instance.name}: {found!r} contradicts {verdict!r}; this is a bug, please report it")
 
 
-def write_outcomes(file: Path, outcomes: Sequence[Outcome]) -> None:
+def write_outcomes(file: Path, outcomes: Sequence[VerifierOutcome]) -> None:
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Outcome)])
-        writer.writerows([[_cell(getattr(item, field.name)) for field in fields(Outcome)] for item in outcomes])
+        writer.writerow([field.name for field in fields(VerifierOutcome)])
+        writer.writerows([[_cell(getattr(item, field.name)) for field in fields(VerifierOutcome)] for item in outcomes])
 
 
 def _cell(value: Any) -> Any:

@@ -26,7 +26,7 @@ MOST_INSTANCES = 100_000
 
 
 @dataclass(frozen=True)
-class Instance:
+class CompetitionInstance:
     """One line of instances.csv; the paths as they are written there."""
 
     onnx: str
@@ -46,7 +46,7 @@ class ResultRow:
     run_seconds: float
 
 
-def read_instances(path: Path) -> list[Instance]:
+def read_instances(path: Path) -> list[CompetitionInstance]:
     """The instances; every line needs a network, a query and a positive time."""
     try:
         if not path.is_file():
@@ -61,7 +61,7 @@ def read_instances(path: Path) -> list[Instance]:
     return [_instance(row, f"{path}: row {number}") for number, row in enumerate(rows, start=1)]
 
 
-def _instance(row: list[str], name: str) -> Instance:
+def _instance(row: list[str], name: str) -> CompetitionInstance:
     if len(row) != 3:
         raise InputError(f"{name} has {len(row)} entries; expected onnx, vnnlib, timeout")
     try:
@@ -71,7 +71,7 @@ def _instance(row: list[str], name: str) -> Instance:
     onnx, vnnlib = row[0].strip(), row[1].strip()
     if not timeout > 0 or math.isinf(timeout) or not onnx or not vnnlib or "\0" in onnx + vnnlib:
         raise InputError(f"{name} is {','.join(row)[:80]!r}; expected onnx, vnnlib, seconds")
-    return Instance(onnx, vnnlib, timeout)
+    return CompetitionInstance(onnx, vnnlib, timeout)
 
 
 def write_results(path: Path, rows: list[ResultRow]) -> None:
@@ -89,6 +89,6 @@ def counterexample_text(inputs: NDArray[np.float64], outputs: NDArray[np.float64
     return "(" + "\n".join(lines) + ")\n"
 
 
-def counterexample_name(instance: Instance) -> str:
+def counterexample_name(instance: CompetitionInstance) -> str:
     """network_property.counterexample, as in the competition's results."""
     return f"{Path(instance.onnx).stem}_{Path(instance.vnnlib).stem}.counterexample"

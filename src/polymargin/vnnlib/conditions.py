@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.vnnlib.expressions import Case, Comparison
+from polymargin.vnnlib.expressions import Case, ConstraintComparison
 from polymargin.vnnlib.regions import float_above
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ Classifier = PolynomialNetwork | LightningAttention
 LARGEST_FACTOR = 1 << 53
 
 
-def compares_classes(comparison: Comparison) -> tuple[int, int] | None:
+def compares_classes(comparison: ConstraintComparison) -> tuple[int, int] | None:
     """(label, rival) of a condition Y_rival ≥ Y_label or Y_rival > Y_label."""
     terms = comparison.polynomial.terms
     if len(terms) != 2 or comparison.polynomial.degree != 1 or comparison.polynomial.kinds != {"Y"} or () in terms:
@@ -46,7 +46,7 @@ def against_classes(network: Classifier, label: int, rivals: Sequence[int]) -> C
     return _with_readout(network, weights[chosen], bias[chosen])
 
 
-def linear_condition(network: Classifier, comparison: Comparison) -> Classifier | None:
+def linear_condition(network: Classifier, comparison: ConstraintComparison) -> Classifier | None:
     """A network with two classes, the second of which ties or wins wherever the condition holds.
 
     None if the condition is not linear, or cannot be written with exact weights.
@@ -67,7 +67,7 @@ def linear_condition(network: Classifier, comparison: Comparison) -> Classifier 
     return _outputs_compared(network, factors, constant)
 
 
-def output_conditions(case: Case) -> list[Comparison]:
+def output_conditions(case: Case) -> list[ConstraintComparison]:
     """The comparisons of a case that speak of outputs alone."""
     return [comparison for comparison in case if comparison.polynomial.kinds == {"Y"}]
 

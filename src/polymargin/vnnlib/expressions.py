@@ -33,26 +33,26 @@ Monomial = tuple[Variable, ...]
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class VariablePolynomial:
     """Coefficients by monomial; none of them is zero."""
 
     terms: dict[Monomial, Fraction]
 
     @staticmethod
-    def constant(value: Fraction) -> Polynomial:
-        return Polynomial({(): value} if value else {})
+    def constant(value: Fraction) -> VariablePolynomial:
+        return VariablePolynomial({(): value} if value else {})
 
     @staticmethod
-    def of(variable: Variable) -> Polynomial:
-        return Polynomial({(variable,): Fraction(1)})
+    def of(variable: Variable) -> VariablePolynomial:
+        return VariablePolynomial({(variable,): Fraction(1)})
 
-    def __neg__(self) -> Polynomial:
-        return Polynomial({monomial: -value for monomial, value in self.terms.items()})
+    def __neg__(self) -> VariablePolynomial:
+        return VariablePolynomial({monomial: -value for monomial, value in self.terms.items()})
 
-    def __sub__(self, other: Polynomial) -> Polynomial:
+    def __sub__(self, other: VariablePolynomial) -> VariablePolynomial:
         return total([self, -other])
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: VariablePolynomial) -> VariablePolynomial:
         if len(self.terms) * len(other.terms) > MOST_PRODUCTS:
             raise InputError(f"a product of sums with more than {MOST_PRODUCTS} products of terms")
         result: dict[Monomial, Fraction] = {}
@@ -85,7 +85,7 @@ class Polynomial:
         return result
 
 
-def total(parts: Iterable[Polynomial]) -> Polynomial:
+def total(parts: Iterable[VariablePolynomial]) -> VariablePolynomial:
     result: dict[Monomial, Fraction] = {}
     for part in parts:
         for monomial, value in part.terms.items():
@@ -95,15 +95,15 @@ def total(parts: Iterable[Polynomial]) -> Polynomial:
     return _clean(result)
 
 
-def _clean(terms: dict[Monomial, Fraction]) -> Polynomial:
-    return Polynomial({monomial: value for monomial, value in terms.items() if value})
+def _clean(terms: dict[Monomial, Fraction]) -> VariablePolynomial:
+    return VariablePolynomial({monomial: value for monomial, value in terms.items() if value})
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ConstraintComparison:
     """polynomial ≥ 0, or > 0 where it is strict."""
 
-    polynomial: Polynomial
+    polynomial: VariablePolynomial
     strict: bool = False
 
     def holds(self, inputs: Sequence[Fraction], outputs: Sequence[Fraction]) -> bool:
@@ -111,26 +111,26 @@ class Comparison:
         return value > 0 if self.strict else value >= 0
 
 
-Case = tuple[Comparison, ...]
+Case = tuple[ConstraintComparison, ...]
 Formula = tuple[Case, ...]
 
 
-def compared(operator: str, left: Polynomial, right: Polynomial) -> Formula:
+def compared(operator: str, left: VariablePolynomial, right: VariablePolynomial) -> Formula:
     """`left operator right` as cases."""
     up, down = left - right, right - left
     match operator:
         case ">=":
-            return ((Comparison(up),),)
+            return ((ConstraintComparison(up),),)
         case "<=":
-            return ((Comparison(down),),)
+            return ((ConstraintComparison(down),),)
         case ">":
-            return ((Comparison(up, strict=True),),)
+            return ((ConstraintComparison(up, strict=True),),)
         case "<":
-            return ((Comparison(down, strict=True),),)
+            return ((ConstraintComparison(down, strict=True),),)
         case "==" | "=":
-            return ((Comparison(up), Comparison(down)),)
+            return ((ConstraintComparison(up), ConstraintComparison(down)),)
         case "!=":
-            return ((Comparison(up, strict=True),), (Comparison(down, strict=True),))
+            return ((ConstraintComparison(up, strict=True),), (ConstraintComparison(down, strict=True),))
     raise InputError(f"the comparison {operator!r} is not known")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from polymargin.errors import InputError
 from polymargin.networks.readers.onnx_graph import OnnxModel
 from polymargin.vnnlib.answering import QueryAnswer, answer_query
-from polymargin.vnnlib.expressions import Comparison, Polynomial, Variable
+from polymargin.vnnlib.expressions import ConstraintComparison, Variable, VariablePolynomial
 from polymargin.vnnlib.query import Query
 
 
@@ -54,9 +54,9 @@ def answer_about(
     return replace(answer, outputs=None if answer.outputs is None else answer.outputs[1:])
 
 
-def _on_second_logit(comparison: Comparison) -> Comparison:
+def _on_second_logit(comparison: ConstraintComparison) -> ConstraintComparison:
     terms = {
         tuple(Variable("Y", 1) if variable.kind == "Y" else variable for variable in monomial): value
         for monomial, value in comparison.polynomial.terms.items()
     }
-    return replace(comparison, polynomial=Polynomial(terms))
+    return replace(comparison, polynomial=VariablePolynomial(terms))

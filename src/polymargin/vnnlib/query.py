@@ -18,7 +18,7 @@ DEEPEST = 200
 
 
 @dataclass(frozen=True)
-class Tensor:
+class DeclaredTensor:
     """A declared input or output."""
 
     name: str
@@ -40,8 +40,8 @@ class Query:
 
     version: str
     network: str
-    input: Tensor
-    output: Tensor
+    input: DeclaredTensor
+    output: DeclaredTensor
     cases: Formula
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.vnnlib.expressions import Case, Comparison, Variable
+from polymargin.vnnlib.expressions import Case, ConstraintComparison, Variable
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Ball:
 
 
 @dataclass(frozen=True)
-class Box:
+class InputBox:
     """lower ≤ x ≤ upper, entry by entry."""
 
     lower: tuple[Fraction, ...]
@@ -87,7 +87,7 @@ class Region:
     """
 
     balls: tuple[Ball, ...]
-    box: Box | None
+    box: InputBox | None
     empty: bool
 
 
@@ -109,13 +109,13 @@ def region_of(case: Case, dimension: int) -> Region:
     bounds = [(low, high) for low, high in zip(lower, upper, strict=True) if low is not None and high is not None]
     box = None
     if len(bounds) == dimension and not empty:
-        box = Box(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
+        box = InputBox(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
         balls.append(box.enclosing)
     balls = [] if empty else sorted(balls, key=lambda ball: ball.squared_radius)
     return Region(tuple(balls), box, empty)
 
 
-def _tighten(comparison: Comparison, lower: list[Fraction | None], upper: list[Fraction | None]) -> bool:
+def _tighten(comparison: ConstraintComparison, lower: list[Fraction | None], upper: list[Fraction | None]) -> bool:
     """Take a bound a x_i + b ≥ 0 into account; whether nothing is left."""
     polynomial = comparison.polynomial
     ((monomial, slope),) = ((m, c) for m, c in polynomial.terms.items() if m)
@@ -128,7 +128,7 @@ def _tighten(comparison: Comparison, lower: list[Fraction | None], upper: list[F
     return low is not None and high is not None and (low > high or (low == high and comparison.strict))
 
 
-def _ball(comparison: Comparison, dimension: int) -> Ball | None:
+def _ball(comparison: ConstraintComparison, dimension: int) -> Ball | None:
     """The ball of a quadratic comparison −q Σ x_i² + 2q Σ c_i x_i + b ≥ 0."""
     polynomial = comparison.polynomial
     variables = [Variable("X", index) for index in range(dimension)]

@@ -6,8 +6,17 @@ import re
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.vnnlib.expressions import Formula, Polynomial, Variable, all_of, any_of, compared, exact_number, total
-from polymargin.vnnlib.query import Query, Tensor
+from polymargin.vnnlib.expressions import (
+    Formula,
+    Variable,
+    VariablePolynomial,
+    all_of,
+    any_of,
+    compared,
+    exact_number,
+    total,
+)
+from polymargin.vnnlib.query import DeclaredTensor, Query
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _NAME = re.compile(r"([XY])_([0-9]{1,7})")
@@ -38,7 +47,10 @@ def parse(text: str) -> Query:
             )
     if not formulas:
         raise InputError("no assertion in the file")
-    inputs, outputs = Tensor("X", "real", (len(declared["X"]),)), Tensor("Y", "real", (len(declared["Y"]),))
+    inputs, outputs = (
+        DeclaredTensor("X", "real", (len(declared["X"]),)),
+        DeclaredTensor("Y", "real", (len(declared["Y"]),)),
+    )
     return Query("1.0", "", inputs, outputs, all_of(formulas))
 
 
@@ -72,14 +84,14 @@ def _formula(node: Any, declared: dict[str, set[int]]) -> Formula:
     raise InputError(f"{_shown(node)} is not a condition that is read")
 
 
-def _polynomial(node: Any, declared: dict[str, set[int]]) -> Polynomial:
+def _polynomial(node: Any, declared: dict[str, set[int]]) -> VariablePolynomial:
     if isinstance(node, str):
         if node[0] not in "XY":
-            return Polynomial.constant(exact_number(node))
+            return VariablePolynomial.constant(exact_number(node))
         variable = _variable(node)
         if variable.index not in declared[variable.kind]:
             raise InputError(f"{node} is not declared")
-        return Polynomial.of(variable)
+        return VariablePolynomial.of(variable)
     match node:
         case ["+", *parts] if parts:
             return total(_polynomial(part, declared) for part in parts)
@@ -88,7 +100,7 @@ def _polynomial(node: Any, declared: dict[str, set[int]]) -> Polynomial:
         case ["-", first, *parts]:
             return total([_polynomial(first, declared), *(-_polynomial(part, declared) for part in parts)])
         case ["*", *parts] if parts:
-            result = Polynomial.constant(exact_number("1"))
+            result = VariablePolynomial.constant(exact_number("1"))
             for part in parts:
                 result = result * _polynomial(part, declared)
             return result

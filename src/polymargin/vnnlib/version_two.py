@@ -12,8 +12,17 @@ from typing import Any
 
 from polymargin.errors import InputError
 from polymargin.networks.readers.foreign import package
-from polymargin.vnnlib.expressions import Formula, Polynomial, Variable, all_of, any_of, compared, exact_number, total
-from polymargin.vnnlib.query import Query, Tensor
+from polymargin.vnnlib.expressions import (
+    Formula,
+    Variable,
+    VariablePolynomial,
+    all_of,
+    any_of,
+    compared,
+    exact_number,
+    total,
+)
+from polymargin.vnnlib.query import DeclaredTensor, Query
 
 MOST_ENTRIES = 1_000_000
 _COMPARISONS = {
@@ -44,8 +53,8 @@ def parse(text: str) -> Query:
     return Query("2.0", network.name, inputs, outputs, cases)
 
 
-def _tensor(definition: Any) -> Tensor:
-    tensor = Tensor(definition.name, _type_name(definition.dtype.name), tuple(definition.shape))
+def _tensor(definition: Any) -> DeclaredTensor:
+    tensor = DeclaredTensor(definition.name, _type_name(definition.dtype.name), tuple(definition.shape))
     if any(length < 1 for length in tensor.shape) or tensor.size > MOST_ENTRIES:
         raise InputError(f"{tensor.name} has shape {tensor.shape}; expected at most {MOST_ENTRIES} entries")
     return tensor
@@ -58,7 +67,7 @@ def _type_name(name: str) -> str:
 
 
 class _Reader:
-    def __init__(self, tensors: dict[str, tuple[str, Tensor]]) -> None:
+    def __init__(self, tensors: dict[str, tuple[str, DeclaredTensor]]) -> None:
         self.tensors = tensors
 
     def formula(self, node: Any) -> Formula:
@@ -71,12 +80,12 @@ class _Reader:
             return any_of([self.formula(part) for part in node.args])
         raise InputError(f"{str(node)[:80]} is not a condition that is read")
 
-    def polynomial(self, node: Any) -> Polynomial:
+    def polynomial(self, node: Any) -> VariablePolynomial:
         match type(node).__name__:
             case "Var":
-                return Polynomial.of(self.variable(node))
+                return VariablePolynomial.of(self.variable(node))
             case "Float" | "Int" | "IntExpr" | "Literal":
-                return Polynomial.constant(exact_number(node.lexeme))
+                return VariablePolynomial.constant(exact_number(node.lexeme))
             case "Negate":
                 return -self.polynomial(node.expr)
             case "Plus":
@@ -84,7 +93,7 @@ class _Reader:
             case "Minus":
                 return total([self.polynomial(node.head), *(-self.polynomial(part) for part in node.rest)])
             case "Multiply":
-                result = Polynomial.constant(exact_number("1"))
+                result = VariablePolynomial.constant(exact_number("1"))
                 for part in node.args:
                     result = result * self.polynomial(part)
                 return result

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.vnnlib.conditions import Classifier
-from polymargin.vnnlib.expressions import Case, Polynomial
+from polymargin.vnnlib.expressions import Case, VariablePolynomial
 from polymargin.vnnlib.regions import Region
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def _nearly(case: Case, inputs: Sequence[Fraction], outputs: Sequence[float]) ->
     )
 
 
-def _slope(polynomial: Polynomial) -> Fraction:
+def _slope(polynomial: VariablePolynomial) -> Fraction:
     return sum((abs(value) for value in polynomial.terms.values()), Fraction(0))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.vnnlib.query import Tensor
+from polymargin.vnnlib.query import DeclaredTensor
 
 
 def write_robustness_query(
@@ -55,7 +55,7 @@ def decimal(value: float | Decimal) -> str:
     return text if "." in text else f"{text}.0"
 
 
-def assignment_lines(assignment: Sequence[tuple[Tensor, Any]]) -> list[str]:
+def assignment_lines(assignment: Sequence[tuple[DeclaredTensor, Any]]) -> list[str]:
     """A witness as the standard prints it: a header per variable, then one value per line."""
     lines = []
     for tensor, values in assignment:

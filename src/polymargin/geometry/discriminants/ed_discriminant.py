@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from math import comb
 
-from polymargin.algebra.engines import DEFAULT_TIMEOUT
-from polymargin.algebra.hypersurface import Hypersurface, exact_hypersurface
-from polymargin.algebra.rings import Ring, integer_form
-from polymargin.algebra.small_bases import reduced_basis
 from polymargin.arguments import checked
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
+from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
+from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface
+from polymargin.geometry.algebra.rings import Ring, integer_form
+from polymargin.geometry.algebra.small_bases import reduced_basis
 from polymargin.geometry.discriminants.elimination import eliminated_components
 from polymargin.geometry.discriminants.plane_curve import plane_components
 from polymargin.geometry.discriminants.quadric import LARGEST_DIMENSION, quadric_components

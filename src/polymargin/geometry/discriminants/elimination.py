@@ -10,9 +10,9 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from polymargin.algebra.critical_ideals import MULTIPLIER, System, lagrange_equations, lagrange_jacobian
-from polymargin.algebra.hypersurface import Hypersurface
-from polymargin.algebra.singular import eliminated_primes
+from polymargin.geometry.algebra.critical_ideals import MULTIPLIER, System, lagrange_equations, lagrange_jacobian
+from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.singular import eliminated_primes
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 

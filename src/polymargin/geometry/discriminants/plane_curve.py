@@ -11,11 +11,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from polymargin.algebra.evolute import centre_map, circle_centre, evolute
-from polymargin.algebra.factorisation import irreducible_factors
-from polymargin.algebra.hypersurface import Hypersurface
-from polymargin.algebra.plane_points import singular_points
-from polymargin.algebra.rings import integer_form
+from polymargin.geometry.algebra.evolute import centre_map, circle_centre, evolute
+from polymargin.geometry.algebra.factorisation import irreducible_factors
+from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.plane_points import singular_points
+from polymargin.geometry.algebra.rings import integer_form
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 

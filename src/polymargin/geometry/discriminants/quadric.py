@@ -32,13 +32,13 @@ from typing import Any
 
 import flint
 
-from polymargin.algebra.engines import OutOfTimeError
-from polymargin.algebra.factorisation import irreducible_factors
-from polymargin.algebra.hypersurface import Hypersurface
-from polymargin.algebra.interpolation import interpolate, simplex
-from polymargin.algebra.linear_spaces import kernel, linear_forms, vanishes_on
-from polymargin.algebra.rings import Ring, integer_form
 from polymargin.errors import InputError
+from polymargin.geometry.algebra.engines import OutOfTimeError
+from polymargin.geometry.algebra.factorisation import irreducible_factors
+from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.interpolation import interpolate, simplex
+from polymargin.geometry.algebra.linear_spaces import kernel, linear_forms, vanishes_on
+from polymargin.geometry.algebra.rings import Ring, integer_form
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 # D has degree 6(n − 1) for a general quadric: 118,755 terms for five variables, 1.6 million for six.
@@ -46,7 +46,7 @@ LARGEST_DIMENSION = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Secular:
+class SecularPolynomial:
     """P as a list of polynomials in v, one for each power of λ, and m as a polynomial in λ."""
 
     coefficients: tuple[Any, ...]
@@ -92,7 +92,7 @@ def _form(surface: Hypersurface) -> tuple[Any, list[Any]]:
     return flint.fmpq_mat(size, size, entries), [b.derivative(i)(*origin) for i in range(size)]
 
 
-def _secular(surface: Hypersurface, A: Any, a: list[Any], K: Any) -> Secular:
+def _secular(surface: Hypersurface, A: Any, a: list[Any], K: Any) -> SecularPolynomial:
     """P = m² b((1 + 2λK)⁻¹(v − λGa)); the inverse is adj(1 + 2λK)/det, and what they have in common cancels."""
     size = surface.dimension
     ring = surface.ring.extended("l")
@@ -110,7 +110,7 @@ def _secular(surface: Hypersurface, A: Any, a: list[Any], K: Any) -> Secular:
     table: list[dict[tuple[int, ...], Any]] = [{} for _ in range(P.degrees()[size] + 1)]
     for exponents, coefficient in P.to_dict().items():
         table[exponents[size]][exponents[:size]] = coefficient
-    return Secular(tuple(surface.ring.context.from_dict(row) for row in table), poles)
+    return SecularPolynomial(tuple(surface.ring.context.from_dict(row) for row in table), poles)
 
 
 def _adjugate(ring: Ring, K: Any, multiplier: Any) -> list[list[Any]]:
@@ -139,7 +139,7 @@ def _poles(K: Any) -> Any:
     return flint.fmpq_poly([squarefree[degree - k] * flint.fmpq(-2) ** k for k in range(degree + 1)])
 
 
-def _main_polynomial(ring: Ring, secular: Secular, deadline: float) -> Any:
+def _main_polynomial(ring: Ring, secular: SecularPolynomial, deadline: float) -> Any:
     """Disc(P) / Res(P, m) as a primitive integer polynomial."""
     if len(secular.coefficients) == 1:
         return integer_form(secular.coefficients[0])  # P = w: an isotropic cone
@@ -162,7 +162,7 @@ def _main_polynomial(ring: Ring, secular: Secular, deadline: float) -> Any:
             return integer_form(ring.context.from_dict(interpolate(values, degree, offset)))
 
 
-def _degree(secular: Secular, size: int) -> int:
+def _degree(secular: SecularPolynomial, size: int) -> int:
     """The degree in v of Disc(P) / Res(P, m), from its restriction to a line."""
     line = Ring(("s", "l"))
     s, multiplier = line.variables
@@ -212,7 +212,9 @@ def _is_cone(surface: Hypersurface, A: Any, a: list[Any]) -> bool:
     return bool(flint.fmpq_mat([*rows, [*half, constant]]).rank() == A.rank())
 
 
-def _degenerate_locus(surface: Hypersurface, secular: Secular, A: Any, a: list[Any], K: Any) -> tuple[Any, ...]:
+def _degenerate_locus(
+    surface: Hypersurface, secular: SecularPolynomial, A: Any, a: list[Any], K: Any
+) -> tuple[Any, ...]:
     """w₁ = w₂ = 0 for a cone with two eigenvalues; w is the square of a linear form for a simple one."""
     eigenvalues = _nonzero_eigenvalues(K)
     if all(multiplicity == 1 for _, multiplicity in eigenvalues):

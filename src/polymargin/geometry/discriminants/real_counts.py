@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary
-from polymargin.continuation import Paths, TrackerSettings, follow
+from polymargin.continuation import Paths, Tracker
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, REAL, imaginary_shares
 from polymargin.enumeration import base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
@@ -49,7 +50,7 @@ class RealCounter:
         *,
         seed: int = 0,
         threads: int | None = None,
-        limit: int = 200_000,
+        limit: int = DEFAULT_LIMIT,
         cache: bool | str | Path = True,
     ) -> RealCounter:
         if boundary.degree < 2:
@@ -57,10 +58,10 @@ class RealCounter:
             raise InputError(
                 f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
             )
-        check_limit(boundary, limit, threads)
-        settings = TrackerSettings()
-        base = base_solutions(boundary, seed=seed, settings=settings, threads=threads, cache=Cache.from_option(cache))
-        solutions, parameters = regular_at_level_zero(base, settings, threads)
+        tracker = Tracker(threads=threads)
+        check_limit(boundary, limit, tracker)
+        base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
+        solutions, parameters = regular_at_level_zero(base, tracker)
         generator = np.random.default_rng([seed, 8])
         detour = generator.normal(size=parameters.shape) + 1j * generator.normal(size=parameters.shape)
         detour[-1] = 0
@@ -76,7 +77,7 @@ class RealCounter:
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of real critical points at every point (m, n), and which of them are doubtful."""
         batches: Sequence[_Batch] = [
-            _Batch(self, points[i : i + BATCH], 1 if executor is not None else threads)
+            _Batch(self, points[i : i + BATCH], Tracker(threads=1 if executor is not None else threads))
             for i in range(0, len(points), BATCH)
         ]
         found = dict(completed(_count, batches, executor))
@@ -90,27 +91,21 @@ class RealCounter:
 class _Batch:
     counter: RealCounter
     points: Array
-    threads: int | None
+    tracker: Tracker
 
 
 def _count(batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    counter = batch.counter
+    counter, tracker = batch.counter, batch.tracker
     targets = np.zeros((len(batch.points), len(counter.parameters)), dtype=np.complex128)
     targets[:, :-1] = counter.boundary.reduction.coordinates(batch.points)
-    counts, doubtful = _judge(_follow(counter, counter.solutions, counter.parameters, targets, batch.threads))
+    counts, doubtful = _judge(tracker.follow(counter.program, counter.solutions, counter.parameters, targets))
     if doubtful.any():
         # On another way the paths pass other places; only a point on the discriminant stays doubtful.
-        away = _follow(counter, counter.solutions, counter.parameters, counter.detour[None, :], batch.threads)
+        away = tracker.follow(counter.program, counter.solutions, counter.parameters, counter.detour)
         if away.converged.all():
-            again = _follow(counter, away.points[0], counter.detour, targets[doubtful], batch.threads)
+            again = tracker.follow(counter.program, away.points[0], counter.detour, targets[doubtful])
             counts[doubtful], doubtful[doubtful] = _judge(again)
     return counts, doubtful
-
-
-def _follow(
-    counter: RealCounter, solutions: ComplexArray, start: ComplexArray, targets: ComplexArray, threads: int | None
-) -> Paths:
-    return follow(counter.program, solutions, start, targets, threads=threads)
 
 
 def _judge(paths: Paths) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -14,9 +14,9 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.algebra.small_bases import reduced_basis
 from polymargin.arguments import real_array
 from polymargin.errors import InputError, MissingExtraError
+from polymargin.geometry.algebra.small_bases import reduced_basis
 from polymargin.polynomials import exact
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.algebra import Ring
+from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary, ExpressionSource, is_reduced
-from polymargin.continuation import TrackerSettings
+from polymargin.continuation import Tracker
 from polymargin.enumeration import BaseSolutions, base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.regular_ends import regular_ends
 from polymargin.errors import InputError
+from polymargin.geometry.algebra import Ring
 from polymargin.polynomials import Graph, evaluate, flatten
 
 
@@ -43,7 +44,7 @@ def boundary_count(
     *,
     seed: int = 0,
     threads: int | None = None,
-    limit: int = 200_000,
+    limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
 ) -> BoundaryCount:
     """The ED degree of {B = 0}.
@@ -82,18 +83,18 @@ def _irreducible_count(
 ) -> tuple[int, bool]:
     if boundary.degree == 1:
         return 1, True
-    check_limit(boundary, limit, threads)
-    settings = TrackerSettings()
-    base = base_solutions(boundary, seed=seed, settings=settings, threads=threads, cache=Cache.from_option(cache))
-    points, _ = regular_at_level_zero(base, settings, threads)
+    tracker = Tracker(threads=threads)
+    check_limit(boundary, limit, tracker)
+    base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
+    points, _ = regular_at_level_zero(base, tracker)
     return len(points), base.unjudged == 0
 
 
 def regular_at_level_zero(
-    base: BaseSolutions, settings: TrackerSettings, threads: int | None
+    base: BaseSolutions, tracker: Tracker
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
     """The regular critical points (y, λ) of {B = 0} at the generic complex point of stage 1, and the parameters (u*, 0)."""
     zero = base.parameters.copy()
     zero[-1] = 0
-    paths, regular = regular_ends(base, zero, settings, threads)
+    paths, regular = regular_ends(base, zero, tracker)
     return paths.points[0][regular], zero

@@ -16,15 +16,15 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from polymargin.algebra.critical_ideals import lagrange_system, minors_system
-from polymargin.algebra.engines import DEFAULT_TIMEOUT, EngineError
-from polymargin.algebra.hypersurface import Hypersurface, exact_hypersurface, random_hypersurface
-from polymargin.algebra.msolve import count_solutions
-from polymargin.algebra.plane import plane_ed_degree
-from polymargin.algebra.rings import DEFAULT_PRIME, gradient
-from polymargin.algebra.singular import quotient_dimension
 from polymargin.boundary import Architecture, Boundary
 from polymargin.errors import InputError
+from polymargin.geometry.algebra.critical_ideals import lagrange_system, minors_system
+from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT, EngineError
+from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface, random_hypersurface
+from polymargin.geometry.algebra.msolve import count_solutions
+from polymargin.geometry.algebra.plane import plane_ed_degree
+from polymargin.geometry.algebra.rings import DEFAULT_PRIME, gradient
+from polymargin.geometry.algebra.singular import quotient_dimension
 
 ENGINES = {"lagrange": ("msolve", "Singular"), "minors": ("resultants", "Singular")}
 

@@ -1,21 +1,21 @@
 """The ED degree of a family of boundaries, counted by monodromy and confirmed by the trace test.
 
 Where the bound on their number is small, the paths from the closed-form start system bring most solutions at once; otherwise
-one is had for nothing (`Family.seed`). Loops in the parameters (point, level and, for architectures, weights) find the others,
-and the trace test says when to stop (`margins.completion`).
+one is known in closed form (`BoundaryFamily.seed`). Loops in the parameters (point, level and, for architectures, weights)
+find the others, and the trace test says when to stop (`enumeration.completion`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary import Family
-from polymargin.continuation import TrackerSettings, critical_start, distinct, follow, random_phase, track
+from polymargin.boundary import BoundaryFamily
+from polymargin.continuation import Tracker, critical_start, distinct, random_phase
 from polymargin.enumeration import TraceTest, complete
 from polymargin.errors import PolymarginError
 
@@ -23,8 +23,6 @@ ComplexArray = NDArray[np.complex128]
 
 # Up to this bound following all paths of the start system costs less than finding solutions by loops.
 FEW = 800
-# Paths of the start system that need more steps are on their way to infinity.
-MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +44,10 @@ class MonodromyCount:
 
 
 def monodromy_count(
-    family: Family,
+    family: BoundaryFamily,
     *,
     seed: int = 0,
     threads: int | None = None,
-    settings: TrackerSettings | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> MonodromyCount:
     """All critical points at generic parameters; `progress` is called with the number known so far.
@@ -61,7 +58,7 @@ def monodromy_count(
     (17, True)
     """
     started = perf_counter()
-    chosen = settings or TrackerSettings()
+    tracker = Tracker(threads=threads)
     generator = np.random.default_rng([seed, 5])
     program = family.program
 
@@ -70,9 +67,9 @@ def monodromy_count(
 
     base = sample()
     known = (
-        _from_start_system(family, base, generator, chosen, threads)
+        _from_start_system(family, base, generator, tracker)
         if family.degree > 1 and family.bound <= FEW
-        else _from_one_solution(family, base, generator, chosen, threads)
+        else _from_one_solution(family, base, generator, tracker)
     )
     if not len(known):
         raise PolymarginError(f"{family.name}: the path of the first solution broke off; try another seed")
@@ -82,9 +79,8 @@ def monodromy_count(
         base,
         sample,
         generator,
-        settings=chosen,
+        tracker,
         bound=family.bound,
-        threads=threads,
         progress=progress,
     )
     seconds = perf_counter() - started
@@ -101,15 +97,15 @@ def monodromy_count(
 
 
 def _from_one_solution(
-    family: Family, base: ComplexArray, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+    family: BoundaryFamily, base: ComplexArray, generator: np.random.Generator, tracker: Tracker
 ) -> ComplexArray:
     solution, parameters = family.seed(generator)
-    paths = follow(family.program, solution[None, :], parameters, base, settings=settings, threads=threads)
+    paths = tracker.follow(family.program, solution[None, :], parameters, base)
     return np.asarray(paths.points[0][paths.converged[0]])
 
 
 def _from_start_system(
-    family: Family, base: ComplexArray, generator: np.random.Generator, settings: TrackerSettings, threads: int | None
+    family: BoundaryFamily, base: ComplexArray, generator: np.random.Generator, tracker: Tracker
 ) -> ComplexArray:
     """All paths from the closed-form start system: those that arrive are a good beginning, whether all do or not."""
     start = critical_start(family.dimension, family.degree, generator)
@@ -119,6 +115,5 @@ def _from_start_system(
     fixed = [*start.slopes, start.level]
     begin = np.array([*np.zeros(family.dimension), *base[family.dimension :], phase, 0, *fixed])
     end = np.array([*base, 0, 1, *fixed])
-    hasty = replace(settings, most_steps=MOST_STEPS)
-    paths = track(family.blend, points, begin, end, settings=hasty, threads=threads)
+    paths = tracker.hasty().track(family.blend, points, begin, end)  # longer ones are on their way to infinity
     return distinct(paths.points[0][paths.converged[0]])

@@ -17,17 +17,17 @@ from typing import Any
 
 import flint
 
-from polymargin.algebra.components import PrimaryComponent
-from polymargin.algebra.critical_ideals import lagrange_system, minors_system
-from polymargin.algebra.engines import DEFAULT_TIMEOUT
-from polymargin.algebra.hypersurface import Hypersurface, exact_hypersurface
-from polymargin.algebra.linear_spaces import kernel
-from polymargin.algebra.plane import univariate
-from polymargin.algebra.plane_points import regular_intersections
-from polymargin.algebra.rings import Ring, gradient, integer_form
-from polymargin.algebra.singular import primary_decomposition
 from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
+from polymargin.geometry.algebra.components import PrimaryComponent
+from polymargin.geometry.algebra.critical_ideals import lagrange_system, minors_system
+from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
+from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface
+from polymargin.geometry.algebra.linear_spaces import kernel
+from polymargin.geometry.algebra.plane import univariate
+from polymargin.geometry.algebra.plane_points import regular_intersections
+from polymargin.geometry.algebra.rings import Ring, gradient, integer_form
+from polymargin.geometry.algebra.singular import primary_decomposition
 from polymargin.polynomials import exact
 
 

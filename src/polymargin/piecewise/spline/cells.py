@@ -18,7 +18,7 @@ from polymargin.piecewise.incumbents import Incumbent
 from polymargin.piecewise.linear_bounds import Cap
 from polymargin.piecewise.projection import Projection, project_origin
 from polymargin.piecewise.spline.attack import attack_spline, offer_first_tie
-from polymargin.piecewise.spline.faces import PieceSource, Region, ties_in_face
+from polymargin.piecewise.spline.faces import PieceRegion, PieceSource, ties_in_face
 from polymargin.piecewise.spline.minorants import minorants
 from polymargin.piecewise.spline.view import SplineView
 
@@ -211,11 +211,11 @@ class SplineCells:
                 reach = min(reach, incumbent.distance)
         return replace(cell, lower=max(cell.lower, nearest)) if complete else cell
 
-    def _region(self, cell: SplineCell) -> Region:
+    def _region(self, cell: SplineCell) -> PieceRegion:
         """The region that a cell without inner breakpoints lies in."""
         view, network = self.view, self.view.network
         index = np.searchsorted(network.breakpoints, 0.5 * (cell.low + cell.high), side="right")
         ends = np.array([-math.inf, *network.breakpoints, math.inf])
         factors, constant = view.difference(cell.rival)
         source = PieceSource(view.matrix, view.offset, factors, tuple(network.pieces[i] for i in index), constant)
-        return Region.on_pieces(source, cell.low, cell.high, ends[index], ends[index + 1])
+        return PieceRegion.on_pieces(source, cell.low, cell.high, ends[index], ends[index + 1])

@@ -90,7 +90,7 @@ class PieceSource:
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class PieceRegion:
     """Part of a region on which B is the polynomial `source`, with z = weights·y + offsets between `low` and `high`.
 
     rows @ y ≤ limits are its walls: the breakpoints that the ranges reach. Whatever part of the region is left out of the
@@ -104,7 +104,7 @@ class Region:
     limits: Array
 
     @classmethod
-    def on_pieces(cls, source: PieceSource, low: Array, high: Array, left: Array, right: Array) -> Region:
+    def on_pieces(cls, source: PieceSource, low: Array, high: Array, left: Array, right: Array) -> PieceRegion:
         """With the walls at the ends [left, right] of the pieces, where the ranges reach them."""
         floor, ceiling = np.isfinite(left) & (low <= left), np.isfinite(right) & (high >= right)
         rows = np.concatenate([-source.weights[floor], source.weights[ceiling]])
@@ -158,7 +158,7 @@ class FaceTies:
     complete: bool
 
 
-def ties_in_face(region: Region, face: Face, seed: int) -> FaceTies:
+def ties_in_face(region: PieceRegion, face: Face, seed: int) -> FaceTies:
     """Critical points of the distance from 0 to {P = 0} in the hull of the face, those in the region only."""
     boundary = Boundary(region.source.on_subspace(face.basis, face.origin), "one piece")
     center = np.zeros(face.basis.shape[1])
@@ -183,6 +183,6 @@ def ties_in_face(region: Region, face: Face, seed: int) -> FaceTies:
     return FaceTies(ties, not doubtful or nearest_is_in)
 
 
-def _inside(region: Region, face: Face, points: Array) -> list[Array]:
+def _inside(region: PieceRegion, face: Face, points: Array) -> list[Array]:
     places = face.origin + points @ face.basis.T
     return [place for place, kept in zip(places, region.holds(places), strict=True) if kept]

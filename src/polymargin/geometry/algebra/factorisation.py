@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from polymargin.algebra.rings import Ring, integer_form
+from polymargin.geometry.algebra.rings import Ring, integer_form
 
 
 def irreducible_factors(polynomial: Any) -> list[Any]:

@@ -6,16 +6,16 @@ from collections import Counter
 
 import flint
 import pytest
-from algebra.engines_here import needs_singular
+from geometry.algebra.engines_here import needs_singular
 
 import polymargin as pm
-from polymargin.algebra import Ring, exact_hypersurface
-from polymargin.algebra.critical_ideals import lagrange_system, minors_system
-from polymargin.algebra.number_fields import common_divisor, distinct_roots, reduced, without_roots
-from polymargin.algebra.plane_points import regular_intersections, singular_points
-from polymargin.algebra.rings import gradient
-from polymargin.algebra.singular import primary_decomposition
-from polymargin.algebra.small_bases import reduced_basis
+from polymargin.geometry.algebra import Ring, exact_hypersurface
+from polymargin.geometry.algebra.critical_ideals import lagrange_system, minors_system
+from polymargin.geometry.algebra.number_fields import common_divisor, distinct_roots, reduced, without_roots
+from polymargin.geometry.algebra.plane_points import regular_intersections, singular_points
+from polymargin.geometry.algebra.rings import gradient
+from polymargin.geometry.algebra.singular import primary_decomposition
+from polymargin.geometry.algebra.small_bases import reduced_basis
 
 PLANE = Ring(("x1", "x2"))
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import flint
 
-from polymargin.algebra.critical_ideals import minors_system
-from polymargin.algebra.hypersurface import Hypersurface
-from polymargin.algebra.rings import Ring
+from polymargin.geometry.algebra.critical_ideals import minors_system
+from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.rings import Ring
 
 
 def plane_ed_degree(surface: Hypersurface, point: Sequence[Any], generator: random.Random) -> int:

@@ -11,14 +11,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from algebra.engines_here import needs_msolve, needs_singular
+from geometry.algebra.engines_here import needs_msolve, needs_singular
 
-import polymargin.algebra.engines as engines
-from polymargin.algebra import DEFAULT_PRIME, EngineError, OutOfTimeError, Ring, find_engine
-from polymargin.algebra.critical_ideals import System
-from polymargin.algebra.msolve import SolutionCount, count_solutions
-from polymargin.algebra.singular import eliminated_primes, primary_decomposition, quotient_dimension
+import polymargin.geometry.algebra.engines as engines
 from polymargin.errors import MissingExtraError
+from polymargin.geometry.algebra import DEFAULT_PRIME, EngineError, OutOfTimeError, Ring, find_engine
+from polymargin.geometry.algebra.critical_ideals import System
+from polymargin.geometry.algebra.msolve import SolutionCount, count_solutions
+from polymargin.geometry.algebra.singular import eliminated_primes, primary_decomposition, quotient_dimension
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_singular_decomposes() -> None:
 
 @needs_singular
 def test_trouble_in_singular_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    import polymargin.algebra.singular as singular
+    import polymargin.geometry.algebra.singular as singular
 
     monkeypatch.setattr(singular, "SATURATE", "no such command;\n")
     ring = Ring(("x",))
@@ -159,7 +159,11 @@ def test_an_engine_dies_with_its_parent(tmp_path: Path, number: int) -> None:
     script.write_text(f"#!/bin/sh\nexec > {tmp_path}/pipe\necho running\nexec sleep 1000\n")
     script.chmod(0o755)
     parent = subprocess.Popen(
-        [sys.executable, "-c", "import polymargin.algebra.engines as e; e.run_engine('endless', [], {}, timeout=900)"],
+        [
+            sys.executable,
+            "-c",
+            "import polymargin.geometry.algebra.engines as e; e.run_engine('endless', [], {}, timeout=900)",
+        ],
         env=os.environ | {"PATH": f"{script.parent}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "scratch")},
     )
     with open(tmp_path / "pipe", "rb") as pipe:

@@ -20,10 +20,10 @@ from typing import Any
 
 import flint
 
-from polymargin.algebra.components import PrimaryComponent
-from polymargin.algebra.number_fields import common_divisor, distinct_roots, inverse, reduced, without_roots
-from polymargin.algebra.plane import univariate
-from polymargin.algebra.rings import Ring, gradient, integer_form
+from polymargin.geometry.algebra.components import PrimaryComponent
+from polymargin.geometry.algebra.number_fields import common_divisor, distinct_roots, inverse, reduced, without_roots
+from polymargin.geometry.algebra.plane import univariate
+from polymargin.geometry.algebra.rings import Ring, gradient, integer_form
 
 Form = tuple[int, int]
 

@@ -10,10 +10,10 @@ import flint
 import pytest
 
 import polymargin as pm
-from polymargin.algebra import OutOfTimeError, exact_hypersurface
-from polymargin.algebra.evolute import centre_map, circle_centre, evolute
-from polymargin.algebra.interpolation import interpolate, simplex
-from polymargin.algebra.reconstruction import Residues
+from polymargin.geometry.algebra import OutOfTimeError, exact_hypersurface
+from polymargin.geometry.algebra.evolute import centre_map, circle_centre, evolute
+from polymargin.geometry.algebra.interpolation import interpolate, simplex
+from polymargin.geometry.algebra.reconstruction import Residues
 
 T = flint.fmpq_poly([0, 1])
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from problems import random_network
 
 import polymargin as pm
-from polymargin.algebra import DEFAULT_PRIME, exact_hypersurface, random_hypersurface
-from polymargin.algebra.rings import Ring, integer_form, parse_polynomial, squarefree_part
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
+from polymargin.geometry.algebra import DEFAULT_PRIME, exact_hypersurface, random_hypersurface
+from polymargin.geometry.algebra.rings import Ring, integer_form, parse_polynomial, squarefree_part
 
 
 def value_through_rows(surface, point: list[Fraction]) -> Fraction:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from polymargin.algebra.hypersurface import Hypersurface
-from polymargin.algebra.rings import Ring, gradient
+from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.rings import Ring, gradient
 
 MULTIPLIER = "l"
 

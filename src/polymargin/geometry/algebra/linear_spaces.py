@@ -7,7 +7,7 @@ from typing import Any
 
 import flint
 
-from polymargin.algebra.rings import Ring, integer_form
+from polymargin.geometry.algebra.rings import Ring, integer_form
 
 
 def linear_forms(ring: Ring, rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:

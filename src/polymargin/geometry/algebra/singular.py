@@ -10,11 +10,11 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polymargin.algebra.components import PrimaryComponent
-from polymargin.algebra.critical_ideals import System
-from polymargin.algebra.engines import EngineError, run_engine
-from polymargin.algebra.plane import univariate
-from polymargin.algebra.rings import Ring, integer_form, parse_polynomial
+from polymargin.geometry.algebra.components import PrimaryComponent
+from polymargin.geometry.algebra.critical_ideals import System
+from polymargin.geometry.algebra.engines import EngineError, run_engine
+from polymargin.geometry.algebra.plane import univariate
+from polymargin.geometry.algebra.rings import Ring, integer_form, parse_polynomial
 
 MARK = "@@"
 SATURATE = """

@@ -21,12 +21,12 @@ from typing import Any
 
 import flint
 
-from polymargin.algebra.engines import OutOfTimeError
-from polymargin.algebra.hypersurface import Hypersurface
-from polymargin.algebra.plane import univariate
-from polymargin.algebra.reconstruction import Residues
-from polymargin.algebra.rings import Ring, gradient, integer_form
 from polymargin.errors import InputError
+from polymargin.geometry.algebra.engines import OutOfTimeError
+from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.plane import univariate
+from polymargin.geometry.algebra.reconstruction import Residues
+from polymargin.geometry.algebra.rings import Ring, gradient, integer_form
 
 
 @dataclass(frozen=True, eq=False)

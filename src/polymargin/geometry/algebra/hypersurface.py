@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polymargin.algebra.rings import Ring, gradient, squarefree_part
 from polymargin.boundary import Architecture, Boundary
 from polymargin.errors import InputError
+from polymargin.geometry.algebra.rings import Ring, gradient, squarefree_part
 from polymargin.polynomials import Graph, evaluate, exact, flatten
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from polymargin.algebra.critical_ideals import System
-from polymargin.algebra.engines import EngineError, run_engine
-from polymargin.algebra.rings import integer_form
+from polymargin.geometry.algebra.critical_ideals import System
+from polymargin.geometry.algebra.engines import EngineError, run_engine
+from polymargin.geometry.algebra.rings import integer_form
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polymargin.algebra import find_engine
+from polymargin.geometry.algebra import find_engine
 
 needs_msolve = pytest.mark.skipif(find_engine("msolve") is None, reason="msolve is not installed")
 needs_singular = pytest.mark.skipif(find_engine("Singular") is None, reason="Singular is not installed")

@@ -1,0 +1,88 @@
+"""The `report` command."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from polymargin.cli.entry import going_on
+from polymargin.cli.margins import how_to_go_on, progress_bar
+from polymargin.cli.piecewise import relu_network_in
+from polymargin.cli.points import has_labels, read_data, read_labels
+from polymargin.errors import InputError, printable
+from polymargin.networks import load
+from polymargin.plots.door import new_figure
+from polymargin.reports import report
+from polymargin.standing import Standing
+
+
+def run_report(
+    model: Path,
+    data: Path,
+    output: Path,
+    *,
+    labels: Path | None,
+    title: str,
+    image: str | None,
+    rows: int | None,
+    certificates: Path | None,
+    checkpoint: Path | None,
+    timeout: float,
+    threads: int | None,
+    seed: int,
+    limit: int,
+    cache: bool,
+    trust: bool,
+) -> int:
+    """Write the page; 2 if some row has no answer."""
+    if output.suffix not in (".html", ".htm"):
+        raise InputError(f"--output {output}: expected a name that ends in .html")
+    if not output.parent.is_dir():
+        raise InputError(f"--output {output}: there is no folder {output.parent}; make it first")
+    new_figure()  # what is missing is said before hours of work
+    network = relu_network_in(model) or load(model, trust=trust)
+    points = read_data(data)
+    source = labels if labels is not None else data if has_labels(data) else None
+    right = None if source is None else read_labels(source)
+    if right is not None and len(right) != len(points):
+        raise InputError(f"{source}: {len(right)} labels for {len(points)} points; expected one per point")
+    finished: list[int] = []
+    with (
+        going_on(lambda: how_to_go_on(checkpoint, sum(finished), len(points[:rows]))),
+        progress_bar() as progress,
+    ):
+        task = progress.add_task("margins", total=len(points[:rows]))
+
+        def advance(count: int) -> None:
+            finished.append(count)
+            progress.advance(task, count)
+
+        made = report(
+            network,
+            points[:rows],
+            None if right is None else right[:rows],
+            image_shape=_shape(image),
+            title=title or f"{model.name} on {data.name}",
+            command=shlex.join(["polymargin", *sys.argv[1:]]),
+            certificates=certificates,
+            seed=seed,
+            threads=threads,
+            limit=limit,
+            timeout=timeout,
+            cache=cache,
+            checkpoint=checkpoint,
+            progress=advance,
+        )
+    made.save(output)
+    print(f"{printable(str(output))}: {made!r}")
+    return 2 if any(row.status is Standing.FAILED for row in made.margins) else 0
+
+
+def _shape(text: str | None) -> tuple[int, ...] | str | None:
+    if text is None or text == "none":
+        return text
+    sizes = text.split("x")
+    if not all(size.isascii() and size.isdigit() for size in sizes):
+        raise InputError(f"--image {text!r}: expected a shape such as 28x28 or 3x32x32, or none")
+    return tuple(map(int, sizes))

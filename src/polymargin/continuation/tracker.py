@@ -1,0 +1,161 @@
+"""Following paths, and not letting one get lost.
+
+A `Tracker` says how paths are followed, a `Job` which ones: every start point of a program to every target. `run` is one call
+of the core, with all paths of all jobs in one queue. `follow` adds what makes the result trustworthy: a path that did
+not end regularly is followed again, more carefully and then in double-double arithmetic; paths that arrived at the
+same point are followed again with tighter tolerances, because at least one of them has jumped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin import _core
+from polymargin.continuation.paths import PathEnd, Paths
+from polymargin.continuation.same_points import duplicates
+from polymargin.continuation.settings import TrackerSettings
+from polymargin.polynomials import Program
+
+# Fraction of the way at its end in which failures are left to the endgame.
+END_ZONE = 1e-3
+# Names the instruction set of the core, for tests of one machine on behalf of others; the widest of this machine if unset.
+INSTRUCTION_SET = "POLYMARGIN_INSTRUCTION_SET"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Every start point (N, n) of a program from the start parameters (P,) to each target (T, P), on segments.
+
+    `selected` (T, N) restricts the work to some paths; the others come back as zeros.
+    """
+
+    program: Program
+    start_points: ArrayLike
+    start_parameters: ArrayLike
+    targets: ArrayLike
+    selected: NDArray[np.bool_] | None = None
+
+    def for_core(self) -> _core.Job:
+        return _core.Job(
+            self.program.compiled,
+            _complex(self.start_parameters, 1),
+            np.atleast_2d(_complex(self.targets, None)),
+            _complex(self.start_points, 2),
+            None if self.selected is None else np.flatnonzero(self.selected).astype(np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """How paths are followed: settings, worker threads (all cores by default), instruction set (the widest by default).
+
+    The result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings.
+    """
+
+    settings: TrackerSettings = field(default_factory=TrackerSettings)
+    threads: int | None = None
+    instruction_set: str | None = None
+
+    @classmethod
+    def of(cls, settings: TrackerSettings | None, threads: int | None) -> Tracker:
+        """From the options of a public function."""
+        return cls(settings or TrackerSettings(), threads)
+
+    def tightened(self) -> Tracker:
+        return replace(self, settings=self.settings.tightened())
+
+    def far_sighted(self) -> Tracker:
+        return replace(self, settings=self.settings.far_sighted())
+
+    def hasty(self) -> Tracker:
+        return replace(self, settings=self.settings.hasty())
+
+    def exploring(self) -> Tracker:
+        return replace(self, settings=self.settings.exploring())
+
+    def run(self, jobs: Sequence[Job], *, double_double: bool = False) -> list[Paths]:
+        """Follow the paths of all jobs in one queue."""
+        found = _core.track(
+            [job.for_core() for job in jobs],
+            self.settings.as_core(),
+            threads=self.threads or available_threads(),
+            double_double=double_double,
+            instruction_set=self.instruction_set or os.environ.get(INSTRUCTION_SET) or None,
+        )
+        return [Paths(**arrays) for arrays in found]
+
+    def track(
+        self,
+        program: Program,
+        start_points: ArrayLike,
+        start_parameters: ArrayLike,
+        targets: ArrayLike,
+        *,
+        double_double: bool = False,
+        selected: NDArray[np.bool_] | None = None,
+    ) -> Paths:
+        """One job alone."""
+        job = Job(program, start_points, start_parameters, targets, selected)
+        return self.run([job], double_double=double_double)[0]
+
+    def follow(
+        self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
+    ) -> Paths:
+        """`track`, then a second and a third look at every path that failed or met another one."""
+        paths = self.track(program, start_points, start_parameters, targets)
+        tight = self
+        for more, double_double in ((True, False), (False, True), (True, True)):
+            doubtful = _doubtful(paths)
+            if not doubtful.any():
+                break
+            tight = tight.tightened() if more else tight
+            again = tight.track(
+                program, start_points, start_parameters, targets, double_double=double_double, selected=doubtful
+            )
+            paths = paths.replaced(again, doubtful)
+        return paths
+
+    def carry(
+        self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
+    ) -> Paths:
+        """`track`, then in double-doubles what doubles could not bring to the end: for generic targets, with regular ends.
+
+        Unlike `follow` it does not look for paths that jumped: whoever carries a whole set checks the whole set.
+        """
+        paths = self.hasty().track(program, start_points, start_parameters, targets)
+        left = ~paths.converged
+        if not left.any():
+            return paths
+        again = self.far_sighted().track(
+            program, start_points, start_parameters, targets, double_double=True, selected=left
+        )
+        return paths.replaced(again, left)
+
+
+def _doubtful(paths: Paths) -> NDArray[np.bool_]:
+    """Paths that failed on the way or ended inaccurately, and paths that share their end with another one."""
+    # A path that got into the neighbourhood of its end without reaching it, or left every bounded region, has a singular
+    # end: following it again would end the same way. That is what the endgame is for.
+    near_the_end = (paths.remaining > 0) & (paths.remaining < END_ZONE)
+    mask = np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
+    for target in range(paths.ends.shape[0]):
+        arrived = np.flatnonzero(paths.converged[target])
+        mask[target, arrived[duplicates(paths.points[target, arrived])]] = True
+    return mask
+
+
+def available_threads() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _complex(values: ArrayLike, axes: int | None) -> NDArray[np.complex128]:
+    array = np.ascontiguousarray(values, dtype=np.complex128)
+    if axes is not None and array.ndim != axes:
+        raise ValueError(f"expected an array with {axes} axes, got shape {array.shape}")
+    return array

@@ -1,0 +1,111 @@
+"""How much of a data set is certified at each radius, told apart by how it is known: the numbers that `certified_accuracy` draws.
+
+At radius r a row is certified if its class is right and its lower bound exceeds r: no other class ties at that distance or less.
+A row between its bounds is open. A row without an answer is in the denominator and in no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import real_array
+from polymargin.errors import InputError
+from polymargin.margins import Margin
+from polymargin.standing import Standing
+
+Array = NDArray[np.float64]
+ANSWERED = (Standing.CERTIFIED, Standing.NUMERICAL, Standing.BRACKETED)
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedAccuracy:
+    """Sorted bounds of the rows that are classified rightly, per standing.
+
+    count     all rows, with and without an answer
+    lowers    per standing: radii below which rows are certified, ascending
+    uppers    per standing: radii from which rows are known to be vulnerable, ascending
+    labelled  whether right classes were given; otherwise every prediction counts as right
+    """
+
+    count: int
+    lowers: dict[Standing, Array]
+    uppers: dict[Standing, Array]
+    labelled: bool
+
+    @classmethod
+    def of(cls, margins: Sequence[Margin], labels: ArrayLike | None = None) -> CertifiedAccuracy:
+        """From margins and the right classes, if they are known."""
+        if not len(margins):
+            raise InputError("no margins: expected at least one row")
+        right = correct_rows(margins, labels)
+        chosen = {s: [m for m, r in zip(margins, right, strict=True) if r and m.status is s] for s in ANSWERED}
+        return cls(
+            len(margins),
+            {s: np.sort([m.lower for m in rows]).astype(np.float64) for s, rows in chosen.items()},
+            {s: np.sort([m.upper for m in rows]).astype(np.float64) for s, rows in chosen.items()},
+            labels is not None,
+        )
+
+    @property
+    def clean(self) -> float:
+        """Share of rows with the right class: what is left at radius 0 where no row is an exact tie."""
+        return sum(len(rows) for rows in self.lowers.values()) / self.count
+
+    def part(self, standing: Standing, radii: ArrayLike) -> Array:
+        """Share of rows with this standing that are certified at the radii."""
+        return _above(self.lowers[standing], radii) / self.count
+
+    def at(self, radius: float) -> float:
+        """Certified accuracy: every row whose lower bound exceeds the radius, whatever its standing."""
+        return float(sum(self.part(standing, radius) for standing in ANSWERED))
+
+    def possible(self, radius: float) -> float:
+        """The same with the open rows: no attack at this radius is known to leave less."""
+        return float(sum(_above(self.uppers[standing], radius) for standing in ANSWERED) / self.count)
+
+    def open(self, radii: ArrayLike) -> Array:
+        """Share of rows that are neither certified nor known to be vulnerable."""
+        return np.asarray(
+            sum(_above(self.uppers[s], radii) - _above(self.lowers[s], radii) for s in ANSWERED) / self.count
+        )
+
+    @property
+    def reach(self) -> float:
+        """A radius that shows nearly everything: the largest finite bound, or less where few rows lie far out."""
+        bounds = np.concatenate([part for s in ANSWERED for part in (self.lowers[s], self.uppers[s])])
+        finite = bounds[np.isfinite(bounds)]
+        if not len(finite) or finite.max() <= 0:
+            return 1.0
+        return float(min(finite.max(), 2.0 * np.quantile(finite, 0.98)) or finite.max())
+
+
+def correct_rows(margins: Sequence[Margin], labels: ArrayLike | None) -> NDArray[np.bool_]:
+    """Rows with an answer whose class is the right one; all with an answer where right classes are not known."""
+    answered = np.array([margin.status is not Standing.FAILED for margin in margins], dtype=bool)
+    if labels is None:
+        return answered
+    right = checked_labels(labels, len(margins))
+    same = [m.label == label for m, label in zip(margins, right.tolist(), strict=True)]
+    return np.asarray(answered & np.array(same, dtype=bool))
+
+
+def checked_labels(labels: ArrayLike, count: int) -> NDArray[np.int64]:
+    """Right classes as integers (m,)."""
+    array = real_array(labels, "labels")
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.shape != (count,):
+        raise InputError(f"labels of shape {array.shape} for {count} points: expected one class per point")
+    wrong = ~(np.isfinite(array) & (array == np.round(array)) & (array >= 0) & (array < 2**31))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(f"labels: row {row} is {array[row]:g}; expected the number of a class, 0, 1, 2, …")
+    return array.astype(np.int64)
+
+
+def _above(ascending: Array, radii: ArrayLike) -> Array:
+    return np.asarray(len(ascending) - np.searchsorted(ascending, np.asarray(radii, dtype=np.float64), side="right"))

@@ -1,0 +1,158 @@
+"""`report`: from a model, points and their right classes to a `Report`."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin import __version__
+from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
+from polymargin.certificates import certify
+from polymargin.continuation import available_threads
+from polymargin.errors import InputError, PolymarginError
+from polymargin.margins import Margin, margin
+from polymargin.networks.network import Network
+from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
+from polymargin.plots.accuracy import checked_labels
+from polymargin.plots.thumbnails import Shape, checked_shape, guessed_shape
+from polymargin.reports.record import About, Report
+
+# Seconds for one point where all critical points are too many.
+DEFAULT_TIMEOUT = 30.0
+
+
+@checked(Network, ReLUNetwork, SplineNetwork)
+def report(
+    model: Network | ReLUNetwork | SplineNetwork,
+    points: ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    image_shape: Shape | str | None = None,
+    title: str = "",
+    command: str = "",
+    certificates: str | Path | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+    timeout: float = DEFAULT_TIMEOUT,
+    cache: bool | str | Path = True,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """Margins of all points, and what they say together; `.save("report.html")` writes one page that opens anywhere.
+
+    Parameters
+    ----------
+    model         a network, polynomial or piecewise
+    points        (m, n), or images (m, h, w), (m, h, w, 3), (m, 3, h, w)
+    labels        right classes (m,); without them the predicted ones take their place
+    image_shape   how flat points are shown: a shape, "none", or None for squares of 8 and more pixels a side
+    title         of the page; by default what the model is
+    command       printed on the page as what made it
+    certificates  a directory: rows are proved by `certify` too, and their certificates kept there
+    checkpoint    a file that collects finished rows
+    seed, threads, limit, timeout, cache, progress   as for `margin`
+
+    >>> from polymargin.networks import PolynomialNetwork
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
+    ...                         degree=2)
+    >>> report(net, [[0.0, 0.25], [3.0, 0.0]], [1, 1], cache=False)     # the ellipse x² + 4y² = 4
+    Report(2 points, clean accuracy 50.0%, median margin 0.875)
+    """
+    given = real_array(points, "points")
+    if given.ndim not in (2, 3, 4) or 0 in given.shape:
+        raise InputError(
+            f"points of shape {given.shape}: expected (m, n), or images (m, h, w), (m, h, w, 3), (m, 3, h, w)"
+        )
+    array = given.reshape(len(given), -1)
+    shape = _image_shape(given, image_shape)
+    right = None if labels is None else checked_labels(labels, len(array))
+    piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
+    if piecewise and (certificates is not None or checkpoint is not None):
+        raise InputError("there are no certificates and no checkpoints for piecewise networks; leave them out")
+    started = perf_counter()
+    files: tuple[Path | None, ...] = (None,) * len(array)
+    if isinstance(model, (ReLUNetwork, SplineNetwork)):
+        margins = piecewise_margin(model, array, timeout=timeout, seed=seed, progress=progress)
+    else:
+        options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
+        shown = progress if certificates is None else None
+        margins = margin(model, array, checkpoint=checkpoint, progress=shown, **options)
+        if certificates is not None:
+            margins, files = _proved(model, array, margins, Path(certificates), options, progress)
+    about = About(
+        title=title or repr(model),
+        model=repr(model),
+        command=command,
+        version=__version__,
+        date=date.today().isoformat(),
+        machine=f"{platform.system()} {platform.machine()}, {available_threads()} cores, Python {platform.python_version()}",
+        seed=int(seed),
+        seconds=perf_counter() - started,
+    )
+    return Report(array, right, tuple(margins), model.class_count, shape, files, about)
+
+
+def _proved(
+    network: Network,
+    array: NDArray[np.float64],
+    margins: list[Margin],
+    directory: Path,
+    options: dict[str, Any],
+    progress: Callable[[int], None] | None,
+) -> tuple[list[Margin], tuple[Path | None, ...]]:
+    """The same margins with proved bounds and a certificate each; a row that cannot be certified stays as it is."""
+    directory.mkdir(parents=True, exist_ok=True)
+    proved: list[Margin] = []
+    files: list[Path | None] = []
+    for index, (row, known) in enumerate(zip(array, margins, strict=True)):
+        try:
+            found = certify(network, row, **options)
+        except PolymarginError as error:
+            proved.append(replace(known, notes=(*known.notes, f"no certificate: {error}")))
+            files.append(None)
+        else:
+            proved.append(_with_proof(known, found.margin))
+            files.append(Path(found.certificate.save(directory / f"point-{index}.json")))
+        if progress is not None:
+            progress(1)
+    return proved, tuple(files)
+
+
+def _with_proof(known: Margin, proof: Margin) -> Margin:
+    """Bounds, standing and way of the proof, which names no point; the nearest point as it was found."""
+    return replace(
+        known,
+        radius=proof.radius,
+        lower=proof.lower,
+        upper=proof.upper,
+        label=proof.label,
+        rival=known.rival if known.point is not None else proof.rival,
+        status=proof.status,
+        method=proof.method,
+        seconds=known.seconds + proof.seconds,
+        notes=(*known.notes, *proof.notes),
+        error=None,
+    )
+
+
+def _image_shape(points: NDArray[np.float64], given: Shape | str | None) -> Shape | None:
+    inputs = int(np.prod(points.shape[1:]))
+    if isinstance(given, str):
+        if given != "none":
+            raise InputError(f"image_shape={given!r}: expected a shape such as (28, 28), or 'none'")
+        return None
+    if given is not None:
+        return checked_shape(given, inputs)
+    if points.ndim > 2:
+        own = points.shape[1:]
+        return checked_shape(own[1:] if len(own) == 3 and own[0] == 1 else own, inputs)
+    return guessed_shape(inputs)

@@ -1,0 +1,155 @@
+"""Batches: the same answers as row by row, whatever the order, the threads or the size of the blocks."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polymargin as pm
+from polymargin.continuation import Tracker
+from polymargin.enumeration.cache import Cache
+from polymargin.margins import batch
+from polymargin.margins.models import margins_of
+from polymargin.margins.pairs import Search
+from polymargin.standing import Standing
+
+
+def network(widths: list[int], degree: int, seed: int) -> pm.PolynomialNetwork:
+    generator = np.random.default_rng(seed)
+    layers = [
+        (generator.normal(size=(after, before)), generator.normal(size=after)) for before, after in pairwise(widths)
+    ]
+    return pm.PolynomialNetwork(layers, degree=degree)
+
+
+CUBIC = network([3, 5, 3], 3, 1)
+NETWORKS = {
+    "cubic, three classes": CUBIC,
+    "quartic, often without real points": network([2, 4, 2], 4, 2),
+    "deep": network([2, 3, 3, 3], 2, 3),
+    "low rank": network([6, 2, 3], 3, 4),
+    "attention": pm.LightningAttention.random(2, 2, 1, 1, seed=5),
+    "linear": network([4, 3], 1, 6),
+}
+
+
+def points(net: Any, count: int) -> np.ndarray:
+    return np.random.default_rng(7).normal(size=(count, net.dimension))
+
+
+def plain(margin: pm.Margin) -> dict[str, Any]:
+    """Everything but the time, to the last bit."""
+    return {name: value for name, value in margin.to_dict().items() if name != "seconds"}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_batch_says_to_the_last_bit_what_its_rows_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = NETWORKS[name]
+    rows = points(net, 12 if name == "attention" else 24)
+    alone = [plain(pm.margin(net, row, threads=1)) for row in rows]
+    order = np.random.default_rng(8).permutation(len(rows))
+    for size, threads in ((512, 1), (5, 1), (1, 2), (3, 2), (4, 3)):
+        monkeypatch.setattr(batch, "MOST_ROWS", size)
+        found = pm.margin(net, rows[order], threads=threads)
+        assert [plain(margin) for margin in found] == [alone[row] for row in order]
+
+
+def test_quadrics_agree_up_to_the_rounding_of_matrix_products() -> None:
+    net = network([12, 8, 4], 2, 9)
+    rows = points(net, 40)
+    for row, margin in zip(rows, pm.margin(net, rows), strict=True):
+        alone = pm.margin(net, row)
+        assert margin.radius == pytest.approx(alone.radius, rel=1e-12)
+        assert (margin.rival, margin.label, margin.status, margin.notes) == (
+            alone.rival,
+            alone.label,
+            alone.status,
+            alone.notes,
+        )
+
+
+@pytest.mark.parametrize("name", ["cubic, three classes", "quartic, often without real points", "low rank"])
+def test_what_is_ordinary_is_what_the_careful_way_finds(name: str) -> None:
+    """Two ways to the same answer: whole arrays of paths, and one point with everything that may follow."""
+    net, tracker = NETWORKS[name], Tracker(threads=1)
+    session = margins_of(net, Search(tracker, 0, 10**6, Cache(None), 1.0))
+    rows = points(net, 60)
+    ordinary = session.ordinary(rows, tracker)
+    assert sum(answer is not None for answer in ordinary) > 30
+    for row, answer in zip(rows, ordinary, strict=True):
+        if answer is not None:
+            assert plain(answer) == plain(session.margin_at(row, tracker))
+
+
+def test_what_is_not_ordinary_is_left_to_the_careful_way() -> None:
+    """A point on the curve has no ray to be confirmed along; a cusp is the end of some path from everywhere."""
+    tracker = Tracker(threads=1)
+    for text, ordinary in (("y**2 - x**3 + x", [True, False]), ("y**2 - x**3", [False, False])):
+        curve = pm.Boundary.from_expression(text)
+        session = margins_of(curve, Search(tracker, 0, 10**6, Cache(None), 1.0))
+        rows = np.array([[0.4, 0.3], [0.0, 0.0]])
+        assert [answer is not None for answer in session.ordinary(rows, tracker)] == ordinary
+        found = pm.margin(curve, rows)
+        assert found[1].radius == pytest.approx(0.0, abs=1e-12)
+        assert found[0].radius == pytest.approx(pm.margin(curve, rows[0], seed=3).radius, rel=1e-9)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_bad_row_fails_alone(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MOST_ROWS", 4)
+    rows = points(CUBIC, 16)
+    good = [plain(margin) for margin in pm.margin(CUBIC, rows)]
+    bad = rows.copy()
+    bad[3, 1], bad[6, 0], bad[11] = math.nan, math.inf, 1e200
+    found = pm.margin(CUBIC, bad, threads=threads)
+    failed = [row for row, margin in enumerate(found) if margin.status is Standing.FAILED]
+    assert failed == [3, 6, 11]
+    assert "nan" in str(found[3].error)
+    assert "range of doubles" in str(found[11].error)
+    assert [plain(found[row]) for row in range(16) if row not in failed] == [
+        good[row] for row in range(16) if row not in failed
+    ]
+
+
+def test_what_breaks_a_block_breaks_only_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arithmetic that fails for one row must not cost the rows beside it."""
+    rows = points(CUBIC, 10)
+    good = [plain(margin) for margin in pm.margin(CUBIC, rows)]
+
+    def broken(*_: Any) -> None:
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr("polymargin.margins.models.seen_ahead", broken)
+    assert all("arithmetic broke down" in str(margin.error) for margin in pm.margin(CUBIC, rows))
+    monkeypatch.undo()
+    monkeypatch.setattr("polymargin.margins.models.NetworkMargins.ordinary", broken)
+    assert [plain(margin) for margin in pm.margin(CUBIC, rows)] == good
+
+
+def test_progress_and_rows_come_as_blocks_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MOST_ROWS", 4)
+    calls: list[int] = []
+    pm.margin(CUBIC, points(CUBIC, 18), threads=2, progress=calls.append)
+    assert sum(calls) == 18
+    assert len(calls) >= 5
+
+
+def test_the_work_of_a_batch_needs_no_more_memory_for_more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What grows with the rows is the list of answers."""
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        found = pm.margin(CUBIC, points(CUBIC, count), threads=1)
+        kept, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(found) == count
+        return most - kept
+
+    monkeypatch.setattr(batch, "MOST_ROWS", 100)
+    pm.margin(CUBIC, points(CUBIC, 8), threads=1)
+    assert peak(800) < 1.3 * peak(200)
