@@ -125,6 +125,7 @@ class Balls:
         return Balls(self.matrix * ball(factor))
 
     def inverse(self) -> Balls | None:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
         values = self.matrix.entries()
         return Balls(arb_mat(*self.shape, [1 / value for value in values])) if all(v > 0 for v in values) else None
 
@@ -132,13 +133,16 @@ class Balls:
         return self.transpose @ self.entrywise(weights)
 
     def row(self, index: int) -> Balls:
-        values = self.matrix.tolist()[index]
+        _spend(_TOUCHED * self.shape[1])
+        values = [self.matrix[index, column] for column in range(self.shape[1])]
         return Balls(arb_mat(len(values), 1, values))
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Balls:
+        _spend(_TOUCHED * len(rows) * len(columns))
         return Balls(arb_mat([[self.matrix[i, j] for j in columns] for i in rows]))
 
     def add_at(self, places: Sequence[int], other: Balls) -> Balls:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
         table = self.matrix.tolist()
         for row, i in zip(other.matrix.tolist(), places, strict=True):
             for value, j in zip(row, places, strict=True):

@@ -84,6 +84,7 @@ class Floats:
             radius = radius + self.radius @ (right + other.radius)
         tiny: Any = TINY * self.shape[1]
         if self._zeros > MANY * self.middle.size and other._zeros > MANY * other.middle.size:
+            _spend(self.middle.size * other.shape[1] // _AT_ONCE)
             # Inner products without a term are zero; that is worth knowing for convolutions.
             tiny = tiny * ((self._pattern @ other._pattern) > 0)
         return Floats(self.middle @ other.middle, SAFE * radius + tiny)
@@ -101,9 +102,10 @@ class Floats:
         _spend(_ENTRY * self.middle.size)
         middle = self.middle * other.middle
         radius = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
-        return Floats(middle, SAFE * (radius + UNIT * np.abs(middle)) + TINY * self._pattern)
+        return Floats(middle, SAFE * (radius + UNIT * np.abs(middle)) + np.where(self._pattern > 0, TINY, 0.0))
 
     def inverse(self) -> Floats | None:
+        _spend(_ENTRY * self.middle.size)
         least = self.middle - self.radius * SAFE
         if not (least > 2.0**-500).all():
             return None
@@ -114,6 +116,7 @@ class Floats:
         side = self.shape[1]
         middle, radius = np.zeros((side, side)), np.zeros((side, side))
         for rows, columns in self._groups:
+            _spend(2 * _ENTRY * (len(rows) + len(columns)) * len(columns))
             block = Floats(self.middle[np.ix_(rows, columns)], self.radius[np.ix_(rows, columns)])
             term = block.transpose @ block.entrywise(Floats(weights.middle[rows], weights.radius[rows]))
             place = np.ix_(columns, columns)
@@ -127,6 +130,7 @@ class Floats:
         everything = [(np.arange(self.shape[0]), np.arange(self.shape[1]))]
         if self._zeros <= MANY * self.middle.size:
             return everything
+        _spend(_ENTRY * self.middle.size)
         found: dict[bytes, list[int]] = {}
         for number, line in enumerate(np.packbits(self._pattern != 0, axis=1)):
             found.setdefault(line.tobytes(), []).append(number)
@@ -137,11 +141,13 @@ class Floats:
         return Floats(self.middle[index][:, None], self.radius[index][:, None])
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+        _spend(_ENTRY * len(rows) * len(columns))
         place = np.ix_(np.array(rows, dtype=int), np.array(columns, dtype=int))
         return Floats(self.middle[place], self.radius[place])
 
     def add_at(self, places: Sequence[int], other: Floats) -> Floats:
         place = np.ix_(np.array(places, dtype=int), np.array(places, dtype=int))
+        _spend(_ENTRY * (self.middle.size + other.middle.size))
         middle, radius = self.middle.copy(), self.radius.copy()
         middle[place] += other.middle
         radius[place] = SAFE * (radius[place] + other.radius + UNIT * np.abs(middle[place])) + TINY

@@ -56,8 +56,8 @@ def check_lifted(
         raise Refused("the radius of the lifted proof is not positive")
     if model.hidden_layers < 1 or any(len(coefficients) > 3 for coefficients in model.activations[:-1]):
         raise Refused("a lifted proof needs a hidden layer, and activations of degree two at most but for the last")
-    if ("spectra" in proof) is not (model.hidden_layers > 2):
-        raise Refused("a lifted proof has spectra where there are more than two hidden layers, and only there")
+    if "spectra" in proof and model.hidden_layers < 3:
+        raise Refused("a lifted proof has spectra only where there are more than two hidden layers")
     variables = 1 + model.dimension + sum(weights.rows for weights in model.weights[1:-1])
     if variables > LARGEST_SPACE:
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")

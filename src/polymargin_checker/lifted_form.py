@@ -38,11 +38,11 @@ class Multipliers:
     first: list[fmpq]
 
 
-def positive(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> bool:
-    """Whether B minus all constraints times their multipliers is shown to be a positive definite form in (1, δ, w², …, wᴸ).
+def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> Any | None:
+    """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a matrix over (1, δ).
 
-    The rests meet each other nowhere, so their block is diagonal: it has to be positive, and so has what is left over
-    (1, δ) when the least over every rest is taken, a division each.
+    The rests meet each other nowhere, so their block of the whole matrix is diagonal and each is minimised by a division. None
+    unless that block is surely positive; then the whole matrix is positive definite if and only if what is returned is.
     """
     of, layers, r2 = expansion.arithmetic.of, expansion.layers, expansion.radius * expansion.radius
     minus = fmpq(-1)
@@ -70,13 +70,13 @@ def positive(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges,
         own = square + of(size, 1, [q + (given.cuts[i] if k == 0 else 0) for i, q in enumerate(kappa)])
         inverse = own.inverse()
         if inverse is None:
-            return False
+            return None
         # own·w² + (linear + 2 square·a·δ) w is at least −(linear/2 + square·a·δ)²/own.
         ratio = square.entrywise(inverse)
         inner = inner + layer.slopes.weighted_squares(square + square.entrywise(ratio).times(minus))
         border = border + layer.slopes.transpose @ ratio.entrywise(linear).times(minus)
         corner = corner + (linear.transpose @ linear.entrywise(inverse)).times(fmpq(-1, 4))
-    return bool(expansion.arithmetic.symmetric([[corner], [border.times(fmpq(1, 2)), inner]]).positive_definite())
+    return expansion.arithmetic.symmetric([[corner], [border.times(fmpq(1, 2)), inner]])
 
 
 def _corner(given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq:

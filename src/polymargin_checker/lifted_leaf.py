@@ -10,7 +10,7 @@ from flint import arb_poly, fmpq
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
-from polymargin_checker.lifted_form import Multipliers, Top, positive
+from polymargin_checker.lifted_form import Multipliers, Top, form
 from polymargin_checker.lifted_ranges import leaf_ranges
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import nonnegative
@@ -33,7 +33,8 @@ def check_leaf(expansion: Expansion, leaf: Any, name: str, part: Part) -> None:
         ranges = leaf_ranges(expansion, leaf["ranges"], name, part.rests, part.first)
     last = ranges[-1] if ranges else [(fmpq(0), fmpq(0))] * len(expansion.layers[0].value)  # t¹ has no rest
     top = _top(expansion, leaf["minorants"], name, last)
-    if not positive(expansion, top, multipliers, ranges, part.first):
+    found = form(expansion, top, multipliers, ranges, part.first)
+    if found is None or not found.positive_definite():
         raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 

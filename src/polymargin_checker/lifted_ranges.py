@@ -32,7 +32,7 @@ def root_ranges(expansion: Expansion, value: Any, spectra: Any, known: Known) ->
     ranges = [_read(expansion, entry, k + 2) for k, entry in enumerate(entries)]
     if ranges:
         _check_curvatures(expansion, ranges[0], known)
-    curved = Spectra(expansion, spectra, known) if len(expansion.layers) > 2 else None
+    curved = None if spectra is None else Spectra(expansion, spectra, known)
     for layer in range(3, len(expansion.layers) + 1):
         ends = [_intervals(expansion, layer, {}, ranges[layer - 3])]
         if curved is not None:
@@ -87,7 +87,7 @@ def _check_curvatures(expansion: Expansion, ranges: list[Range], known: Known) -
 
 
 def _dominates(
-    expansion: Expansion, neuron: int, side: str, shift: fmpq, proved: dict[tuple[bytes, fmpq], bool]
+    expansion: Expansion, neuron: int, side: str, shift: fmpq, proved: dict[tuple[bytes, fmpq], bool] | None = None
 ) -> bool:
     """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite.
 
@@ -109,12 +109,12 @@ def _dominates(
         block, weights = first.weights.part(rows, columns), row.part(rows, [0])
     curvature = block.weighted_squares(weights)
     key = curvature.key()
-    if key is None or (key, shift) not in proved:
-        found = bool((curvature + arithmetic.identity(len(columns)).times(shift)).positive_definite())
-        if key is None or not found:
-            return found
-        proved[key, shift] = found
-    return True
+    if proved is not None and key is not None and (key, shift) in proved:
+        return True
+    found = bool((curvature + arithmetic.identity(len(columns)).times(shift)).positive_definite())
+    if found and proved is not None and key is not None:
+        proved[key, shift] = True
+    return found
 
 
 def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below: list[Range]) -> Ends:
@@ -150,7 +150,8 @@ def _check_ends(ranges: list[Range], layer: int, ends: list[Ends], known: list[R
         low_proved = low_proved or any(ball(low) <= part[neuron][0] for part in ends)
         high_proved = high_proved or any(ball(high) >= part[neuron][1] for part in ends)
         if not (low_proved and high_proved):
-            raise Refused(f"ranges of layer {layer}, neuron {neuron}: neither intervals nor curvatures prove them")
+            what = "interval arithmetic does not prove them" + (", nor do curvatures" if len(ends) > 1 else "")
+            raise Refused(f"ranges of layer {layer}, neuron {neuron}: {what}")
 
 
 def _square(low: arb, high: arb) -> arb:
