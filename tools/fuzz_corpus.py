@@ -43,6 +43,8 @@ def make_corpus(folder: Path) -> dict[str, list[Path]]:
     corpus["instances"].append(folder / "instances.csv")
     _add_queries(folder, corpus)
     _add_attention(folder, corpus)
+    _add_products(folder, corpus)
+    _add_plain_weights(folder, corpus, net)
     _add_onnx(folder, corpus, net, cubic)
     _add_torch(folder, corpus, net)
     _add_skops(folder, corpus)
@@ -66,6 +68,33 @@ def _add_attention(folder: Path, corpus: dict[str, list[Path]]) -> None:
 
     LightningAttention.random(2, 2, 1, 1).save(folder / "attention.npz")
     corpus["attention"].append(folder / "attention.npz")
+
+
+def _add_products(folder: Path, corpus: dict[str, list[Path]]) -> None:
+    """A program with products and both kinds of activations; the checker reads it too."""
+    from polymargin.networks.product_network import Activation, Forms, Product, ProductNetwork
+
+    first = Product(Forms.of([[1.0, 0.5], [0.0, -1.0]], [0.1, 0.0]), Forms.of([[0.25, 0.0], [1.0, 1.0]]))
+    second = Activation(Forms.of([[0.1, 0.0, 0.2, -0.1]], [0.3]), (0.0, 0.5, 0.25, 0.125), "chebyshev")
+    third = Activation(Forms.of([[0.1, 0.0, 0.2, -0.1, 1.0]]), (0.0, 1.0, 0.0, 0.5))
+    readout = Forms.of([[1.0, 0.0, 0.5, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.5, 0.0, 1.0]], [0.2, 0.0])
+    ProductNetwork([first, second, third], readout).save(folder / "products.npz")
+    corpus["products"].append(folder / "products.npz")
+    corpus["checked-model"].append(folder / "products.npz")
+
+
+def _add_plain_weights(folder: Path, corpus: dict[str, list[Path]], net: Any) -> None:
+    arrays = {f"{part}{k}": a for k, y in enumerate(net.layers, 1) for part, a in (("W", y.weights), ("b", y.bias))}
+    np.savez(folder / "plain.npz", **arrays)
+    corpus["plain-npz"].append(folder / "plain.npz")
+    header, content = {}, b""
+    for name, array in arrays.items():
+        raw = array.astype("<f4").tobytes()
+        ends = [len(content), len(content) + len(raw)]
+        header[name], content = {"dtype": "F32", "shape": list(array.shape), "data_offsets": ends}, content + raw
+    text = json.dumps(header).encode()
+    (folder / "plain.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + content)
+    corpus["safetensors"].append(folder / "plain.safetensors")
 
 
 def _add_onnx(folder: Path, corpus: dict[str, list[Path]], net: Any, cubic: Any) -> None:
@@ -109,7 +138,33 @@ def _add_onnx(folder: Path, corpus: dict[str, list[Path]], net: Any, cubic: Any)
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
     (folder / "convolution.onnx").write_bytes(model.SerializeToString())
     pm.load(folder / "convolution.onnx")
-    corpus["onnx"].append(folder / "convolution.onnx")
+    corpus["onnx"] += [folder / "convolution.onnx", _gate(onnx, folder / "gate.onnx")]
+
+
+def _gate(onnx: Any, file: Path) -> Path:
+    """A product of two branches, an Einstein sum and padding."""
+    make, array = onnx.helper.make_node, onnx.numpy_helper.from_array
+    nodes = [
+        make("MatMul", ["x", "left"], ["l"]),
+        make("MatMul", ["x", "right"], ["r"]),
+        make("Mul", ["l", "r"], ["g"]),
+        make("Pad", ["g", "pads", "half"], ["p"]),
+        make("Einsum", ["p", "matrix"], ["e"], equation="bi,io->bo"),
+        make("Sub", ["e", "l"], ["y"]),
+    ]
+    generator = np.random.default_rng(1)
+    numbers = {"left": generator.normal(size=(3, 2)), "right": generator.normal(size=(3, 2)), "half": np.array(0.5),
+               "matrix": generator.normal(size=(4, 2)), "pads": np.array([0, 1, 0, 1])}  # fmt: skip
+    constants = [
+        array(value.astype(np.float32 if value.dtype.kind == "f" else np.int64), name)
+        for name, value in numbers.items()
+    ]
+    ends = [onnx.helper.make_tensor_value_info(n, 1, ["batch", k]) for n, k in (("x", 3), ("y", 2))]
+    graph = onnx.helper.make_graph(nodes, "gate", ends[:1], ends[1:], constants)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    file.write_bytes(model.SerializeToString())
+    pm.load(file)
+    return file
 
 
 def _add_torch(folder: Path, corpus: dict[str, list[Path]], net: Any) -> None:
@@ -121,6 +176,9 @@ def _add_torch(folder: Path, corpus: dict[str, list[Path]], net: Any) -> None:
 
     torch.save(to_torch(net).state_dict(), folder / "state.pt")
     corpus["torch"].append(folder / "state.pt")
+    weights = {name: tensor for name, tensor in to_torch(net).state_dict().items() if not name.endswith("coefficients")}
+    torch.save({"epoch": 3, "state_dict": weights}, folder / "weights.pt")
+    corpus["plain-torch"].append(folder / "weights.pt")
 
 
 def _add_skops(folder: Path, corpus: dict[str, list[Path]]) -> None:

@@ -45,7 +45,7 @@ OPERATORS = (
         "Expand",
         "ConstantOfShape",
     ),
-    *("Conv", "ReduceSum", "Shape", "Dropout", "Cast", "If", "Loop"),
+    *("Conv", "ReduceSum", "Shape", "Dropout", "Cast", "If", "Loop", "Pad", "Einsum", "MatMul"),
 )
 
 
@@ -58,6 +58,10 @@ def damaged(kind: str, files: list[Path], chance: random.Random) -> tuple[bytes,
         content = _damaged_onnx(content, chance)
     elif source.suffix in (".npz", ".pt", ".skops") and inner:
         content = _damaged_archive(content, chance)
+    elif source.suffix == ".safetensors" and inner:
+        length = int.from_bytes(content[:8], "little")
+        header = _damaged_json(content[8 : 8 + length], chance)
+        content = len(header).to_bytes(8, "little") + header + content[8 + length :]
     elif source.suffix == ".json" and inner:
         content = _damaged_json(content, chance)
     elif source.suffix in (".vnnlib", ".csv") and inner:

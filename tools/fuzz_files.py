@@ -33,6 +33,9 @@ KINDS = (
     *(
         "npz",
         "attention",
+        "products",
+        "plain-npz",
+        "safetensors",
         "onnx",
         "vnnlib-2.0",
         "vnnlib-1.0",
@@ -41,7 +44,7 @@ KINDS = (
         "points-csv",
         "points-npy",
     ),
-    *("instances", "torch", "skops", "experiment"),
+    *("instances", "torch", "plain-torch", "skops", "experiment"),
 )
 WARM_UP = 3 * len(KINDS)  # after so many files everything that is needed has been imported
 
@@ -66,6 +69,8 @@ def read(kind: str, content: bytes, source: str, folder: Path, corpus: Path) -> 
         if "\n" in verdict.reason or "could not finish" in verdict.reason:
             raise AssertionError(f"not one sentence: {verdict.reason!r}")
         return "accepted" if verdict.accepted else "refused"
+    if kind in ("plain-npz", "safetensors", "plain-torch"):
+        return _outcome(lambda: pm.load(file, activation="square"))
     readers = {
         "points-csv": read_points, "points-npy": read_points, "instances": read_instances, "vnnlib-1.0": read_query,
         "vnnlib-2.0": read_query,

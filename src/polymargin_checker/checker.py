@@ -22,11 +22,16 @@ from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model, read_model
+from polymargin_checker.network import Boundary
+from polymargin_checker.product_boundary import ProductBoundary
+from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
 from polymargin_checker.work import limited_work
 
 FORMAT = "polymargin-certificate-1"
+
+AnyModel = Model | Attention | Products
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Claim:
 class Situation:
     """A model at a point: everything that the proofs of a certificate are about."""
 
-    model: Model | Attention
+    model: AnyModel
     point: list[fmpq]
     label: int
     logits: list[fmpq]
@@ -91,7 +96,7 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdic
         return Verdict(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
-def _prove(model: Model | Attention, document: Any, exact: bool) -> str:
+def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     fields(document, "certificate", ("format", "model", "point", "label", "claim", "rivals", "upper"), ("created",))
     if document["format"] != FORMAT:
         raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
@@ -103,14 +108,14 @@ def _prove(model: Model | Attention, document: Any, exact: bool) -> str:
     return f"class {situation.label} is {claim}" if claim.kind != "margin" else f"class {situation.label}: {claim}"
 
 
-def _check_model(model: Model | Attention, entry: Any) -> None:
+def _check_model(model: AnyModel, entry: Any) -> None:
     fields(entry, "model", ("kind", "sha256"))
     kind(entry, "model", (model.kind,))
     if entry["sha256"] != model.fingerprint():
         raise Refused("the certificate is for another model: the SHA-256 of the weights differs")
 
 
-def _situation(model: Model | Attention, document: dict[str, Any], exact: bool) -> Situation:
+def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situation:
     entries = items(document["point"], "point", model.dimension)
     point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
     label = integer(document["label"], "label", 0, model.class_count - 1)
@@ -174,6 +179,8 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
             raise Refused("exclusion proof: the key 'lowering' is missing, which an attention module needs")
         lowering = proof.pop("lowering") if word == "exclusion" else None
         model, label, rival = model.layers(label, rival, lowering), 0, 1
+    if isinstance(model, Products):
+        return _check_products(situation, model, rival, lower, proof)
     if word == "hyperplane":
         check_hyperplane(model, label, rival, difference, lower, proof)
         return None
@@ -185,10 +192,35 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         if not at_least(check_lifted(model, point, label, rival, proof, situation.known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
-    completeness = check_completeness(model, point, label, rival, proof)
+    return _complete(check_completeness(model, Boundary, point, label, rival, proof), lower)
+
+
+def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
     if not completeness.proves_lower(lower):
         raise Refused("a critical point that may be real is nearer than the stated lower bound")
     return completeness
+
+
+def _check_products(
+    situation: Situation, model: Products, rival: int, lower: fmpq | None, proof: dict[str, Any]
+) -> Completeness | None:
+    """Critical points of the program itself; bounds on balls of its layers of squares."""
+    point, label = situation.point, situation.label
+    if proof["kind"] == "completeness":
+        return _complete(check_completeness(model, ProductBoundary, point, label, rival, proof), lower)
+    if proof["kind"] == "hyperplane":
+        raise Refused("a network of products has no hyperplane proof")
+    if "lowering" not in proof:
+        raise Refused(f"{proof['kind']} proof: the key 'lowering' is missing, which a network of products needs")
+    layers = model.layers(proof.pop("lowering"))
+    if proof["kind"] == "exclusion":
+        radius = check_exclusion(layers, point, label, rival, proof)
+    else:
+        # What is proved about curvatures holds for these scales alone, so it is not shared with other rivals.
+        radius = check_lifted(layers, point, label, rival, proof, Known(), situation.exact)
+    if not at_least(radius, lower):
+        raise Refused(f"the lower bound is above the radius of the {proof['kind']} proof")
+    return None
 
 
 def _check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completeness | None], upper: Any) -> None:
@@ -225,8 +257,8 @@ def _check_counterexample(situation: Situation, claim: Claim, rival: int, x: Seq
         raise Refused(f"class {rival} neither ties nor wins at the counterexample")
 
 
-def _logits(model: Model | Attention, point: Sequence[fmpq]) -> list[fmpq]:
-    return model.exact_logits(point) if isinstance(model, Attention) else exact_logits(model, point)
+def _logits(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:
+    return exact_logits(model, point) if isinstance(model, Model) else model.exact_logits(point)
 
 
 def _rival(situation: Situation, value: Any, name: str) -> int:

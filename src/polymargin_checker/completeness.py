@@ -8,7 +8,7 @@ hold a real one bounds the distance to {B = 0} from below, and a box that surely
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -19,7 +19,6 @@ from polymargin_checker.arithmetic import LEAST, MOST, working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.krawczyk import Box, contract, symmetrised
-from polymargin_checker.model import Model
 from polymargin_checker.network import Boundary
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
@@ -65,14 +64,16 @@ class Completeness:
             return bool(upper >= 0) and bool(self.solutions[index].most_square <= ball(upper) ** 2)
 
 
-def check_completeness(model: Model, point: Sequence[fmpq], label: int, rival: int, proof: Any) -> Completeness:
-    """Prove that the listed solutions are all critical points, or refuse."""
+def check_completeness(
+    model: Any, jets: Callable[[Any, int, int], Any], point: Sequence[fmpq], label: int, rival: int, proof: Any
+) -> Completeness:
+    """Prove that the listed solutions are all critical points, or refuse; `jets` makes B of the model and a pair of classes."""
     fields(proof, "completeness proof", ("kind", "precision", "solutions"))
     precision = integer(proof["precision"], "precision", LEAST, MOST)
     entries = items(proof["solutions"], "solutions")
     _check_count(model, len(entries))
     with working_precision(precision):
-        boundary = Boundary(model, label, rival)
+        boundary = jets(model, label, rival)
         u = [ball(coordinate) for coordinate in point]
         boxes: list[Box] = []
         solutions: list[Solution] = []
@@ -87,7 +88,7 @@ def check_completeness(model: Model, point: Sequence[fmpq], label: int, rival: i
     return Completeness(precision, solutions)
 
 
-def _check_count(model: Model, count: int) -> None:
+def _check_count(model: Any, count: int) -> None:
     degree = model.degree
     if degree < 1:
         raise Refused("the network is constant and has no critical points; use a hyperplane proof")

@@ -144,7 +144,7 @@ def _products(weights: arb_mat) -> int:
 
 
 def _signed_parts(weights: Matrix) -> tuple[arb_mat, arb_mat]:
-    positive = [arb(max(value, 0.0)) for value in weights.values]
-    negative = [arb(min(value, 0.0)) for value in weights.values]
+    positive = [arb(max(value, 0)) for value in weights.values]
+    negative = [arb(min(value, 0)) for value in weights.values]
     shape = (weights.rows, weights.columns)
     return arb_mat(*shape, positive), arb_mat(*shape, negative)

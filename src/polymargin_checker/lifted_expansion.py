@@ -108,4 +108,4 @@ class Expansion:
 
 
 def _rational(value: float) -> fmpq:
-    return fmpq(*value.as_integer_ratio())
+    return fmpq(*value.as_integer_ratio()) if isinstance(value, float) else fmpq(value)

@@ -134,8 +134,8 @@ def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below:
         highs.append(inner.upper())
     weights = own.source
     spend(_TOUCHED * weights.rows * weights.columns, ctx.prec, f"the intervals of layer {layer} of a lifted proof")
-    positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0.0)) for w in weights.values])
-    negative = arb_mat(weights.rows, weights.columns, [arb(min(w, 0.0)) for w in weights.values])
+    positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0)) for w in weights.values])
+    negative = arb_mat(weights.rows, weights.columns, [arb(min(w, 0)) for w in weights.values])
     low_column, high_column = (arb_mat(len(ends), 1, ends) for ends in (lows, highs))
     least = (positive * low_column + negative * high_column).entries()
     most = (positive * high_column + negative * low_column).entries()

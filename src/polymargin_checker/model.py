@@ -23,6 +23,7 @@ from polymargin_checker.words import shown
 
 if TYPE_CHECKING:
     from polymargin_checker.attention import Attention
+    from polymargin_checker.products import Products
 
 FORMAT = "polymargin-network-1"
 LARGEST_DEGREE = 64
@@ -85,9 +86,9 @@ class Model:
         return digest.hexdigest()
 
 
-def read_model(path: Any) -> Model | Attention:
+def read_model(path: Any) -> Model | Attention | Products:
     """Read an .npz file of any known format."""
-    from polymargin_checker import attention  # which is made of the classes above
+    from polymargin_checker import attention, products  # which are made of the classes above
 
     entries = npy.read_entries(path)
     if "format" not in entries:
@@ -95,6 +96,8 @@ def read_model(path: Any) -> Model | Attention:
     name = npy.text(entries["format"], "format")
     if name == attention.FORMAT:
         return attention.read_attention(entries)
+    if name == products.FORMAT:
+        return products.read_products(entries)
     if name != FORMAT:
         raise Unusable(f"{path}: not a polymargin network (format {shown(name)}, expected {FORMAT!r})")
     return _read_layers(path, entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 import flint
@@ -103,3 +104,18 @@ def _rational(value: Fraction) -> flint.fmpq:
 
 def _key(root: complex) -> tuple[float, float]:
     return round(root.real, 6), round(root.imag, 6)
+
+
+def test_a_boundary_remembers_its_base_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another point of the same boundary needs no stage 1; another seed, other settings or another boundary do."""
+    boundary = pm.Boundary.from_network(random_network([2, 3, 2], 3, seed=3), 0, 1)
+    first = pm.critical_points(boundary, [0.3, 0.1], cache=False)
+    monkeypatch.setattr(sys.modules["polymargin.enumeration.critical_points"], "base_solutions", None)
+    again = pm.critical_points(boundary, [0.3, 0.1], cache=False)
+    assert np.array_equal(again.points, first.points)
+    others = ({"seed": 1}, {"settings": pm.TrackerSettings(contraction=0.02)})
+    for options in others:
+        with pytest.raises(TypeError):
+            pm.critical_points(boundary, [0.3, 0.1], cache=False, **options)
+    with pytest.raises(TypeError):
+        pm.critical_points(pm.Boundary(boundary.source), [0.3, 0.1], cache=False)

@@ -153,3 +153,13 @@ def test_the_work_of_a_batch_needs_no_more_memory_for_more_rows(monkeypatch: pyt
     monkeypatch.setattr(batch, "MOST_ROWS", 100)
     pm.margin(CUBIC, points(CUBIC, 8), threads=1)
     assert peak(800) < 1.3 * peak(200)
+
+
+def test_a_tie_between_neighbouring_doubles_is_not_ordinary() -> None:
+    """So near that the point and the tie are a few doubles apart: a batch says what is said of the point alone."""
+    tracker = Tracker(threads=1)
+    session = margins_of(CUBIC, Search(tracker, 0, 10**6, Cache(None), 1.0))
+    for u in points(CUBIC, 4):
+        found = pm.margin(CUBIC, u)
+        beside = found.point + 1e-15 * np.array([[1.0], [-1.0], [30.0], [-30.0]])
+        assert session.ordinary(beside, tracker) == [None] * 4

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from problems import random_network
 
 import polymargin as pm
-from polymargin.networks.fixed_point import _integers
+from polymargin.networks.fixed_point import integers
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e30, max_value=1e30), min_size=1))
 def test_integers_are_the_doubles(values: list[float]) -> None:
-    integers, exponent = _integers(np.array(values))
-    assert [Fraction(i, 1 << exponent) for i in integers] == [Fraction(v) for v in values]
+    whole, exponent = integers(np.array(values))
+    assert [Fraction(i, 1 << exponent) for i in whole] == [Fraction(v) for v in values]
 
 
 @pytest.mark.parametrize(("widths", "degree"), [((3, 4, 2), 2), ((4, 3, 5, 3), 3), ((2, 2), 1)])

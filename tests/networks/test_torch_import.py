@@ -220,18 +220,6 @@ def test_what_is_not_polynomial_is_named_with_its_node() -> None:
     refused(nn.Sequential(nn.Linear(2, 3), nn.Softmax(1)), "Softmax '1' .*give the model without it")
 
 
-def test_products_of_different_forms_are_refused() -> None:
-    class Bilinear(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.f, self.g = nn.Linear(2, 3), nn.Linear(2, 3)
-
-        def forward(self, x: Any) -> Any:
-            return self.f(x) * self.g(x)
-
-    refused(Bilinear(), r"mul \(node 'mul'\): a product of two different expressions")
-
-
 def test_training_mode_and_control_flow_are_refused() -> None:
     refused(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)), r"BatchNorm1d '1' .*call module\.eval\(\)")
     refused(nn.Sequential(nn.Linear(2, 2), nn.Dropout()), r"Dropout '1' .*call module\.eval\(\)")
@@ -276,7 +264,7 @@ def test_attention_is_found_in_every_order_of_its_products() -> None:
         assert np.abs(net(points.reshape(1000, -1).numpy()) - expected).max() <= 1e-13 * np.abs(expected).max()
 
 
-def test_other_products_of_matrices_are_refused() -> None:
+def test_products_of_matrices_that_are_not_attention_are_read_entry_by_entry() -> None:
     class TwoProducts(nn.Module):
         def __init__(self, bias: bool, square: bool) -> None:
             super().__init__()
@@ -287,8 +275,14 @@ def test_other_products_of_matrices_are_refused() -> None:
             z = (self.a(x) @ self.b(x).transpose(-1, -2)) @ self.c(x)
             return self.head((z**2 if self.square else z).flatten(1))
 
-    refused(TwoProducts(bias=True, square=False), "without biases", (4, 3))
-    refused(TwoProducts(bias=False, square=True), "attention beside other layers", (4, 3))
+    torch.manual_seed(0)
+    points = torch.randn(1000, 4, 3, dtype=torch.float64)
+    for module in (TwoProducts(bias=True, square=False), TwoProducts(bias=False, square=True)):
+        net = from_torch(module.double(), (4, 3))
+        assert isinstance(net, pm.ProductNetwork)
+        with torch.no_grad():
+            expected = module(points).numpy()
+        assert np.abs(net(points.reshape(1000, -1).numpy()) - expected).max() <= 1e-12 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ class Boundary:
 
     source: Source
     name: str = field(default="B")
+    # What later rooms found out about it and would have to find again, by keys of their own; it lives as long as the boundary.
+    remembered: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_network(cls, network: LogitMap, label: int, rival: int) -> Boundary:

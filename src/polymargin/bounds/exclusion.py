@@ -70,12 +70,11 @@ class Exclusion:
         """The JSON-ready proof of docs/certificates.md."""
         if self.tree is None:
             raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
-        if isinstance(self.tree, LiftedProof):
-            return {"kind": "lifted", "radius": float(self.radius).hex(), **self.tree.to_proof()}
-        proof: dict[str, Any] = {"kind": "exclusion", "radius": float(self.radius).hex()}
+        lifted = isinstance(self.tree, LiftedProof)
+        proof: dict[str, Any] = {"kind": "lifted" if lifted else "exclusion", "radius": float(self.radius).hex()}
         if self.lowering is not None:
             proof["lowering"] = {name: hexadecimal(array) for name, array in self.lowering.items()}
-        return {**proof, "tree": tree_proof(self.tree)}
+        return proof | (self.tree.to_proof() if isinstance(self.tree, LiftedProof) else {"tree": tree_proof(self.tree)})
 
 
 def exclude(
@@ -133,6 +132,7 @@ def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, m
         found.reason,
         perf_counter() - started,
         refuted[0] if refuted else None,
+        view.lowering,
     )
 
 

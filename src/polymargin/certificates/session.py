@@ -41,7 +41,7 @@ class Options:
 
 
 # Kinds of networks that the separate checker reads.
-PROVABLE = ("polynomial-network", "lightning-attention")
+PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
 
 
 class Session:

@@ -65,6 +65,8 @@ def critical_points(
 ) -> CriticalPoints:
     """All complex critical points of the distance from `point` to {B = 0}, singular points of {B = 0} included.
 
+    The boundary remembers its stage-1 solutions, so another point of the same boundary costs stage 2 alone.
+
     >>> circle = Boundary.from_expression("x**2 + y**2 - 4")
     >>> critical_points(circle, [1.0, 0.2], cache=False)
     CriticalPoints(2 complex, 2 real; complete)
@@ -76,7 +78,12 @@ def critical_points(
         return foot_on_hyperplane(boundary, u)
     tracker = Tracker.of(settings, threads)
     check_limit(boundary, limit, tracker)
-    base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
+    key = (BaseSolutions, seed, tracker.settings)
+    base = boundary.remembered.get(key)
+    if base is None:
+        base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
+        if not base.unjudged:  # what was not judged complete is tried again by the next call
+            boundary.remembered[key] = base
     return critical_points_at(base, u, tracker)
 
 

@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 # τ relative to the distance, tried in turn: along the ray, and around a singular point, where x is known less well.
 REACHES = (1e-11, 1e-9)
 WIDE_REACHES = (1e-9, 1e-8, 1e-7)
+# A tie known less well than this, relative to its distance, is no answer yet: u and the tie are a few doubles apart.
+LARGEST_REACH = 1e-7
 # Units in the last place of the largest coordinate by which a point in doubles may miss.
 UNITS = 4
 EPSILON = float(np.finfo(np.float64).eps)
@@ -56,7 +58,8 @@ def plain_ties(boundary: Boundary, u: Array, points: Array) -> tuple[NDArray[np.
         directions = steps / distances[:, None]
         ends = points + np.array([-1.0, 1.0])[:, None, None] * (reaches[:, None] * directions)
         (before, beyond), sure = _signs(boundary, ends)
-    return (before * beyond < 0) & sure.all(axis=0), _up(distances + reaches) - reaches
+        confirmed = (before * beyond < 0) & sure.all(axis=0) & (reaches <= LARGEST_REACH * distances)
+    return confirmed, _up(distances + reaches) - reaches
 
 
 def confirmed_tie(boundary: Boundary, u: Array, point: Array) -> Tie | None:

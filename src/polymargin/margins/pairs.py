@@ -25,7 +25,7 @@ from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.near_discriminant import near_discriminant
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
-from polymargin.margins.confirmation import confirmed_tie, plain_ties
+from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
 from polymargin.quadric import MOST_VARIABLES, NearestKind, PreciseQuadric, QuadricSolver
@@ -35,9 +35,6 @@ Rivals: TypeAlias = Sequence[int | None]
 
 # The method of those that were enumerated.
 ENUMERATED = "continuation"
-
-# A tie known less well than this, relative to its distance, is no answer yet: u and the tie are a few doubles apart.
-LARGEST_REACH = 1e-7
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.network import Network
+from polymargin.networks.pi_nets import pi_net
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_sklearn import from_sklearn
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.networks.readers.load import load
@@ -13,9 +16,12 @@ __all__ = [
     "LightningAttention",
     "Network",
     "PolynomialNetwork",
+    "ProductNetwork",
+    "from_arrays",
     "from_sklearn",
     "from_torch",
     "load",
+    "pi_net",
     "to_onnx",
     "to_torch",
 ]

@@ -22,7 +22,7 @@ class FixedPointLayers:
 
     def __init__(self, layers: Sequence[tuple[Array, Array]], activations: Sequence[Sequence[float]]) -> None:
         self._layers = [(*_matrix(weights), *_matrix(bias[:, None])) for weights, bias in layers]
-        self._activations = [_integers(np.array(row)) for row in activations]
+        self._activations = [integers(np.array(row)) for row in activations]
 
     def __call__(self, point: Array) -> list[Fraction]:
         """The logits at a point."""
@@ -51,12 +51,12 @@ def _activated(coefficients: list[int], own: int, values: Any, exponent: int) ->
 
 
 def _matrix(values: Array) -> tuple[Any, int]:
-    integers, exponent = _integers(values)
+    whole, exponent = integers(values)
     rows, columns = values.shape
-    return fmpz_mat(rows, columns, integers), exponent
+    return fmpz_mat(rows, columns, whole), exponent
 
 
-def _integers(values: Array) -> tuple[list[int], int]:
+def integers(values: Array) -> tuple[list[int], int]:
     """Doubles as integers over their least common power of two (a negative power counts as none)."""
     mantissas, exponents = np.frexp(np.ravel(values))
     whole = np.ldexp(mantissas, 53).astype(np.int64)

@@ -60,6 +60,9 @@ class PolynomialNetwork:
     """
 
     kind = "polynomial-network"
+    # Where it was read from, as far as that had to be guessed; and what its classes are called there.
+    origin: str = ""
+    class_names: tuple[str, ...] | None = None
 
     def __init__(
         self,
@@ -121,7 +124,8 @@ class PolynomialNetwork:
 
     def __repr__(self) -> str:
         widths = "-".join(map(str, self.widths))
-        return f"PolynomialNetwork({widths}, logits of degree {self.degree})"
+        origin = f"; {self.origin}" if self.origin else ""
+        return f"PolynomialNetwork({widths}, logits of degree {self.degree}{origin})"
 
     # -- evaluation ----------------------------------------------------------------------------
 
@@ -243,7 +247,9 @@ def _layer(layer: Any, position: int) -> Layer:
 
 def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
     """The values as float64, or a sentence about what is wrong with them."""
-    array = real_array(values, name).copy()
+    array = real_array(values, name)
+    if array.flags.writeable or array.base is not None:  # what nobody can change need not be copied
+        array = array.copy()
     if array.ndim != axes:
         raise InputError(f"{name}: expected {axes} axes, got shape {array.shape}")
     if not np.isfinite(array).all():

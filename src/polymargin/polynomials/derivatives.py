@@ -2,19 +2,37 @@
 
 The gradient comes from one backward sweep, so it costs a small multiple of the value whatever the
 number of inputs. The Hessian differentiates the gradient forward, one input at a time; the sharing of
-the graph does the rest.
+the graph does the rest. Both are kept by the graph: several programs of one graph ask for the same ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from polymargin.polynomials.expression import ONE, Expression, Graph, Kind
 
 
 def gradient(expression: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """∂expression/∂variable for each variable (inputs or parameters), by a backward sweep."""
+    return list(_kept(_gradient, expression, variables))
+
+
+def hessian(expression: Expression, variables: Sequence[Expression]) -> list[list[Expression]]:
+    """The matrix of second derivatives; only one half is derived."""
+    return [list(row) for row in _kept(_hessian, expression, variables)]
+
+
+def _kept(derive: Any, expression: Expression, variables: Sequence[Expression]) -> Any:
+    known = expression.graph.derived
+    key = (derive, expression.number, tuple(variable.number for variable in variables))
+    if key not in known:
+        known[key] = derive(expression, variables)
+    return known[key]
+
+
+def _gradient(expression: Expression, variables: Sequence[Expression]) -> list[Expression]:
     graph = expression.graph
     terms: dict[int, list[tuple[Fraction, Expression]]] = {expression.number: [(ONE, graph.constant(1))]}
     adjoints: dict[int, Expression] = {}
@@ -74,8 +92,7 @@ def jacobian(expressions: Sequence[Expression], variables: Sequence[Expression])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def hessian(expression: Expression, variables: Sequence[Expression]) -> list[list[Expression]]:
-    """The matrix of second derivatives; only one half is derived."""
+def _hessian(expression: Expression, variables: Sequence[Expression]) -> list[list[Expression]]:
     first = gradient(expression, variables)
     size = len(variables)
     rows: list[list[Expression]] = [[expression] * size for _ in range(size)]

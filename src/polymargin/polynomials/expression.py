@@ -116,6 +116,7 @@ class Graph:
         self._contents: list[Any] = []
         self._degrees: list[int] = []
         self._numbers: dict[tuple[Kind, Any], int] = {}
+        self.derived: dict[Any, Any] = {}  # gradients and Hessians that were asked for (`derivatives`)
         self._input_count = 0
         self._parameter_count = 0
 

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.product_network import Forms, ProductNetwork
 from polymargin.vnnlib.expressions import Case, ConstraintComparison
 from polymargin.vnnlib.regions import float_above
 
 Array = NDArray[np.float64]
-Classifier = PolynomialNetwork | LightningAttention
+Classifier = PolynomialNetwork | LightningAttention | ProductNetwork
 
 # Whole numbers below this are floats.
 LARGEST_FACTOR = 1 << 53
@@ -86,7 +87,7 @@ def _rows_compared(network: Classifier, label: list[int], rival: list[int], cons
 
 def _outputs_compared(network: Classifier, factors: dict[int, Fraction], constant: Fraction) -> Classifier | None:
     """0 against Σ factor · Y + constant, by a layer of its own behind the outputs; None if a factor is no float."""
-    if isinstance(network, LightningAttention) or any(abs(factor) >= LARGEST_FACTOR for factor in factors.values()):
+    if not isinstance(network, PolynomialNetwork) or any(abs(factor) >= LARGEST_FACTOR for factor in factors.values()):
         return None
     weights = np.zeros((2, network.class_count))
     for index, factor in factors.items():
@@ -100,6 +101,8 @@ def _readout(network: Classifier) -> tuple[Array, Array]:
     """Weights and bias of the last affine map."""
     if isinstance(network, LightningAttention):
         return network.readout, network.bias
+    if isinstance(network, ProductNetwork):
+        return np.asarray(network.readout.matrix.toarray()), network.readout.bias
     return network.layers[-1].weights, network.layers[-1].bias
 
 
@@ -107,5 +110,7 @@ def _with_readout(network: Classifier, weights: Array, bias: Array) -> Classifie
     """The network with another last affine map."""
     if isinstance(network, LightningAttention):
         return LightningAttention(network.V, network.K, network.Q, weights, bias)
+    if isinstance(network, ProductNetwork):
+        return ProductNetwork(network.stages, Forms.of(weights, bias))
     layers = [(layer.weights, layer.bias) for layer in network.layers[:-1]]
     return PolynomialNetwork([*layers, (weights, bias)], activations=network.activations)

@@ -122,5 +122,6 @@ class Expansion:
 
 
 def can_lift(view: View) -> bool:
-    """Whether all activations are quadratic but for the last one, which may be any polynomial, in a network made of layers."""
-    return view.lowering is None and all(len(view.activation(number)) <= 3 for number in range(1, view.depth))
+    """Whether all activations are quadratic but for the last one, which may be any polynomial; attention stays what it is."""
+    deep = view.depth > 1 or view.lowering is None
+    return deep and all(len(view.activation(number)) <= 3 for number in range(1, view.depth))

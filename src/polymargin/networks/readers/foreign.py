@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,13 @@ def package(module: str, extra: str) -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of another package's message, cut where it is long."""
-    lines = str(error).strip().splitlines()
+    r"""The first line of another package's message, cut where it is long, without colours and other codes of terminals.
+
+    >>> first_line(ValueError("\x1b[31mnot a file\x1b[0m of mine"))
+    'not a file of mine'
+    """
+    plain = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", str(error))
+    lines = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f]", " ", plain).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import package, why_not
+
+if TYPE_CHECKING:
+    from polymargin.networks.tape.operations import Tape
 
 # Random inputs on which a module is compared with what was read, and how well both must agree; modules mostly are float32.
 SAMPLES = 3
@@ -34,7 +37,7 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
     """
     torch = package("torch", "torch")
     from polymargin.networks.readers.torch_attention import attention_from_torch
-    from polymargin.networks.tape.folding import fold
+    from polymargin.networks.tape.fold import network_of
 
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
@@ -48,7 +51,7 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
         tuple(int(n) for n in input_shape) if input_shape is not None else _shape_of_first_linear(torch, module, graph)
     )
     with np.errstate(all="ignore"):
-        network = fold(_run(torch, module, graph, shape))
+        network: Network = network_of(lambda tape: _run(torch, module, graph, shape, tape))
     _compare(torch, module, network, shape)
     return network
 
@@ -95,10 +98,7 @@ def _trace(torch: Any, module: Any) -> Any:
         ) from None
 
 
-def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...]) -> Any:
-    from polymargin.networks.tape.operations import Tape
-
-    tape = Tape()
+def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Tape) -> Any:
     values: dict[str, Any] = {}
 
     def argument(node: Any) -> Any:

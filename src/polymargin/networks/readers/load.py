@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,28 @@ from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.readers.foreign import first_line, opened, package
+from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_sklearn import from_sklearn
 from polymargin.networks.readers.from_torch import from_torch
-from polymargin.networks.readers.npz import load_npz
+from polymargin.networks.readers.npz import load_npz, read_arrays
 
 
-def load(path: Any, *, trust: bool = False) -> Network:
+def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str | None = None) -> Network:
     """Read a network.
 
-    .npz                 what `save` writes
+    .npz                 what `save` writes; or plain arrays by name, with activation=
     .onnx                from PyTorch, Keras or any other exporter
-    .pt, .pth            a state dict with coefficients; whole modules only with trust=True
+    .pt, .pth            a state dict with coefficients, or with activation=; whole modules only with trust=True
+    .safetensors         arrays by name, with activation=
     .skops               scikit-learn estimators; types that skops does not know only with trust=True
     .joblib, .pkl        only with trust=True: a pickle runs code when it is opened
     a folder             model_config.json and model_weights.h5, as the authors of the paper keep their experiments
+
+    `activation` says what stands between linear layers whose file holds weights alone: 'square', a degree, or coefficients,
+    one for all layers or a list with one for each. `outputs` ('rows', 'columns') says where a matrix has its outputs, if its
+    shape does not.
     """
     file = Path(path)
     if file.is_dir():
@@ -46,33 +54,62 @@ def load(path: Any, *, trust: bool = False) -> Network:
         raise InputError(
             f"{path}: unknown kind of model file {file.suffix!r}; expected {', '.join(_READERS)} or a folder"
         )
-    return reader(file, trust)
+    if activation is not None and reader not in (_npz, _torch, _safetensors):
+        raise InputError(
+            f"{path}: activation= is for files of plain weights; a {file.suffix} file says what it computes"
+        )
+    return reader(file, _Options(trust, activation, outputs))
 
 
-def _npz(file: Path, trust: bool) -> Network:
-    return load_npz(file)
+@dataclass(frozen=True)
+class _Options:
+    trust: bool
+    activation: Any
+    outputs: str | None
 
 
-def _onnx(file: Path, trust: bool) -> Network:
+def _npz(file: Path, options: _Options) -> Network:
+    if options.activation is None:
+        return load_npz(file)
+    arrays = read_arrays(file)
+    if "format" in arrays:
+        raise InputError(f"{file}: a network with its activations; leave activation= out")
+    return _from_plain(file, arrays, options)
+
+
+def _safetensors(file: Path, options: _Options) -> Network:
+    from polymargin.networks.readers.safetensors_files import read_safetensors
+
+    return _from_plain(file, read_safetensors(file), options)
+
+
+def _from_plain(file: Path, arrays: dict[str, Any], options: _Options) -> Network:
+    try:
+        return from_arrays(arrays, options.activation, outputs=options.outputs)
+    except InputError as error:
+        raise InputError(f"{file}: {' '.join(str(error).split())}") from None  # names in the file may hold anything
+
+
+def _onnx(file: Path, options: _Options) -> Network:
     from polymargin.networks.readers.onnx_graph import read_onnx
 
     return read_onnx(file).network
 
 
-def _torch(file: Path, trust: bool) -> Network:
+def _torch(file: Path, options: _Options) -> Network:
     from polymargin.networks.readers.torch_files import read_torch_file
 
-    return read_torch_file(file, trust)
+    return read_torch_file(file, options.trust, options.activation)
 
 
-def _skops(file: Path, trust: bool) -> Network:
+def _skops(file: Path, options: _Options) -> Network:
     from polymargin.networks.readers.torch_files import check_archive
 
     skops = package("skops.io", "sklearn")
     check_archive(file)
     try:
         unknown = skops.get_untrusted_types(file=file)
-        if unknown and not trust:
+        if unknown and not options.trust:
             raise InputError(
                 f"{file}: holds objects of the types {', '.join(unknown[:5])}, which skops does not know to be harmless; if you "
                 "trust the file, say so with trust=True (--trust)"
@@ -86,14 +123,14 @@ def _skops(file: Path, trust: bool) -> Network:
         raise InputError(f"{file}: not a valid skops file ({first_line(error)})") from None
 
 
-def _joblib(file: Path, trust: bool) -> Network:
-    _needs_trust(file, trust)
+def _joblib(file: Path, options: _Options) -> Network:
+    _needs_trust(file, options.trust)
     joblib = package("joblib", "sklearn")
     return _converted(opened(file, lambda: joblib.load(file)), file)
 
 
-def _pickle(file: Path, trust: bool) -> Network:
-    _needs_trust(file, trust)
+def _pickle(file: Path, options: _Options) -> Network:
+    _needs_trust(file, options.trust)
     with file.open("rb") as stream:
         return _converted(opened(file, lambda: pickle.load(stream)), file)
 
@@ -108,7 +145,7 @@ def _needs_trust(file: Path, trust: bool) -> None:
 
 def _converted(content: Any, file: Path) -> Network:
     """A network from an object: one of ours, a scikit-learn estimator, a PyTorch module."""
-    if isinstance(content, (PolynomialNetwork, LightningAttention)):
+    if isinstance(content, (PolynomialNetwork, LightningAttention, ProductNetwork)):
         return content
     if any(kind.__module__.split(".")[0] == "torch" for kind in type(content).__mro__):
         return from_torch(content)
@@ -117,11 +154,12 @@ def _converted(content: Any, file: Path) -> Network:
     raise InputError(f"{file}: holds a {type(content).__name__}; expected a scikit-learn estimator or a PyTorch module")
 
 
-_READERS: dict[str, Callable[[Path, bool], Network]] = {
+_READERS: dict[str, Callable[[Path, _Options], Network]] = {
     ".npz": _npz,
     ".onnx": _onnx,
     ".pt": _torch,
     ".pth": _torch,
+    ".safetensors": _safetensors,
     ".skops": _skops,
     ".joblib": _joblib,
     ".pkl": _pickle,

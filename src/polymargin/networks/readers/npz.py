@@ -2,6 +2,7 @@
 
     polymargin-network-1      weight_1, bias_1, …, activation_1, …
     polymargin-attention-1    value, key, query, readout, bias
+    polymargin-products-1     see `npz_products.py`
 
 Files may come from strangers: no pickles, sizes are bounded before anything is read, no array may be missing or unknown, and
 every defect is one sentence.
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT = "polymargin-network-1"
 ATTENTION_FORMAT = "polymargin-attention-1"
+PRODUCTS_FORMAT = "polymargin-products-1"
 ATTENTION_ARRAYS = ("value", "key", "query", "readout", "bias")
 LARGEST_FILE = 1 << 30
 LARGEST_WEIGHTS = 1 << 25
@@ -46,10 +48,12 @@ def load_npz(path: Any) -> Network:
     """The network in a file that some `save` wrote, by the name of its format."""
     from polymargin.networks.attention import LightningAttention
     from polymargin.networks.polynomial_network import PolynomialNetwork
+    from polymargin.networks.product_network import ProductNetwork
 
-    if _format(read_arrays(path)) == ATTENTION_FORMAT:
+    name = _format(read_arrays(path))
+    if name == ATTENTION_FORMAT:
         return LightningAttention.load(path)
-    return PolynomialNetwork.load(path)
+    return ProductNetwork.load(path) if name == PRODUCTS_FORMAT else PolynomialNetwork.load(path)
 
 
 def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Sequence[Sequence[float]]) -> None:
@@ -64,13 +68,13 @@ def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Seq
 
 def read_network(path: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
     arrays = read_arrays(path)
-    _expect_format(path, arrays, FORMAT, "a polymargin network")
+    expect_format(path, arrays, FORMAT, "a polymargin network")
     count = sum(name.startswith("weight_") for name in arrays)
     if not count:
         raise InputError(f"{path}: no weight_1 in the file; a network has weight_1, bias_1, activation_1, …")
     numbers = range(1, count + 1)
     members = [f"{kind}_{number}" for kind in ("weight", "bias") for number in numbers]
-    _expect_members(path, arrays, [*members, *(f"activation_{number}" for number in numbers[:-1])])
+    expect_members(path, arrays, [*members, *(f"activation_{number}" for number in numbers[:-1])])
     layers = [(arrays[f"weight_{number}"], arrays[f"bias_{number}"]) for number in numbers]
     return layers, [arrays[f"activation_{number}"] for number in numbers[:-1]]
 
@@ -81,8 +85,8 @@ def write_attention(path: Any, arrays: Sequence[Any]) -> None:
 
 def read_attention(path: Any) -> list[Any]:
     arrays = read_arrays(path)
-    _expect_format(path, arrays, ATTENTION_FORMAT, "an attention module")
-    _expect_members(path, arrays, ATTENTION_ARRAYS)
+    expect_format(path, arrays, ATTENTION_FORMAT, "an attention module")
+    expect_members(path, arrays, ATTENTION_ARRAYS)
     return [arrays[part] for part in ATTENTION_ARRAYS]
 
 
@@ -142,13 +146,14 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     return array
 
 
-def _expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
+def expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
     name = _format(arrays)
     if name != expected:
-        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r})")
+        hint = "" if name else "; plain weights are read with activation='square', a degree or coefficients"
+        raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r}){hint}")
 
 
-def _expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str]) -> None:
+def expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str]) -> None:
     """A member that is missing or misnamed must not be taken for zeros."""
     missing = [name for name in members if name not in arrays]
     unknown = sorted(set(arrays) - {*members, "format"})

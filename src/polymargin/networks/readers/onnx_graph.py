@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.readers.foreign import first_line, package, why_not
 from polymargin.networks.readers.onnx_files import numbers, read_message
 from polymargin.networks.readers.onnx_operators import OPERATORS
-from polymargin.networks.tape.folding import fold
+from polymargin.networks.tape.fold import Folded, network_of
 from polymargin.networks.tape.operations import Tape
 
 OLDEST_OPSET = 7
@@ -30,7 +28,7 @@ _NAMES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 6: "int32"
 class OnnxModel:
     """A network with the names, shapes and element types of its input and output in the file."""
 
-    network: PolynomialNetwork | LightningAttention
+    network: Folded
     input_name: str
     input_shape: tuple[int, ...]
     input_type: str
@@ -46,17 +44,28 @@ def read_onnx(path: Any) -> OnnxModel:
     model = read_message(file)
     try:
         with np.errstate(all="ignore"):
-            return _Reader(onnx, model, file.parent).run()
+            return _read(onnx, model, file.parent)
     except InputError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None  # names in the file may hold anything
     except (MemoryError, RecursionError):
         raise InputError(f"{path}: too large for this reader") from None
 
 
+def _read(onnx: Any, model: Any, folder: Path) -> OnnxModel:
+    readers: list[_Reader] = []
+
+    def compute(tape: Tape) -> Any:
+        readers.append(_Reader(onnx, model, folder, tape))
+        return readers[-1].run()
+
+    network = network_of(compute)
+    return readers[-1].described(network)
+
+
 class _Reader:
-    def __init__(self, onnx: Any, model: Any, folder: Path) -> None:
+    def __init__(self, onnx: Any, model: Any, folder: Path, tape: Tape) -> None:
         self.onnx, self.graph, self.folder = onnx, model.graph, folder
-        self.tape = Tape()
+        self.tape = tape
         self.values: dict[str, Any] = {"": None}
         versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
         if len(versions) != 1 or not OLDEST_OPSET <= versions[0] <= onnx.defs.onnx_opset_version():
@@ -68,30 +77,33 @@ class _Reader:
             raise InputError("sparse initializers are not read")
         self.opset = versions[0]
 
-    def run(self) -> OnnxModel:
+    def run(self) -> Any:
+        """The output, computed on the tape."""
         graph = self.graph
         for tensor in graph.initializer:
             self._define(tensor.name, self._constant(tensor, f"the initializer {tensor.name!r}"))
         inputs = [value for value in graph.input if value.name not in self.values]
         if len(inputs) != 1 or len(graph.output) != 1:
             raise InputError(f"{len(inputs)} inputs and {len(graph.output)} outputs; expected one of each")
-        shape = self._input_shape(inputs[0])
-        self._define(inputs[0].name, self.tape.input(shape))
+        self.input, self.input_shape = inputs[0], self._input_shape(inputs[0])
+        self._define(self.input.name, self.tape.input(self.input_shape))
         for node in graph.node:
             self._evaluate(node)
         name = graph.output[0].name
         if name not in self.values or not name:
             raise InputError(f"the output {name!r} is computed by no node")
-        outputs = self.values[name]
-        network = fold(outputs)
+        return self.values[name]
+
+    def described(self, network: Folded) -> OnnxModel:
+        output = self.graph.output[0]
         return OnnxModel(
             network=network,
-            input_name=inputs[0].name,
-            input_shape=shape,
-            input_type=self._type(inputs[0]),
-            output_name=name,
-            output_shape=outputs.shape,
-            output_type=self._type(graph.output[0]),
+            input_name=self.input.name,
+            input_shape=self.input_shape,
+            input_type=self._type(self.input),
+            output_name=output.name,
+            output_shape=self.values[output.name].shape,
+            output_type=self._type(output),
         )
 
     def _define(self, name: str, value: Any) -> None:

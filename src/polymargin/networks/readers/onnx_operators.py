@@ -8,40 +8,40 @@ by the same entries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, negate, power, subtract
-from polymargin.networks.tape.operations import Tensor, checked_size
+from polymargin.networks.readers.onnx_shapes import (
+    Attributes,
+    axes,
+    cast,
+    concat,
+    constant_of_shape,
+    expand,
+    flatten,
+    gather,
+    pad,
+    reshape,
+    sliced,
+    split,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
+from polymargin.networks.tape.arithmetic import add, divide, multiply, negate, power, subtract
+from polymargin.networks.tape.einsum import einsum
+from polymargin.networks.tape.operations import Tensor
 from polymargin.networks.tape.windows import (
     average_pool,
     convolution,
     matmul,
     normalised,
     per_axis,
-    pieces,
     rearranged,
     sums,
 )
-
-Attributes = dict[str, Any]
-
-
-def _integers(value: Any, what: str) -> list[int]:
-    """A constant input or attribute as whole numbers."""
-    if isinstance(value, Tensor):
-        raise InputError(f"{what} depend on the input of the network")
-    return [int(item) for item in np.asarray(value).reshape(-1).tolist()]
-
-
-def _axes(inputs: list[Any], attributes: Attributes, place: int) -> list[int] | None:
-    """Axes are an attribute in old opsets and an input in new ones."""
-    if len(inputs) > place and inputs[place] is not None:
-        return _integers(inputs[place], "axes")
-    return list(attributes["axes"]) if "axes" in attributes else None
 
 
 def _gemm(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
@@ -75,29 +75,6 @@ def _added_up(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
 
 def _mean(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
     return divide(_added_up(inputs, attributes, opset), float(len(inputs)))
-
-
-def _flatten(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = inputs[0].shape
-    axis = attributes.get("axis", 1)
-    if not -len(shape) <= axis <= len(shape):
-        raise InputError(f"axis {axis} of a tensor of shape {shape}")
-    axis = axis % len(shape) if axis < 0 else axis
-    return rearranged(inputs[0], lambda a: a.reshape(prod(shape[:axis]), -1))
-
-
-def _reshape(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = _integers(inputs[1], "the numbers of a shape")
-    if not attributes.get("allowzero", 0):
-        old = inputs[0].shape
-        if any(n == 0 and i >= len(old) for i, n in enumerate(shape)):
-            raise InputError(f"a new shape {shape} for a tensor of shape {old}")
-        shape = [old[i] if n == 0 else n for i, n in enumerate(shape)]
-    return rearranged(inputs[0], lambda a: a.reshape(shape))
-
-
-def _transpose(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    return rearranged(inputs[0], lambda a: np.transpose(a, attributes.get("perm")))
 
 
 def _conv(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
@@ -158,110 +135,20 @@ def _batch_normalization(inputs: list[Any], attributes: Attributes, opset: int) 
     return normalised(value, mean, variance, weight, bias, attributes.get("epsilon", 1e-5))
 
 
-def _concat(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    try:
-        return concatenate(inputs, attributes["axis"])
-    except ValueError as error:
-        raise InputError(f"the inputs do not join ({error})") from None
-
-
-def _slice(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    if opset < 10:
-        starts, ends = list(attributes["starts"]), list(attributes["ends"])
-        axes = list(attributes.get("axes", range(len(starts))))
-        steps = [1] * len(starts)
-    else:
-        starts, ends = (_integers(value, "the ends of a slice") for value in inputs[1:3])
-        axes = _axes(inputs, {}, 3) or list(range(len(starts)))
-        has_steps = len(inputs) > 4 and inputs[4] is not None
-        steps = _integers(inputs[4], "the steps of a slice") if has_steps else [1] * len(starts)
-    cuts = [slice(None)] * len(inputs[0].shape)
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        # The end of a slice that runs backwards to the front is written as a very small number.
-        stop = None if step < 0 and end <= -len(range(inputs[0].shape[axis])) - 1 else end
-        cuts[axis] = slice(start, stop, step)
-    return rearranged(inputs[0], lambda a: a[tuple(cuts)])
-
-
-def _gather(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    if isinstance(inputs[1], Tensor):
-        raise InputError("indices that depend on the input of the network")
-    index = np.asarray(inputs[1])
-    if not np.issubdtype(index.dtype, np.integer):
-        raise InputError("indices that are not whole numbers")
-    value, axis = inputs[0], attributes.get("axis", 0)
-    checked_size((*value.shape, *index.shape))
-    return rearranged(value, lambda a: np.take(a, index, axis=axis))
-
-
-def _split(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    axis = int(attributes.get("axis", 0))
-    length = int(inputs[0].shape[axis])
-    if len(inputs) > 1 and inputs[1] is not None:
-        sizes = _integers(inputs[1], "the sizes of a split")
-    elif "split" in attributes:
-        sizes = list(attributes["split"])
-    else:
-        count = int(attributes["num_outputs"] if "num_outputs" in attributes else attributes["outputs"])
-        part = -(-length // count) if count > 0 else 0
-        sizes = [min(part, length - i * part) for i in range(count)] if part else []
-    if sum(sizes) != length or any(size < 0 for size in sizes):
-        raise InputError(f"a split of {length} entries into {sizes}")
-    return pieces(inputs[0], sizes, axis)
-
-
-def _squeeze(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    axes = _axes(inputs, attributes, 1)
-    return rearranged(inputs[0], lambda a: np.squeeze(a, None if axes is None else tuple(axes)))
-
-
-def _unsqueeze(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    axes = _axes(inputs, attributes, 1)
-    return rearranged(inputs[0], lambda a: np.expand_dims(a, tuple(axes or ())))
-
-
-def _constant_of_shape(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = _integers(inputs[0], "the numbers of a shape")
-    checked_size(shape)
-    return np.full(shape, np.asarray(attributes.get("value", np.zeros(1, dtype=np.float32))).reshape(-1)[0])
-
-
-def _cast(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    floating, integer = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 12, 13}
-    kind = attributes.get("to", 1)
-    if isinstance(inputs[0], Tensor):
-        if kind not in floating:
-            raise InputError("a conversion to whole numbers is not polynomial")
-        return inputs[0]
-    if kind in floating:
-        return np.asarray(inputs[0], dtype=np.float32 if kind == 1 else np.float64)
-    if kind in integer:
-        return np.trunc(np.asarray(inputs[0], dtype=np.float64)).astype(np.int64)
-    if kind == 9:
-        return np.asarray(inputs[0]) != 0
-    raise InputError(f"a conversion of constants to the element type {kind}")
-
-
 def _dropout(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
     if len(inputs) > 2 and inputs[2] is not None and np.any(inputs[2]):
         raise InputError("dropout in training mode; export the model in eval mode")
     return inputs[0]
 
 
-def _expand(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = np.broadcast_shapes(inputs[0].shape, tuple(_integers(inputs[1], "the numbers of a shape")))
-    checked_size(shape)
-    return rearranged(inputs[0], lambda a: np.broadcast_to(a, shape))
-
-
 def _reduce(mean: bool) -> Callable[..., Any]:
     def run(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-        axes, keep = _axes(inputs, attributes, 1) or None, bool(attributes.get("keepdims", 1))
-        if axes is None and attributes.get("noop_with_empty_axes", 0):
+        chosen, keep = axes(inputs, attributes, 1) or None, bool(attributes.get("keepdims", 1))
+        if chosen is None and attributes.get("noop_with_empty_axes", 0):
             return inputs[0]
         if isinstance(inputs[0], Tensor):
-            return sums(inputs[0], axes, keep, mean)
-        return (np.mean if mean else np.sum)(inputs[0], axis=None if axes is None else tuple(axes), keepdims=keep)
+            return sums(inputs[0], chosen, keep, mean)
+        return (np.mean if mean else np.sum)(inputs[0], axis=None if chosen is None else tuple(chosen), keepdims=keep)
 
     return run
 
@@ -279,16 +166,17 @@ OPERATORS: dict[str, Callable[[list[Any], Attributes, int], Any]] = {
     "Add": lambda i, a, o: add(i[0], i[1]),
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_normalization,
-    "Cast": _cast,
+    "Cast": cast,
     "CastLike": lambda i, a, o: i[0],
-    "Concat": _concat,
-    "ConstantOfShape": _constant_of_shape,
+    "Concat": concat,
+    "ConstantOfShape": constant_of_shape,
     "Conv": _conv,
     "Div": _division,
     "Dropout": _dropout,
-    "Expand": _expand,
-    "Flatten": _flatten,
-    "Gather": _gather,
+    "Einsum": lambda i, a, o: einsum(a["equation"].decode("utf-8", "replace"), i),
+    "Expand": expand,
+    "Flatten": flatten,
+    "Gather": gather,
     "Gemm": _gemm,
     "GlobalAveragePool": _global_average_pool,
     "Identity": lambda i, a, o: i[0],
@@ -296,18 +184,19 @@ OPERATORS: dict[str, Callable[[list[Any], Attributes, int], Any]] = {
     "Mean": _mean,
     "Mul": lambda i, a, o: multiply(i[0], i[1]),
     "Neg": lambda i, a, o: negate(i[0]),
+    "Pad": pad,
     "Pow": lambda i, a, o: power(i[0], i[1]),
     "Reciprocal": _of_constants(lambda a: 1.0 / a),
     "ReduceMean": _reduce(mean=True),
     "ReduceSum": _reduce(mean=False),
-    "Reshape": _reshape,
+    "Reshape": reshape,
     "Shape": lambda i, a, o: np.array(i[0].shape[slice(a.get("start", 0), a.get("end"))], dtype=np.int64),
-    "Slice": _slice,
-    "Split": _split,
+    "Slice": sliced,
+    "Split": split,
     "Sqrt": _of_constants(np.sqrt),
-    "Squeeze": _squeeze,
+    "Squeeze": squeeze,
     "Sub": lambda i, a, o: subtract(i[0], i[1]),
     "Sum": _added_up,
-    "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze,
+    "Transpose": transpose,
+    "Unsqueeze": unsqueeze,
 }

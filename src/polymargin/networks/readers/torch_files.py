@@ -1,8 +1,9 @@
 """PyTorch files (.pt, .pth).
 
-A state dict is data and is opened with weights_only=True. It holds the weights but not the architecture, so it suffices only
-where the activations are in it too: Linear layers and one tensor of coefficients per activation, as `to_torch` (and the paper's
-authors) name them. A pickled module is a program: it is opened only where the caller trusts it.
+A state dict is data and is opened with weights_only=True, on the CPU wherever it was saved. It holds the weights but not the
+architecture: Linear layers one after the other, and either one tensor of coefficients per activation, as `to_torch` (and the
+paper's authors) name them, or what the caller says they are. A pickled module is a program: it is opened only where the
+caller trusts it.
 """
 
 from __future__ import annotations
@@ -16,22 +17,25 @@ from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.readers.foreign import first_line, opened, package
+from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.networks.readers.npz import ARCHIVE_DAMAGE, LARGEST_FILE, LARGEST_WEIGHTS, MOST_ENTRIES
 
 LARGEST_PICKLE = 1 << 22
 """Bytes of the list of tensors in an archive. Each may become an object; tensors themselves lie beside it."""
 
-_COEFFICIENTS = ("coefficients", "coeffs")
 
-
-def read_torch_file(file: Path, trust: bool) -> Network:
-    """A state dict with coefficients, or, trusted, a whole module."""
+def read_torch_file(file: Path, trust: bool, activation: Any = None) -> Network:
+    """A state dict with coefficients or a given activation, or, trusted, a whole module."""
     check_archive(file)
     torch = package("torch", "torch")
     if trust:
         content = opened(file, lambda: torch.load(file, map_location="cpu", weights_only=False))
-        return from_torch(content) if isinstance(content, torch.nn.Module) else _from_state(torch, content, file)
+        return (
+            from_torch(content)
+            if isinstance(content, torch.nn.Module)
+            else _from_state(torch, content, file, activation)
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what torch thinks of a damaged file is said in one sentence below
@@ -41,7 +45,7 @@ def read_torch_file(file: Path, trust: bool) -> Network:
             f"{file}: not a file of plain tensors ({first_line(error)}); a pickled module runs code when it is opened: if you "
             "trust it, say so with trust=True (--trust)"
         ) from None
-    return _from_state(torch, content, file)
+    return _from_state(torch, content, file, activation)
 
 
 def check_archive(file: Path) -> None:
@@ -67,29 +71,29 @@ def check_archive(file: Path) -> None:
         )
 
 
-def _from_state(torch: Any, content: Any, file: Path) -> PolynomialNetwork:
-    if not isinstance(content, dict) or not all(isinstance(value, torch.Tensor) for value in content.values()):
-        raise InputError(f"{file}: expected a state dict, tensors by name")
-    layers: dict[str, dict[str, Any]] = {}
-    activations: list[Any] = []
-    for name, tensor in content.items():
-        owner, _, part = str(name).rpartition(".")
+def _from_state(torch: Any, content: Any, file: Path, activation: Any) -> PolynomialNetwork:
+    state = _state(torch, content)
+    if state is None:
+        raise InputError(f"{file}: expected a state dict, tensors by name, alone or in a checkpoint")
+    for name, tensor in state.items():
         if tensor.numel() > LARGEST_WEIGHTS or tensor.is_complex() or tensor.layout != torch.strided:
             raise InputError(f"{file}: {name} is a tensor of shape {tuple(tensor.shape)} that is not read")
-        if part in _COEFFICIENTS and tensor.ndim == 1:
-            activations.append(_numbers(tensor))
-        elif (part, tensor.ndim) in (("weight", 2), ("bias", 1)):
-            layers.setdefault(owner, {})[part] = _numbers(tensor)
-        else:
-            raise InputError(f"{file}: {name} belongs neither to a Linear layer nor to an activation with coefficients")
-    if not layers or len(activations) != len(layers) - 1 or any("weight" not in layer for layer in layers.values()):
-        raise InputError(
-            f"{file}: a state dict with {len(layers)} linear layers and {len(activations)} activations; the weights alone do not "
-            "say what the network computes: build the module, load the state dict into it and call from_torch"
+    arrays = {str(name): tensor.detach().double().numpy() for name, tensor in state.items()}
+    try:
+        return from_arrays(arrays, activation, outputs="rows")
+    except InputError as error:
+        raise InputError(f"{file}: {' '.join(str(error).split())}") from None  # names in the file may hold anything
+
+
+def _state(torch: Any, content: Any) -> dict[Any, Any] | None:
+    """The tensors by name; checkpoints keep them beside the epoch, the optimiser and the like."""
+
+    def tensors(value: Any) -> bool:
+        return (
+            isinstance(value, dict) and bool(value) and all(isinstance(entry, torch.Tensor) for entry in value.values())
         )
-    pairs = [(layer["weight"], layer.get("bias")) for layer in layers.values()]
-    return PolynomialNetwork(pairs, activations=activations)
 
-
-def _numbers(tensor: Any) -> Any:
-    return tensor.detach().double().numpy()
+    if tensors(content):
+        return dict(content)
+    inner = [value for value in content.values() if tensors(value)] if isinstance(content, dict) else []
+    return inner[0] if len(inner) == 1 else None

@@ -13,7 +13,9 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, negate, power, subtract
+from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
+from polymargin.networks.tape.padding import padded
 from polymargin.networks.tape.windows import (
     adaptive_average,
     average_pool,
@@ -45,6 +47,27 @@ def _divide(left: Any, right: Any, *, rounding_mode: Any = None) -> Any:
 
 def _linear(value: Any, weight: Any, bias: Any = None) -> Any:
     product = matmul(value, np.swapaxes(np.asarray(weight), -1, -2))
+    return product if bias is None else add(product, bias)
+
+
+def _pad(value: Any, pad: Any, mode: str = "constant", value_: Any = None) -> Any:
+    """Pairs for the last axes, the last axis first."""
+    numbers = [int(n) for n in pad]
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
+    return padded(value, [(0, 0)] * (len(value.shape) - len(pairs)) + pairs, mode, float(value_ or 0.0))
+
+
+def _pad_function(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    return _pad(input, pad, mode, value)
+
+
+def _einsum(equation: str, *operands: Any) -> Any:
+    given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    return einsum(equation, given)
+
+
+def _bilinear(left: Any, right: Any, weight: Any, bias: Any = None) -> Any:
+    product = einsum("...i,oij,...j->...o", [left, np.asarray(weight), right])
     return product if bias is None else add(product, bias)
 
 
@@ -191,6 +214,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": power, "ipow": power, "pow_": power, "float_power": power,
     "square": lambda a: power(a, 2), "square_": lambda a: power(a, 2),
     "matmul": matmul, "mm": matmul, "mv": matmul, "bmm": matmul, "linear": _linear,
+    "bilinear": _bilinear, "einsum": _einsum, "pad": _pad_function,
     "addmm": lambda c, a, b: add(matmul(a, b), c),
     "flatten": _flatten, "reshape": _reshape, "view": _reshape, "permute": _permute, "ravel": _flatten,
     "transpose": lambda v, a, b: rearranged(v, lambda x: np.swapaxes(x, a, b)),
@@ -222,6 +246,15 @@ def _expand(value: Any, shape: tuple[Any, ...]) -> Any:
     return rearranged(value, lambda a: np.broadcast_to(a, wide))
 
 
+PADDINGS = {
+    "Zero": "constant",
+    "Constant": "constant",
+    "Reflection": "reflect",
+    "Replication": "replicate",
+    "Circular": "circular",
+}
+
+
 # -- modules ---------------------------------------------------------------------------------------
 
 
@@ -241,6 +274,14 @@ def _batch_norm_module(module: Any, value: Any) -> Any:
         raise InputError("batch normalisation in training mode; call module.eval() first")
     mean, variance = numbers(module.running_mean), numbers(module.running_var)
     return normalised(value, mean, variance, numbers(module.weight), numbers(module.bias), module.eps)
+
+
+def _bilinear_module(module: Any, left: Any, right: Any) -> Any:
+    return _bilinear(left, right, numbers(module.weight), numbers(module.bias))
+
+
+def _pad_module(mode: str) -> Callable[..., Any]:
+    return lambda module, value: _pad(value, module.padding, mode, getattr(module, "value", 0.0))
 
 
 def _dropout_module(module: Any, value: Any) -> Any:
@@ -263,8 +304,10 @@ def _pool_module(space: int) -> Callable[..., Any]:
     return run
 
 
-MODULES: dict[str, Callable[[Any, Any], Any]] = {
+MODULES: dict[str, Callable[..., Any]] = {
     "Linear": _linear_module,
+    "Bilinear": _bilinear_module,
+    **{f"{name}Pad{space}d": _pad_module(mode) for name, mode in PADDINGS.items() for space in (1, 2, 3)},
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution_module),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"), _batch_norm_module),
     **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"), _dropout_module),

@@ -1,7 +1,7 @@
 """Arithmetic of tensors and constants, entry by entry, with NumPy's broadcasting.
 
-Sums of anything are possible. A product of two tensors stays a polynomial of one form only if both factors are
-polynomials of the same form, or of forms that are multiples of each other; other products are refused.
+Sums of anything are possible. A product of two tensors stays a polynomial of one form where both factors are polynomials of
+the same form, or of forms that are multiples of each other; other products become atoms of their own.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
+from polymargin.networks.tape.attention import MatrixProduct
 from polymargin.networks.tape.operations import (
-    ATOM_WORK,
     CONSTANT,
     LARGEST_DEGREE,
-    PARALLEL,
     Array,
     Tape,
     Tensor,
     checked_size,
     linear,
 )
-from polymargin.networks.tape.products import MatrixProduct
+from polymargin.networks.tape.parallel import multiples
 
 Value = Tensor | Any  # a tensor, or a constant: a number or an array
 
@@ -177,6 +176,13 @@ def _common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int,
 def _multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
     if left.affine and _identical(left, right):
         left = right = left.as_forms()
+    apart = np.flatnonzero(_differing(left, right))
+    ratios = _ratios(left, right, apart)
+    mixed = np.isnan(ratios)
+    if mixed.any():
+        places = np.zeros(left.size, dtype=bool)
+        places[apart[mixed]] = True
+        return _partly_mixed(left, right, places)
     left, right = _on_common_forms(left, right)
     left.tape.spend(left.size * (left.degree + right.degree + 1))
     product = np.zeros((left.size, left.degree + right.degree + 1))
@@ -186,6 +192,25 @@ def _multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
         factor = right.coefficients[:, power_of_right, None]
         product[:, power_of_right : power_of_right + left.degree + 1] += factor * left.coefficients
     return _merged_forms(left, right).with_coefficients(product)
+
+
+def _partly_mixed(left: Tensor, right: Tensor, mixed: Any) -> Tensor:
+    """A product whose marked entries have factors of different forms: each of these is a new atom."""
+    places, others = np.flatnonzero(mixed), np.flatnonzero(~mixed)
+    sides = [_plain_forms(side.take(places)) for side in (left, right)]
+    pairs = [zip(side.directions.tolist(), side.shifts.tolist(), strict=True) for side in sides]
+    atoms = np.array([left.tape.product(*pair) for pair in zip(*pairs, strict=True)])
+    products = left.tape.units(atoms, places.shape)
+    if not len(others):
+        return products.take(products.numbers.reshape(left.shape))
+    rest = _multiply_tensors(left.take(others), right.take(others))
+    order = np.argsort(np.concatenate([others, places]))
+    return _joined([rest, products]).take(order.reshape(left.shape))
+
+
+def _plain_forms(tensor: Tensor) -> Tensor:
+    """The same entries, each one a form of its own."""
+    return tensor.as_forms() if tensor.affine else linear(tensor, tensor.numbers[..., None], 1.0)
 
 
 def _add_tensors(left: Tensor, right: Tensor) -> Tensor:
@@ -245,14 +270,13 @@ def _moved(tensor: Tensor, target: Tensor, where: Any) -> Tensor:
     slopes, offsets = np.ones(tensor.size), np.zeros(tensor.size)
     directions, shifts = tensor.directions.copy(), tensor.shifts.copy()
     coefficients = tensor.coefficients.copy()
-    for place in np.flatnonzero(where):
+    places = np.flatnonzero(where)
+    for place, ratio in zip(places, _ratios(tensor, target, places).tolist(), strict=True):
         goal = (int(target.directions[place]), float(target.shifts[place]))
         here = (int(directions[place]), float(shifts[place]), *coefficients[place, :2].tolist())
         if tensor.affine and tape.renamed.get(here) == goal:
             coefficients[place] = [0.0, 1.0]
         else:
-            tape.spend(10 * ATOM_WORK)
-            ratio = 1.0 if here[0] == goal[0] else _ratio(tape, here[0], goal[0])
             slopes[place], offsets[place] = ratio, here[1] - ratio * goal[1]
         directions[place], shifts[place] = goal
     composed = np.zeros_like(coefficients)
@@ -263,19 +287,14 @@ def _moved(tensor: Tensor, target: Tensor, where: Any) -> Tensor:
     return moved.with_coefficients(np.where(where[:, None], composed, coefficients))
 
 
-def _ratio(tape: Tape, direction: int, other: int) -> float:
-    """The number r with direction = r · other."""
-    first, second = tape.rows(np.array([direction])), tape.rows(np.array([other]))
-    for row in (first, second):
-        row.sort_indices()
-    if np.array_equal(first.indices, second.indices):
-        place = int(np.argmax(np.abs(second.data)))
-        ratio = float(first.data[place] / second.data[place])
-        if np.all(np.abs(first.data - ratio * second.data) <= PARALLEL * np.abs(first.data)):
-            return ratio
-    raise InputError(
-        "a product of two different expressions of the input; only polynomials of one linear form at a time can be read"
-    )
+def _ratios(left: Tensor, right: Tensor, places: Any) -> Array:
+    """r with direction of left = r · direction of right at the given places; NaN where there is no such number."""
+    ratios = np.ones(len(places))
+    unequal = np.flatnonzero(left.directions[places] != right.directions[places])
+    if len(unequal):
+        at = places[unequal]
+        ratios[unequal] = multiples(left.tape, left.directions[at], right.directions[at])
+    return ratios
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:

@@ -1,4 +1,4 @@
-"""From atoms to layers: the network that computes a tensor.
+"""From atoms to layers: the network that computes a tensor made without products of different forms.
 
 Atoms of level l become hidden layer l. All neurons of a layer share one activation σ, so every polynomial p that the layer
 has to compute is written with it:
@@ -25,10 +25,8 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.errors import InputError
-from polymargin.networks.attention import LightningAttention
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.tape.operations import Array, Tape, Tensor, dense
-from polymargin.networks.tape.products import attention
+from polymargin.networks.tape.operations import Array, Tape, dense
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # One neuron instead of several is not worth more than three decimal digits lost by cancellation.
@@ -39,30 +37,18 @@ MOST_REWRITING = 1 << 20
 Polynomial = tuple[float, ...]
 
 
-def fold(outputs: Any) -> PolynomialNetwork | LightningAttention:
-    """The network whose logits are the entries of a tensor; a single output f becomes the logits (0, f)."""
-    if not isinstance(outputs, Tensor):
-        raise InputError("the output does not depend on the input")
-    if sum(length != 1 for length in outputs.shape) > 1 or not outputs.size:
-        raise InputError(f"an output of shape {outputs.shape}; expected one vector of logits for one input")
-    tape = outputs.tape
-    rows, constants = outputs.realised()
-    rows.resize(rows.shape[0], len(tape.levels))
-    if outputs.size == 1:
-        rows = sparse.vstack([sparse.csr_matrix((1, rows.shape[1])), rows], format="csr")
-        constants = np.array([0.0, constants[0]])
-    if tape.product is not None:
-        return attention(tape, rows, constants)
-    layers: list[tuple[Array, Array]] = []
+def layers(tape: Tape, rows: Any, constants: Array) -> PolynomialNetwork:
+    """The network whose logits are rows @ atoms + constants, where no atom is a product."""
+    made: list[tuple[Array, Array]] = []
     activations: list[Polynomial] = []
     levels = np.array(tape.levels)
     while (level := _top_level(rows, levels)) > 0:
         hidden = _HiddenLayer(tape, rows, levels, level)
-        layers.insert(0, (dense(hidden.outer), constants + hidden.constants))
+        made.insert(0, (dense(hidden.outer), constants + hidden.constants))
         activations.insert(0, hidden.activation)
         rows, constants = hidden.rows, hidden.shifts
-    layers.insert(0, (dense(rows[:, : tape.input_count]), constants))
-    return PolynomialNetwork(layers, activations=activations)
+    made.insert(0, (dense(rows[:, : tape.input_count]), constants))
+    return PolynomialNetwork(made, activations=activations)
 
 
 def _top_level(rows: Any, levels: Any) -> int:
@@ -73,7 +59,7 @@ class _HiddenLayer:
     """rows @ atoms = outer @ σ(self.rows @ atoms of lower levels + self.shifts) + self.constants."""
 
     def __init__(self, tape: Tape, rows: Any, levels: Any, level: int) -> None:
-        used = np.unique(rows.indices)
+        used = np.flatnonzero(np.bincount(rows.indices, minlength=len(levels)))
         own, lower = used[levels[used] == level], used[levels[used] < level]
         described = [tape.atoms[atom - tape.input_count] for atom in own]
         forms = tape.rows(np.array([direction for direction, _, _ in described]))
@@ -88,16 +74,21 @@ class _HiddenLayer:
             weights = sparse.hstack([weights, carrying], format="csr")
         self.activation = _activation(wanted)
         neurons = _Neurons(self.activation)
+        forms.sort_indices()
         names = [_name(forms, place) for place in range(len(wanted))]
         parts = [neurons.compute(*target) for target in zip(names, shifts, wanted, strict=True)]
-        entries = [(number, row, factor) for row, (terms, _) in enumerate(parts) for number, factor in terms]
-        numbers, places, factors = zip(*entries, strict=True)
-        mixing = sparse.csr_matrix((factors, (places, numbers)), shape=(len(wanted), len(neurons.keys)))
-        self.outer = weights @ mixing
-        self.constants = weights @ np.array([constant for _, constant in parts])
-        place_of = dict(zip(names, range(len(names)), strict=True))
-        chosen = forms[[place_of[name] for name, _, _ in neurons.keys]]
-        self.rows = sparse.csr_matrix(sparse.diags([scale for _, scale, _ in neurons.keys]) @ chosen)
+        plain = [([(place, 1.0)], 0.0) for place in range(len(wanted))]
+        if parts == plain and all(scale == 1.0 for _, scale, _ in neurons.keys):  # every value is a neuron of its own
+            self.outer, self.constants, self.rows = weights, np.zeros(weights.shape[0]), forms
+        else:
+            entries = [(number, row, factor) for row, (terms, _) in enumerate(parts) for number, factor in terms]
+            numbers, places, factors = zip(*entries, strict=True)
+            mixing = sparse.csr_matrix((factors, (places, numbers)), shape=(len(wanted), len(neurons.keys)))
+            self.outer = weights @ mixing
+            self.constants = weights @ np.array([constant for _, constant in parts])
+            place_of = dict(zip(names, range(len(names)), strict=True))
+            chosen = forms[[place_of[name] for name, _, _ in neurons.keys]]
+            self.rows = sparse.csr_matrix(sparse.diags([scale for _, scale, _ in neurons.keys]) @ chosen)
         self.shifts = np.array([shift for _, _, shift in neurons.keys])
 
 
@@ -106,6 +97,7 @@ def _carried(rows: Any, lower: Any) -> tuple[Any, Any]:
     part = rows[:, lower]
     spread = sparse.csr_matrix((np.ones(len(lower)), (np.arange(len(lower)), lower)), shape=(len(lower), rows.shape[1]))
     needing = np.flatnonzero(np.diff(part.indptr)).tolist()
+    part.sort_indices()
     names = [_name(part, row) for row in needing]
     first = dict(zip(reversed(names), reversed(needing), strict=True))
     sums = {name: number for number, name in enumerate(first)}
@@ -117,10 +109,9 @@ def _carried(rows: Any, lower: Any) -> tuple[Any, Any]:
 
 
 def _name(forms: Any, row: int) -> bytes:
-    """Equal for equal rows."""
+    """Equal for equal rows of a matrix with sorted indices."""
     part = slice(forms.indptr[row], forms.indptr[row + 1])
-    order = np.argsort(forms.indices[part])
-    return bytes(forms.indices[part][order].tobytes() + b"|" + forms.data[part][order].tobytes())
+    return bytes(forms.indices[part].tobytes() + b"|" + forms.data[part].tobytes())
 
 
 class _Neurons:

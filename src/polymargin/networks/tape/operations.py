@@ -4,7 +4,7 @@ Every entry of a `Tensor` is P(d·v + s): a polynomial P in one *form*, where th
 network's *atoms* v and the shift s a number. The first atoms are the inputs; every further atom is P(form) of earlier ones.
 Affine maps make new forms, exactly as matrices in float64; elementwise arithmetic stays on the form as long as it can, so
 that z·z·z, z**3 and a Horner scheme all become the same polynomial of the same z. What mixes entries of degree two
-and more turns them into atoms first. `operations_fold.fold` makes network layers of the atoms.
+and more turns them into atoms first. A product of two different forms is an atom as well. `fold` makes a network of the atoms.
 
 Rounding happens in float64 and only where numbers are really multiplied out: consecutive affine maps, coefficients of
 products of polynomials, forms that are brought together because one is a multiple of the other.
@@ -26,6 +26,7 @@ from polymargin.networks.readers.npz import LARGEST_WEIGHTS
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Form = tuple[int, float]  # a direction and a shift
 
 # What a file may ask for at most: degree of one activation (as in the checker), entries of a tensor, weights of a layer, work.
 LARGEST_DEGREE = 64
@@ -39,18 +40,25 @@ CONSTANT = -1
 
 
 class Tape:
-    """The atoms and the directions of one network under construction."""
+    """The atoms and the directions of one network under construction.
 
-    def __init__(self) -> None:
+    whole_matrices   keep products of matrices as one thing, to recognise attention, instead of multiplying their entries
+    """
+
+    def __init__(self, whole_matrices: bool = False) -> None:
+        self.whole_matrices = whole_matrices
+        self.multiplied_matrices = False
         self.levels: list[int] = []  # of every atom; inputs have level 0
         self.atoms: list[tuple[int, float, tuple[float, ...]]] = []  # direction, shift, coefficients; none for inputs
         self.input_count = 0
-        # A product of three matrices, and which atoms are its entries: they are not P(form).
-        self.product: tuple[Tensor, Tensor, Tensor] | None = None
-        self.product_atoms = range(0)
+        # Atoms that are products of two forms, and not P(form).
+        self.products: dict[int, tuple[Form, Form]] = {}
+        # A product of three matrices, and which atoms are its entries.
+        self.attention: tuple[Tensor, Tensor, Tensor] | None = None
+        self.attention_atoms = range(0)
         # z and a z + c as a form of its own: (direction, shift, c, a) to the new direction and shift.
         self.renamed: dict[tuple[int, float, float, float], tuple[int, float]] = {}
-        self._known: dict[tuple[int, float, tuple[float, ...]], int] = {}
+        self._known: dict[Any, int] = {}
         self._blocks: list[Any] = []  # directions as sparse matrices
         self._starts: list[int] = []
         self._direction_levels: list[Indices] = []  # per block: the highest level of an atom in each direction
@@ -102,28 +110,43 @@ class Tape:
         """The number of an atom, the same for the same polynomial of the same form."""
         key = (direction, shift, coefficients)
         if key not in self._known:
-            block = bisect_right(self._starts, direction) - 1
             self._known[key] = len(self.levels)
-            self.levels.append(1 + int(self._direction_levels[block][direction - self._starts[block]]))
+            self.levels.append(1 + self._direction_level(direction))
             self.atoms.append(key)
             self.spend(ATOM_WORK)
         return self._known[key]
 
-    def product_of(self, factors: tuple[Tensor, Tensor, Tensor], shape: tuple[int, ...]) -> Tensor:
+    def product(self, left: Form, right: Form) -> int:
+        """The number of an atom that is the product of two forms, in whatever order they come."""
+        key = (min(left, right), max(left, right))
+        if key not in self._known:
+            self._known[key] = len(self.levels)
+            self.products[len(self.levels)] = (left, right)
+            self.levels.append(1 + max(self._direction_level(left[0]), self._direction_level(right[0])))
+            self.atoms.append((CONSTANT, 0.0, ()))
+            self.spend(ATOM_WORK)
+        return self._known[key]
+
+    def units(self, atoms: Any, shape: tuple[int, ...]) -> Tensor:
+        """A tensor of atoms as they are."""
+        size = len(atoms)
+        rows = sparse.csr_matrix((np.ones(size), (np.arange(size), atoms)), shape=(size, len(self.levels)))
+        return Tensor(self, shape, self.directions(rows), np.zeros(size), np.tile([0.0, 1.0], (size, 1)))
+
+    def attention_of(self, factors: tuple[Tensor, Tensor, Tensor], shape: tuple[int, ...]) -> Tensor:
         """The entries of a product of three matrices, as atoms of level 1."""
         size = checked_size(shape)
-        if self.product is not None or any(not factor.affine or self.level_of(factor) for factor in factors):
-            raise InputError(
-                "attention behind another layer is not read; expected one attention module on the input itself"
-            )
+        if self.attention is not None or any(not factor.affine or self.level_of(factor) for factor in factors):
+            raise InputError("more than one attention module, or one behind another layer")
         first = len(self.levels)
-        self.product, self.product_atoms = factors, range(first, first + size)
+        self.attention, self.attention_atoms = factors, range(first, first + size)
         self.levels += [1] * size
         self.atoms += [(CONSTANT, 0.0, ())] * size
-        units = sparse.csr_matrix(
-            (np.ones(size), (np.arange(size), first + np.arange(size))), shape=(size, first + size)
-        )
-        return Tensor(self, shape, self.directions(units), np.zeros(size), np.tile([0.0, 1.0], (size, 1)))
+        return self.units(first + np.arange(size), shape)
+
+    def _direction_level(self, direction: int) -> int:
+        block = bisect_right(self._starts, direction) - 1
+        return int(self._direction_levels[block][direction - self._starts[block]])
 
     def level_of(self, tensor: Tensor) -> int:
         """The highest level of an atom in the forms of a tensor."""
@@ -255,7 +278,9 @@ def dense(matrix: Any) -> Array:
         raise InputError(
             f"a layer with {inputs} inputs and {outputs} outputs; at most {LARGEST_WEIGHTS} weights are accepted"
         )
-    return np.asarray(matrix.toarray())
+    array = np.asarray(matrix.toarray())
+    array.setflags(write=False)  # so that a network can keep it as it is
+    return array
 
 
 def checked_size(shape: Any) -> int:

@@ -14,19 +14,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, multiply
+from polymargin.networks.tape.attention import MatrixProduct, product
 from polymargin.networks.tape.operations import LARGEST_WORK, Tensor, checked_size, linear
-from polymargin.networks.tape.products import MatrixProduct, product
 
 # Beyond the padding: an average counts padding if it is told to, but never what ceil_mode adds at the end.
 PADDING, BEYOND = -1, -2
 
 
 def matmul(left: Any, right: Any) -> Any:
-    """left @ right where one of them is constant; of two that are not, see `operations_products`."""
+    """left @ right, of constants and of tensors."""
     if not any(isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)):
         return np.matmul(left, right)
     if all(isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)):
-        return product(left, right)
+        return _matrix_product(left, right)
     swapped = isinstance(right, Tensor)
     tensor, matrix = (right, np.asarray(left)) if swapped else (left, np.asarray(right))
     numbers = tensor.numbers
@@ -41,9 +41,33 @@ def matmul(left: Any, right: Any) -> Any:
         shape = np.broadcast_shapes(rows.shape, columns.shape)
     except ValueError:
         raise InputError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied") from None
-    _check_work(shape)
+    check_work(shape)
     rows, columns = np.broadcast_to(rows, shape), np.broadcast_to(columns, shape)
     result = linear(tensor, *((columns, rows) if swapped else (rows, columns)))
+    index = result.numbers
+    index = index[..., 0, :] if flat_first else index
+    return result.take(index[..., 0] if flat_second else index)
+
+
+def _matrix_product(left: Any, right: Any) -> Any:
+    """left @ right of two tensors: the entries of one times the entries of the other, added up."""
+    tape = left.tape if isinstance(left, Tensor) else left.left.tape
+    tape.multiplied_matrices = True
+    if tape.whole_matrices:
+        return product(left, right)
+    first, second = left.numbers, right.numbers
+    flat_first, flat_second = first.ndim == 1, second.ndim == 1
+    first, second = np.atleast_2d(first), second[:, None] if flat_second else second
+    if not first.ndim or first.shape[-1] != second.shape[-2]:
+        raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied")
+    rows, columns = first[..., :, None, :], np.swapaxes(second, -1, -2)[..., None, :, :]
+    try:
+        shape = np.broadcast_shapes(rows.shape, columns.shape)
+    except ValueError:
+        raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied") from None
+    check_work(shape)
+    terms = multiply(left.take(np.broadcast_to(rows, shape)), right.take(np.broadcast_to(columns, shape)))
+    result = sums(terms, [-1], keep=False, mean=False)
     index = result.numbers
     index = index[..., 0, :] if flat_first else index
     return result.take(index[..., 0] if flat_second else index)
@@ -87,7 +111,7 @@ def convolution(
         raise InputError(f"a convolution of shape {kernel.shape} in {groups} groups on {channels} channels")
     windows = _windows(tensor.numbers, kernel.shape[2:], stride, pads, dilation)  # N, C, *out, *kernel
     places = windows.shape[2 : 2 + space]
-    _check_work((windows.shape[0], outputs, *places, kernel[0].size))
+    check_work((windows.shape[0], outputs, *places, kernel[0].size))
     grouped = windows.reshape(windows.shape[0], groups, channels // groups, *windows.shape[2:])
     grouped = np.moveaxis(grouped, 2, 2 + space).reshape(windows.shape[0], groups, 1, *places, -1)
     shape = (windows.shape[0], groups, outputs // groups, *places, kernel[0].size)
@@ -198,7 +222,7 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
     windows = sliding_window_view(numbers, extents, axis=tuple(range(first, first + space)))
     steps = [slice(None)] * first + [slice(None, None, s) for s in stride] + [slice(None, None, d) for d in dilation]
     windows = windows[tuple(steps)]
-    _check_work(windows.shape)
+    check_work(windows.shape)
     return windows
 
 
@@ -208,7 +232,8 @@ def _axis(axis: int, count: int) -> int:
     return int(axis) % count
 
 
-def _check_work(shape: Sequence[int]) -> None:
+def check_work(shape: Sequence[int]) -> None:
+    """Refuse a map of more weights than are accepted."""
     work = 1
     for length in shape:
         work *= int(length)

@@ -1,9 +1,9 @@
 """Products of three matrices that depend on the input: attention without softmax.
 
-A product of two such matrices waits for a third (`MatrixProduct`). The product of three is a tensor again, whose entries
-are atoms of a kind of their own: they can be rearranged and mixed by an affine read-out, and `attention` turns them into a
-`LightningAttention`, if the three matrices are values, keys and queries of the same tokens, without biases. Nothing may
-come before or after: a network of several attention layers is refused.
+On a tape that keeps matrices whole, a product of two such matrices waits for a third (`MatrixProduct`). The product of three is a
+tensor again, whose entries are atoms of a kind of their own: they can be rearranged and mixed by an affine read-out, and
+`attention` turns them into a `LightningAttention`, if the three matrices are values, keys and queries of the same tokens,
+without biases. Nothing may come before or after; whatever is not of this kind is computed on another tape, entry by entry.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def product(left: Any, right: Any) -> Any:
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         return MatrixProduct(left, right, shape)
     if isinstance(left, MatrixProduct) and isinstance(right, Tensor):
-        return left.left.tape.product_of((left.left, left.right, right), shape)
+        return left.left.tape.attention_of((left.left, left.right, right), shape)
     if isinstance(left, Tensor) and isinstance(right, MatrixProduct):
-        return left.tape.product_of((left, right.left, right.right), shape)
+        return left.tape.attention_of((left, right.left, right.right), shape)
     raise InputError("a product of more than three matrices that depend on the input is not read")
 
 
@@ -61,7 +61,7 @@ def _lengths(value: Any) -> tuple[int, int]:
 
 def attention(tape: Tape, rows: Any, constants: Array) -> LightningAttention:
     """The module whose logits are rows @ atoms + constants, where the atoms are the product of three matrices."""
-    entries, factors = tape.product_atoms, tape.product
+    entries, factors = tape.attention_atoms, tape.attention
     if factors is None or any(column not in entries for column in np.unique(rows.indices).tolist()):
         raise InputError(
             "attention beside other layers is not read; expected attention and a linear read-out, nothing else"

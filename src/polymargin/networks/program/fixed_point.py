@@ -1,0 +1,76 @@
+"""Logits of a program without rounding: whole numbers over a common power of two.
+
+Doubles are dyadic, and so are sums and products of them. The values computed so far are integers · 2^(−e) with one e for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.networks.fixed_point import integers
+from polymargin.networks.program.forms import Forms
+from polymargin.networks.program.stages import CHEBYSHEV, Activation, Stage
+
+Fixed = tuple[list[int], int]
+
+
+def exact_values(stages: Sequence[Stage], readout: Forms, point: NDArray[np.float64]) -> list[Fraction]:
+    """The read-out at a point."""
+    values: Fixed = integers(point)
+    for stage in stages:
+        values = _joined(values, _stage(stage, values))
+    results, exponent = _forms(readout, values)
+    return [Fraction(result, 1 << exponent) for result in results]
+
+
+def _stage(stage: Stage, values: Fixed) -> Fixed:
+    if isinstance(stage, Activation):
+        return _activated(stage, *_forms(stage.form, values))
+    (left, first), (right, second) = _forms(stage.left, values), _forms(stage.right, values)
+    return list(map(mul, left, right)), first + second
+
+
+def _forms(forms: Forms, values: Fixed) -> Fixed:
+    entries, exponent = values
+    weights, own = integers(forms.weights)
+    bias, bias_exponent = integers(forms.bias)
+    columns, starts = forms.columns.tolist(), forms.starts.tolist()
+    common = max(exponent + own, bias_exponent)
+    up, bias_up = common - exponent - own, common - bias_exponent
+    gathered = [entries[column] for column in columns]
+    terms = list(map(mul, weights, gathered))
+    sums = [(sum(terms[starts[row] : starts[row + 1]]) << up) + (shift << bias_up) for row, shift in enumerate(bias)]
+    return sums, common
+
+
+def _activated(stage: Activation, z: list[int], exponent: int) -> Fixed:
+    coefficients, own = integers(np.array(stage.coefficients))
+    degree = stage.degree
+    if stage.basis == CHEBYSHEV:
+        return [_clenshaw(coefficients, entry, exponent) for entry in z], exponent * degree + own
+    scaled = [c << (exponent * (degree - k)) for k, c in enumerate(coefficients)]
+    results = []
+    for entry in z:
+        total = scaled[degree]
+        for c in scaled[-2::-1]:
+            total = total * entry + c
+        results.append(total)
+    return results, exponent * degree + own
+
+
+def _clenshaw(coefficients: list[int], z: int, exponent: int) -> int:
+    """Σ c_k T_k(z 2^(−e)) times 2^(e d): b_k is kept times 2^(e (d − k))."""
+    later, last = 0, coefficients[-1]
+    for step, c in enumerate(coefficients[-2:0:-1], start=1):
+        later, last = last, 2 * z * last - (later << 2 * exponent) + (c << exponent * step)
+    return z * last - (later << 2 * exponent) + (coefficients[0] << exponent * (len(coefficients) - 1))
+
+
+def _joined(first: Fixed, second: Fixed) -> Fixed:
+    common = max(first[1], second[1])
+    return [entry << (common - exponent) for entries, exponent in (first, second) for entry in entries], common

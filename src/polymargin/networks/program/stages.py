@@ -1,0 +1,142 @@
+"""The steps of a program: each computes a block of new values from affine forms of all earlier ones.
+
+A `Product` multiplies two forms entry by entry. An `Activation` puts one polynomial on every form, written in powers of z or in
+Chebyshev polynomials T_k(z); a series stays in the basis it came in. Horner's rule and Clenshaw's
+
+    b_k = c_k + 2 z b_{k+1} − b_{k+2},      Σ c_k T_k(z) = c_0 + z b_1 − b_2
+
+run on floats, symbolic scalars and Fractions alike. T_k is of size one on [−1, 1] where its coefficients of powers are as large
+as 2^(k−1): expanded, a degree of 60 has no digit left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.errors import InputError
+from polymargin.networks.program.forms import Forms
+from polymargin.polynomials import exact
+
+POWERS, CHEBYSHEV = "powers", "chebyshev"
+LARGEST_DEGREE = 127
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """left(v) · right(v), entry by entry."""
+
+    left: Forms
+    right: Forms
+
+    def __post_init__(self) -> None:
+        if len(self.left) != len(self.right) or self.left.width != self.right.width:
+            raise InputError(
+                f"a product of {len(self.left)} forms of {self.left.width} values and {len(self.right)} forms of "
+                f"{self.right.width} values; expected as many of each"
+            )
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def forms(self) -> tuple[Forms, ...]:
+        return self.left, self.right
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.left(values) * self.right(values))
+
+    @property
+    def without_signs(self) -> Product:
+        return Product(self.left.without_signs, self.right.without_signs)
+
+    def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Degrees of the new values in the input, if nothing cancels."""
+        return degrees_of(self.left, before) + degrees_of(self.right, before)
+
+    def rounding_steps(self, before: int) -> int:
+        """Roundings that the new values have gone through, counted for each of their factors."""
+        return 2 * before + self.left.longest + self.right.longest + 5
+
+
+@dataclass(frozen=True, eq=False)
+class Activation:
+    """σ(form(v)), entry by entry, with σ = Σ c_k z^k (basis 'powers') or Σ c_k T_k(z) (basis 'chebyshev')."""
+
+    form: Forms
+    coefficients: tuple[float, ...]
+    basis: str = POWERS
+
+    def __post_init__(self) -> None:
+        if self.basis not in (POWERS, CHEBYSHEV):
+            raise InputError(f"the basis {self.basis!r} of an activation; expected {POWERS!r} or {CHEBYSHEV!r}")
+        if not 2 <= len(self.coefficients) <= LARGEST_DEGREE + 1 or self.coefficients[-1] == 0.0:
+            raise InputError(
+                f"an activation with {len(self.coefficients)} coefficients; expected 2 to {LARGEST_DEGREE + 1}, the last not 0"
+            )
+        if not np.isfinite(self.coefficients).all():
+            raise InputError("a coefficient of an activation is not finite; every one must be a finite number")
+
+    def __len__(self) -> int:
+        return len(self.form)
+
+    @property
+    def degree(self) -> int:
+        return len(self.coefficients) - 1
+
+    @property
+    def forms(self) -> tuple[Forms, ...]:
+        return (self.form,)
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        z = self.form(values)
+        numbers = self.coefficients if z.dtype != object else tuple(exact(c) for c in self.coefficients)
+        rule = horner if self.basis == POWERS else clenshaw
+        return np.asarray(rule(numbers, z))
+
+    @property
+    def without_signs(self) -> Activation:
+        return Activation(self.form.without_signs, tuple(abs(c) for c in self.coefficients), self.basis)
+
+    def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.degree * degrees_of(self.form, before)
+
+    def rounding_steps(self, before: int) -> int:
+        inner = before + self.form.longest + 2
+        # z T_k'(z) ≤ k² T_k(z) for z ≥ 1, and |T_k'| ≤ k² within [−1, 1]; Clenshaw's own errors are of the same order.
+        factor = self.degree if self.basis == POWERS else self.degree**2
+        return factor * (inner + 4) + len(self.coefficients)
+
+
+Stage = Product | Activation
+
+
+def horner(coefficients: tuple[Any, ...], z: NDArray[Any]) -> NDArray[Any]:
+    """Σ c_k z^k; a plain power stays one."""
+    if not any(coefficients[:-1]):
+        power = z ** (len(coefficients) - 1)
+        return np.asarray(power if coefficients[-1] == 1 else coefficients[-1] * power)
+    total = coefficients[-1] * z + coefficients[-2]
+    for c in coefficients[-3::-1]:
+        total = total * z
+        total = total + c if c else total
+    return np.asarray(total)
+
+
+def clenshaw(coefficients: tuple[Any, ...], z: NDArray[Any]) -> NDArray[Any]:
+    """Σ c_k T_k(z)."""
+    later, last = 0 * z, 0 * z + coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        later, last = last, 2 * (z * last) - later + c
+    return np.asarray(z * last - later + coefficients[0])
+
+
+def degrees_of(forms: Forms, before: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The degree of each form: that of its highest value."""
+    result = np.zeros(len(forms), dtype=np.int64)
+    rows = np.repeat(np.arange(len(forms)), np.diff(forms.starts))
+    np.maximum.at(result, rows, before[forms.columns])
+    return result

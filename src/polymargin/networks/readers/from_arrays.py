@@ -1,0 +1,191 @@
+"""Networks from named arrays: state dicts, parameters of flax and Keras, plain NumPy, .safetensors.
+
+Arrays hold the weights of the linear layers but not what is between them, so the activation has to be given. Which way round the
+matrices are stored, (outputs, inputs) as in PyTorch or (inputs, outputs) as in flax and Keras, is decided by the shapes: the
+layers must fit each other and their biases. Where both ways fit, the question is passed on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.arguments import real_array
+from polymargin.errors import InputError
+from polymargin.networks.polynomial_network import MOST_COEFFICIENTS, PolynomialNetwork
+
+Array = NDArray[np.float64]
+Layers = list[tuple[str, Array, Array | None]]
+
+ROWS, COLUMNS = "rows", "columns"
+_SHAPES = {ROWS: "(outputs, inputs)", COLUMNS: "(inputs, outputs)"}
+_WEIGHTS, _BIASES = ("weight", "kernel", "w"), ("bias", "b")
+_COEFFICIENTS = ("coefficients", "coeffs")
+MOST_ARRAYS = 10_000
+
+
+def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: str | None = None) -> PolynomialNetwork:
+    """The network of linear layers whose weights and biases are given by name.
+
+    Parameters
+    ----------
+    arrays
+        Matrices and vectors by name, nested or with dots or slashes: 'fc1.weight' and 'fc1.bias', 'W1' and 'b1', or
+        {'Dense_0': {'kernel': …, 'bias': …}}. Layers come in the order of the mapping, numbered ones by their numbers.
+    activation
+        What stands between the layers: 'square', a degree d for z^d, or coefficients (c_0, c_1, …); a list of such things
+        that are not plain numbers gives one for each hidden layer. Not needed where the arrays hold coefficients themselves.
+    outputs
+        Where the outputs are in a matrix: 'rows' (PyTorch) or 'columns' (flax, Keras); by default the shapes decide.
+
+    >>> import numpy as np
+    >>> net = from_arrays({"W1": np.ones((3, 4)), "b1": np.zeros(4), "W2": np.ones((4, 2))}, "square")
+    >>> net
+    PolynomialNetwork(3-4-2, logits of degree 2; matrices are (inputs, outputs))
+    """
+    if outputs not in (None, ROWS, COLUMNS):
+        raise InputError(f"outputs {outputs!r}; expected 'rows' or 'columns', where a matrix has its outputs")
+    layers, coefficients = _collected(arrays)
+    given = coefficients if activation is None else activations_of(activation, len(layers) - 1)
+    if activation is not None and coefficients:
+        raise InputError("the arrays hold coefficients of activations; leave activation= out")
+    if len(given) != len(layers) - 1:
+        raise InputError(
+            f"{len(layers)} linear layers and {len(given)} activations; the weights alone do not say what the network computes: "
+            "say activation='square', a degree, or coefficients"
+        )
+    where = _orientation(layers, outputs)
+    pairs = [(weight if where == ROWS else weight.T, bias) for _, weight, bias in layers]
+    network = PolynomialNetwork(pairs, activations=given)
+    network.origin = f"matrices are {_SHAPES[where]}"
+    return network
+
+
+def activations_of(activation: Any, hidden: int) -> list[tuple[float, ...]]:
+    """Coefficients for each hidden layer, from one description for all or one each.
+
+    >>> activations_of("square", 2)
+    [(0.0, 0.0, 1.0), (0.0, 0.0, 1.0)]
+    >>> activations_of([3, [0.5, 1.0]], 2) == activations_of([[0, 0, 0, 1], (0.5, 1.0)], 2)
+    True
+    """
+    if isinstance(activation, (list, tuple)) and not all(_is_number(entry) for entry in activation):
+        if len(activation) != hidden:
+            raise InputError(
+                f"{len(activation)} activations for {hidden} hidden layers; expected one for each, or one for all"
+            )
+        return [_coefficients(entry) for entry in activation]
+    return [_coefficients(activation)] * hidden
+
+
+def _coefficients(activation: Any) -> tuple[float, ...]:
+    if isinstance(activation, str):
+        if activation != "square":
+            raise InputError(f"activation {activation!r}; expected 'square', a degree, or coefficients (c_0, c_1, …)")
+        return (0.0, 0.0, 1.0)
+    if isinstance(activation, (int, np.integer)) and not isinstance(activation, bool):
+        if not 1 <= activation < MOST_COEFFICIENTS:
+            raise InputError(f"activation of degree {activation}; expected a degree from 1 to {MOST_COEFFICIENTS - 1}")
+        return (*[0.0] * int(activation), 1.0)
+    try:
+        row = real_array(activation, "the coefficients of the activation")
+    except InputError:
+        row = np.zeros(0)
+    if row.ndim != 1 or not row.size or not np.isfinite(row).all():
+        raise InputError(
+            f"activation {str(activation)[:60]}; expected 'square', a degree, or coefficients (c_0, c_1, …)"
+        )
+    return tuple(row.tolist())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _collected(arrays: Mapping[str, Any]) -> tuple[Layers, list[tuple[float, ...]]]:
+    """Layers by the names of their owners, and coefficients where there are any."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in _flat(arrays, ""):
+        owner, part = _owner(name)
+        array = real_array(values, name)
+        if part in _COEFFICIENTS and array.ndim == 1:
+            kind = "coefficients"
+        elif part in _WEIGHTS and array.ndim == 2:
+            kind = "weight"
+        elif part in _BIASES and array.ndim <= 2 and array.size == max(array.shape, default=0):
+            kind, array = "bias", array.reshape(-1)
+        else:
+            raise InputError(
+                f"{name} of shape {array.shape} belongs neither to a linear layer (weight, kernel or W with two axes; bias or b) "
+                "nor to an activation (coefficients); give the model itself to from_torch, or export it to ONNX"
+            )
+        if kind in found.setdefault(owner, {}):
+            raise InputError(f"{name}: two arrays for the {kind} of one layer")
+        found[owner][kind] = array
+    owners = _ordered([owner for owner, parts in found.items() if "coefficients" not in parts])
+    missing = [owner for owner in owners if "weight" not in found[owner]]
+    if missing or not owners:
+        raise InputError(f"{missing[0]!r} has no weight" if missing else "no weights among the arrays")
+    rows = _ordered([owner for owner, parts in found.items() if "coefficients" in parts])
+    layers = [(owner, found[owner]["weight"], found[owner].get("bias")) for owner in owners]
+    return layers, [tuple(found[owner]["coefficients"].tolist()) for owner in rows]
+
+
+def _flat(arrays: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    if not isinstance(arrays, Mapping):
+        raise InputError(f"{type(arrays).__name__}: expected arrays by name")
+    result: list[tuple[str, Any]] = []
+    for name, value in arrays.items():
+        path = f"{prefix}{name}"
+        result += _flat(value, f"{path}.") if isinstance(value, Mapping) else [(path, value)]
+        if len(result) > MOST_ARRAYS:
+            raise InputError(f"more than {MOST_ARRAYS} arrays")
+    return result
+
+
+def _owner(name: str) -> tuple[str, str]:
+    """The layer an array belongs to and what it is in it: 'fc1', 'weight' for fc1.weight; '1', 'w' for W1 and W_1."""
+    tidy = re.sub(r":\d+$", "", name).replace("/", ".")
+    owner, _, part = tidy.rpartition(".")
+    short = re.fullmatch(r"([a-zA-Z]+)_?(\d+)", part)
+    if short and short[1].lower() in (*_WEIGHTS, *_BIASES):
+        return f"{owner}.{short[2]}".strip("."), short[1].lower()
+    return owner, part.lower()
+
+
+def _ordered(owners: Sequence[str]) -> list[str]:
+    """As they come; those that differ in their numbers alone in the order of these."""
+    plain = {re.sub(r"\d+", "", owner) for owner in owners}
+    if len(plain) > 1:
+        return list(owners)
+    return sorted(owners, key=lambda owner: [int(digits) for digits in re.findall(r"\d+", owner)])
+
+
+def _orientation(layers: Layers, wanted: str | None) -> str:
+    fitting = [where for where in (ROWS, COLUMNS) if _fits(layers, where)]
+    shapes = ", ".join(f"{owner or 'weight'} {weight.shape}" for owner, weight, _ in layers)
+    if wanted is not None:
+        if wanted not in fitting:
+            raise InputError(f"layers {shapes} do not fit each other and their biases with outputs in {wanted}")
+        return wanted
+    if not fitting:
+        raise InputError(f"layers {shapes} fit each other and their biases neither with outputs in rows nor in columns")
+    if len(fitting) > 1:
+        raise InputError(
+            f"layers {shapes} fit either way; say outputs='rows' (PyTorch) or outputs='columns' (flax, Keras)"
+        )
+    return fitting[0]
+
+
+def _fits(layers: Layers, where: str) -> bool:
+    before: int | None = None
+    for _, weight, bias in layers:
+        taken, given = weight.shape[::-1] if where == ROWS else weight.shape
+        if (before is not None and taken != before) or (bias is not None and len(bias) != given):
+            return False
+        before = given
+    return True

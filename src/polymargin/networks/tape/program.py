@@ -1,0 +1,62 @@
+"""From atoms to a program of products: one stage for all products of a level, one for every activation of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.program.forms import Forms
+from polymargin.networks.program.stages import Activation, Product, Stage
+from polymargin.networks.tape.operations import Array, Form, Tape
+
+SQUARE = (0.0, 0.0, 1.0)
+
+
+def program(tape: Tape, rows: Any, constants: Array) -> ProductNetwork:
+    """The network whose logits are rows @ atoms + constants; atoms that nothing uses are left out."""
+    blocks: dict[int, dict[tuple[float, ...] | None, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for atom in sorted(_used(tape, rows)):
+        coefficients = None if atom in tape.products else tape.atoms[atom - tape.input_count][2]
+        blocks[tape.levels[atom]][None if coefficients == SQUARE else coefficients].append(atom)
+    order = list(range(tape.input_count))
+    stages: list[Stage] = []
+    for level in sorted(blocks):
+        known = list(order)
+        for coefficients, atoms in blocks[level].items():
+            width = len(order)  # this level's earlier blocks are there too, though no form of the level uses them
+            if coefficients is None:
+                sides = zip(*(factors_of(tape, atom) for atom in atoms), strict=True)
+                stages.append(Product(*(_forms(tape, side, known, width) for side in sides)))
+            else:
+                plain = [tape.atoms[atom - tape.input_count][:2] for atom in atoms]
+                stages.append(Activation(_forms(tape, plain, known, width), coefficients))
+            order += atoms
+    return ProductNetwork(stages, Forms.of(rows[:, order], constants))
+
+
+def factors_of(tape: Tape, atom: int) -> tuple[Form, Form]:
+    """The two forms whose product an atom is; a square has the same form twice."""
+    if atom in tape.products:
+        return tape.products[atom]
+    form = tape.atoms[atom - tape.input_count][:2]
+    return form, form
+
+
+def _forms(tape: Tape, forms: Any, order: list[int], width: int) -> Forms:
+    directions, shifts = zip(*forms, strict=True)
+    return Forms.of(tape.rows(np.array(directions))[:, order], shifts, width)
+
+
+def _used(tape: Tape, rows: Any) -> set[int]:
+    """All atoms that the rows depend on, but for the inputs."""
+    used: set[int] = set()
+    waiting = np.unique(rows.indices).tolist()
+    while waiting:
+        new = [atom for atom in waiting if atom >= tape.input_count and atom not in used]
+        used.update(new)
+        directions = [direction for atom in new for direction, _ in factors_of(tape, atom)]
+        waiting = np.unique(tape.rows(np.unique(np.array(directions, dtype=np.intp))).indices).tolist()
+    return used

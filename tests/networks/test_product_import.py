@@ -1,0 +1,63 @@
+"""Models that multiply different expressions: the logits of the framework, from PyTorch and from its ONNX exports."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from product_modules import examples
+
+import polymargin as pm
+
+torch = pytest.importorskip("torch")
+
+
+def agrees(network: Any, module: Any, shape: tuple[int, ...]) -> None:
+    points = np.random.default_rng(1).normal(size=(1000, *shape))
+    with torch.no_grad():
+        expected = module(torch.from_numpy(points)).numpy()
+    assert np.abs(network(points.reshape(1000, -1)) - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", examples())
+def test_the_module_is_read(name: str) -> None:
+    module, shape = examples()[name]
+    network = pm.from_torch(module, shape)
+    assert isinstance(network, pm.ProductNetwork)
+    agrees(network, module, shape)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_its_onnx_export_is_read(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    module, shape = examples()[name]
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module.eval(), (torch.zeros(1, *shape, dtype=torch.float64),), content, dynamo=False, opset_version=17
+        )
+    file = tmp_path / "model.onnx"
+    file.write_bytes(content.getvalue())
+    network = pm.load(file)
+    assert isinstance(network, pm.ProductNetwork)
+    agrees(network, module, shape)
+
+
+def test_a_product_that_is_a_polynomial_of_one_form_stays_layers() -> None:
+    class Disguised(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+
+        def forward(self, x: Any) -> Any:
+            z = self.inner(x)
+            return self.head(z * (2.0 * z + 1.0))
+
+    network = pm.from_torch(Disguised())
+    assert isinstance(network, pm.PolynomialNetwork)
+    assert network.widths == (3, 4, 2)
