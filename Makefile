@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: demo test test-matrix slow mutations lint docs sanitize clean
+.PHONY: demo test test-matrix test-gpu slow mutations lint docs sanitize clean
 
 demo: .venv/package
 	$(BIN)/polymargin demo
@@ -16,6 +16,12 @@ test: .venv/installed
 # The same on behalf of other CPUs (tools/test_matrix.py); MATRIX=--quick is the part of it that the gate runs.
 test-matrix: .venv/installed
 	$(BIN)/python tools/test_matrix.py $(MATRIX)
+
+# On a machine with a GPU: the kernels against the CPU core, then everything that follows paths with all of them on the GPU.
+test-gpu: .venv/installed
+	$(BIN)/pip install --quiet ".[cuda]"
+	$(BIN)/python -m pytest tests/gpu -m "slow or not slow"
+	POLYMARGIN_DEVICE=cuda $(BIN)/python -m pytest -n 4 tests/continuation tests/enumeration tests/margins
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

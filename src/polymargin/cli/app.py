@@ -6,6 +6,7 @@ proved, 2 something could not be answered or the input is bad; see `entry` for t
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,10 @@ app.add_typer(vnnlib_commands, name="vnnlib")
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"polymargin {polymargin.__version__}")
+        if find_spec("cupy") is not None:
+            from polymargin.gpu import description
+
+            typer.echo(f"GPU: {description()}")
         raise typer.Exit
 
 

@@ -76,3 +76,8 @@ class Paths:
             return np.where(mask, theirs, mine)
 
         return Paths(*(merge(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__))
+
+    def put(self, target: int, starts: NDArray[np.bool_], others: Paths) -> None:
+        """Write the paths of a job with one target and these starts alone in their places."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[target, starts] = getattr(others, name)[0]

@@ -11,7 +11,7 @@ unity ζ_j (the first one may be taken as 1) and B₀ = 0 leaves D values of μ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,9 @@ def critical_start(
     if sizes is not None:
         slopes = slopes * sizes
     level = complex(_near_unit_circle(1, generator)[0])
-    supports = _quadric_supports(slopes) if degree == 2 else _higher_supports(slopes, degree)
-    rays = np.array(supports)
+    rays = _quadric_supports(slopes) if degree == 2 else _higher_supports(slopes, degree)
     # On the ray μ·r the equation B₀ = 0 is μ^D Σ a_j r_j^D = c.
-    radius = (level / (rays**degree @ slopes)) ** (1 / degree)
+    radius = (level / (_power(rays, degree) @ slopes)) ** (1 / degree)
     turns = np.exp(2j * np.pi * np.arange(degree) / degree)
     x = (rays[:, None, :] * (radius[:, None] * turns)[:, :, None]).reshape(-1, dimension)
     # λ from any coordinate of the support: 1 + λ D a_j x_j^{D−2} = 0.
@@ -51,22 +50,33 @@ def critical_start(
     return CriticalStart(slopes, level, np.column_stack([x, multiplier]))
 
 
-def _quadric_supports(slopes: ComplexArray) -> list[ComplexArray]:
-    return list(np.eye(len(slopes), dtype=np.complex128))
+def _power(numbers: ComplexArray, exponent: int) -> ComplexArray:
+    """By products: NumPy takes complex powers through logarithms, a hundred times as long."""
+    result = numbers
+    for _ in range(exponent - 1):
+        result = result * numbers
+    return result
 
 
-def _higher_supports(slopes: ComplexArray, degree: int) -> list[ComplexArray]:
+def _quadric_supports(slopes: ComplexArray) -> ComplexArray:
+    return np.eye(len(slopes), dtype=np.complex128)
+
+
+def _higher_supports(slopes: ComplexArray, degree: int) -> ComplexArray:
     dimension = len(slopes)
     base = slopes ** (-1.0 / (degree - 2))
     roots = np.exp(2j * np.pi * np.arange(degree - 2) / (degree - 2))
-    rays: list[ComplexArray] = []
+    rays = []
     for size in range(1, dimension + 1):
         signs = np.array([(1.0, *others) for others in product(roots, repeat=size - 1)])
-        for support in combinations(range(dimension), size):
-            block = np.zeros((len(signs), dimension), dtype=np.complex128)
-            block[:, list(support)] = signs * base[list(support)]
-            rays.extend(block)
-    return rays
+        flat = np.fromiter(chain.from_iterable(combinations(range(dimension), size)), dtype=np.intp)
+        supports = flat.reshape(-1, 1, size)
+        block = np.zeros((len(supports), len(signs), dimension), dtype=np.complex128)
+        np.put_along_axis(
+            block, np.broadcast_to(supports, (len(supports), *signs.shape)), signs * base[supports], axis=2
+        )
+        rays.append(block.reshape(-1, dimension))
+    return np.concatenate(rays)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin import _core
+from polymargin import _core, gpu
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.same_points import duplicates
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.polynomials import Program
+
+ComplexArray = NDArray[np.complex128]
 
 # Fraction of the way at its end in which failures are left to the endgame.
 END_ZONE = 1e-3
@@ -40,31 +42,39 @@ class Job:
     targets: ArrayLike
     selected: NDArray[np.bool_] | None = None
 
+    def arrays(self) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
+        """Start points, start parameters and targets as the core takes them."""
+        targets = np.atleast_2d(_complex(self.targets, None))
+        return _complex(self.start_points, 2), _complex(self.start_parameters, 1), targets
+
     def for_core(self) -> _core.Job:
-        return _core.Job(
-            self.program.compiled,
-            _complex(self.start_parameters, 1),
-            np.atleast_2d(_complex(self.targets, None)),
-            _complex(self.start_points, 2),
-            None if self.selected is None else np.flatnonzero(self.selected).astype(np.int64),
-        )
+        starts, begin, targets = self.arrays()
+        selected = None if self.selected is None else np.flatnonzero(self.selected).astype(np.int64)
+        return _core.Job(self.program.compiled, begin, targets, starts, selected)
 
 
 @dataclass(frozen=True)
 class Tracker:
-    """How paths are followed: settings, worker threads (all cores by default), instruction set (the widest by default).
+    """How paths are followed: settings, worker threads (all cores by default), instruction set (the widest by default), device.
 
-    The result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings.
+    The device is 'cpu', 'cuda' or 'auto' (a GPU where there is one and the paths are many); `POLYMARGIN_DEVICE` by default. The
+    result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings.
     """
 
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     threads: int | None = None
     instruction_set: str | None = None
+    device: str | None = None
 
     @classmethod
-    def of(cls, settings: TrackerSettings | None, threads: int | None) -> Tracker:
+    def of(cls, settings: TrackerSettings | None, threads: int | None, device: str | None = None) -> Tracker:
         """From the options of a public function."""
-        return cls(settings or TrackerSettings(), threads)
+        gpu.chosen_device(device)
+        return cls(settings or TrackerSettings(), threads, device=device)
+
+    def settled_for(self, path_count: int) -> Tracker:
+        """With the device that so many paths get, for whoever follows them a few at a time."""
+        return replace(self, device=gpu.device_for(self.device, path_count))
 
     def tightened(self) -> Tracker:
         return replace(self, settings=self.settings.tightened())
@@ -79,7 +89,14 @@ class Tracker:
         return replace(self, settings=self.settings.exploring())
 
     def run(self, jobs: Sequence[Job], *, double_double: bool = False) -> list[Paths]:
-        """Follow the paths of all jobs in one queue."""
+        """Follow the paths of all jobs in one queue: of the CPU core, or of a GPU if that is the device and has a kernel."""
+        if not double_double and self.instruction_set is None:
+            bundles = self._for_gpu(jobs)
+            if any(bundles):
+                return self._with_gpu(jobs, bundles)
+        return self._with_core(jobs, double_double)
+
+    def _with_core(self, jobs: Sequence[Job], double_double: bool) -> list[Paths]:
         found = _core.track(
             [job.for_core() for job in jobs],
             self.settings.as_core(),
@@ -88,6 +105,42 @@ class Tracker:
             instruction_set=self.instruction_set or os.environ.get(INSTRUCTION_SET) or None,
         )
         return [Paths(**arrays) for arrays in found]
+
+    def _for_gpu(self, jobs: Sequence[Job]) -> list[gpu.Bundle | None]:
+        """What of the jobs goes to a GPU."""
+        arrays = [job.arrays() for job in jobs]
+        counts = [
+            len(starts) * len(targets) if job.selected is None else int(job.selected.sum())
+            for job, (starts, _, targets) in zip(jobs, arrays, strict=True)
+        ]
+        if gpu.device_for(self.device, sum(counts)) == "cpu":
+            return [None] * len(jobs)
+        tapes = [gpu.tape_for(job.program) if count else None for job, count in zip(jobs, counts, strict=True)]
+        return [
+            None if tape is None else gpu.Bundle(tape, *given, job.selected)
+            for job, tape, given in zip(jobs, tapes, arrays, strict=True)
+        ]
+
+    def _with_gpu(self, jobs: Sequence[Job], bundles: Sequence[gpu.Bundle | None]) -> list[Paths]:
+        """The GPU settles paths that converge or leave every bounded region; the core follows all others and names their ends."""
+        found = iter(gpu.follow([bundle for bundle in bundles if bundle is not None], self.settings))
+        known = [None if bundle is None else Paths(**next(found)) for bundle in bundles]
+        left: list[tuple[int, int, NDArray[np.bool_]]] = []
+        again: list[Job] = []
+        for place, (paths, bundle) in enumerate(zip(known, bundles, strict=True)):
+            if paths is None or bundle is None:
+                continue
+            unsettled = ~(paths.converged | (paths.ends == PathEnd.DIVERGED.code))
+            for target in np.flatnonzero(unsettled.any(axis=1)).tolist():
+                mine = unsettled[target]
+                left.append((place, target, mine))
+                again.append(Job(jobs[place].program, bundle.starts[mine], bundle.begin, bundle.targets[target]))
+        others = [job for job, bundle in zip(jobs, bundles, strict=True) if bundle is None]
+        settled = iter(self._with_core([*others, *again], False) if others or again else [])
+        results = [next(settled) if paths is None else paths for paths in known]
+        for place, target, mine in left:
+            results[place].put(target, mine, next(settled))
+        return results
 
     def track(
         self,

@@ -62,6 +62,7 @@ def critical_points(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
+    device: str | None = None,
 ) -> CriticalPoints:
     """All complex critical points of the distance from `point` to {B = 0}, singular points of {B = 0} included.
 
@@ -76,7 +77,7 @@ def critical_points(
         raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
     if boundary.degree == 1:
         return foot_on_hyperplane(boundary, u)
-    tracker = Tracker.of(settings, threads)
+    tracker = Tracker.of(settings, threads, device)
     check_limit(boundary, limit, tracker)
     key = (BaseSolutions, seed, tracker.settings)
     base = boundary.remembered.get(key)

@@ -41,6 +41,7 @@ def margin(
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
+    device: str | None = None,
 ) -> Any:
     """The exact L2 margin at one point (n,), or a list of them for a batch (m, n).
 
@@ -57,6 +58,7 @@ def margin(
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with the number of rows that were finished since the last call
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
+    device       'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
 
     >>> from polymargin.networks import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
@@ -65,7 +67,7 @@ def margin(
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
     array = _points(points)
-    tracker = Tracker.of(settings, threads)
+    tracker = Tracker.of(settings, threads, device)
     search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
     session = margins_of(model, search)
     rows = np.atleast_2d(array)

@@ -1,0 +1,152 @@
+"""Many paths on the GPU: jobs in parts that fit its memory, one part computing while the one before comes back.
+
+Which paths go there is decided here too. 'cuda' sends every job that has a kernel; 'auto', the default, those large enough to be
+worth it, if there is a GPU; 'cpu' none. What the GPU could not settle is for the CPU core to follow again.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.errors import InputError
+from polymargin.gpu.device import Pending, cupy_or_reason, launch, required_cupy
+from polymargin.gpu.jobs import RESULTS
+from polymargin.gpu.source import layout_for
+from polymargin.gpu.tape import Tape
+from polymargin.polynomials import Program
+
+ComplexArray = NDArray[np.complex128]
+
+# Names the device for everything that is not told one.
+DEVICE = "POLYMARGIN_DEVICE"
+DEVICES = ("auto", "cpu", "cuda")
+# Paths from which a GPU is chosen without being asked: two cores take about a second for them, a compiler one or two.
+WORTH_IT = 200_000
+# Paths in a part: some hundredths of a second, and a gigabyte of ends for the largest systems.
+MOST_PATHS = 1 << 22
+
+
+def chosen_device(device: str | None) -> str:
+    """The device asked for, by argument or by POLYMARGIN_DEVICE."""
+    name = device or os.environ.get(DEVICE) or "auto"
+    if name not in DEVICES:
+        raise InputError(f"device {name!r}: expected one of {', '.join(DEVICES)}")
+    if name == "cuda":
+        required_cupy()
+    return name
+
+
+def device_for(device: str | None, path_count: int) -> str:
+    """'cpu' or 'cuda', for so many paths."""
+    name = chosen_device(device)
+    if name != "auto":
+        return name
+    worth_it = path_count >= WORTH_IT and find_spec("cupy") is not None and not isinstance(cupy_or_reason(), str)
+    return "cuda" if worth_it else "cpu"
+
+
+def tape_for(program: Program) -> Tape | None:
+    """The tape of a program, made once while the program lives; None for one that is not symmetric, or too large."""
+    key = id(program)
+    if key not in _tapes:
+        _tapes[key] = None if layout_for(program.input_count) is None else Tape.of(program)
+        weakref.finalize(program, _tapes.pop, key, None)
+    return _tapes[key]
+
+
+_tapes: dict[int, Tape | None] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Paths of one tape: starts (N, n) at the parameters begin (P,) to every target (T, P), or those selected (T, N)."""
+
+    tape: Tape
+    starts: ComplexArray
+    begin: ComplexArray
+    targets: ComplexArray
+    selected: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        _require("start points", self.starts.shape[1], self.tape.inputs)
+        _require("start parameters", len(self.begin), self.tape.parameters)
+        _require("target parameters", self.targets.shape[1], self.tape.parameters)
+
+    def launch(self, part: _Part, settings: Any) -> Pending:
+        layout = layout_for(self.tape.inputs)
+        assert layout is not None  # as `tape_for` has seen
+        mask = None if self.selected is None else self.selected[part.targets, part.starts]
+        starts, targets = self.starts[part.starts], self.targets[part.targets]
+        return launch(self.tape, layout, starts, self.begin, targets, settings, mask)
+
+    def room(self) -> dict[str, NDArray[Any]]:
+        """Arrays for the ends of all paths."""
+        shape = (len(self.targets), len(self.starts))
+        sizes = {name: (*shape, self.tape.inputs) if vector else shape for name, (_, vector) in RESULTS.items()}
+        return {name: np.empty(sizes[name], dtype=kind) for name, (kind, _) in RESULTS.items()}
+
+
+def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[Any]]]:
+    """What the CPU core returns for each of them. Two parts are under way at a time, whosever they are."""
+    results: list[dict[str, NDArray[Any]]] = [{} for _ in bundles]
+    under_way: deque[tuple[int, _Part, Pending]] = deque()
+
+    def collect() -> None:
+        place, part, pending = under_way[0]
+        found = pending.wait()
+        under_way.popleft()
+        bundle = bundles[place]
+        if part.is_all_of(bundle):
+            results[place] = dict(found)
+            return
+        results[place] = results[place] or bundle.room()
+        for name, array in found.items():
+            results[place][name][part.targets, part.starts] = array
+
+    try:
+        for place, bundle in enumerate(bundles):
+            for part in _parts(len(bundle.targets), len(bundle.starts)):
+                under_way.append((place, part, bundle.launch(part, settings)))
+                if len(under_way) == 2:
+                    collect()
+        while under_way:
+            collect()
+    except BaseException:  # an interrupt, or no memory for the next part
+        for _, _, pending in under_way:
+            pending.stop()
+        raise
+    return [found or bundle.room() for found, bundle in zip(results, bundles, strict=True)]
+
+
+def _require(what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{what}: expected {expected} columns, got {found}")
+
+
+@dataclass(frozen=True)
+class _Part:
+    targets: slice
+    starts: slice
+
+    def is_all_of(self, bundle: Bundle) -> bool:
+        whole = (len(bundle.targets), len(bundle.starts))
+        return (self.targets.stop - self.targets.start, self.starts.stop - self.starts.start) == whole
+
+
+def _parts(targets: int, starts: int) -> Iterator[_Part]:
+    """Blocks of targets with all starts, or where these are too many, of starts for one target; none where there is no path."""
+    if not targets or not starts:
+        return
+    rows, columns = max(1, MOST_PATHS // starts), min(starts, MOST_PATHS)
+    for row in range(0, targets, rows):
+        for column in range(0, starts, columns):
+            yield _Part(slice(row, min(row + rows, targets)), slice(column, min(column + columns, starts)))

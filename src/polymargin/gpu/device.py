@@ -1,0 +1,151 @@
+"""The one place that talks to a GPU: memory, compilation and launches through CuPy, an extra that nothing else needs.
+
+CuPy brings what is not our subject: NVRTC with a cache of compiled kernels on disk (by source, compiler and architecture), pools
+of device and pinned memory, streams. It is imported when a GPU is first asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.errors import MissingExtraError
+from polymargin.gpu.jobs import RESULTS, make_job
+from polymargin.gpu.source import KernelSource, Layout, kernel_source
+from polymargin.gpu.tape import Tape
+
+ComplexArray = NDArray[np.complex128]
+
+# How long somebody who waits sleeps between two looks, in seconds: a signal is heard in between.
+PATIENCE = 2e-4
+OPTIONS = ("--std=c++17", "--diag-suppress=177,550")
+
+
+@cache
+def cupy_or_reason() -> Any:
+    """CuPy if it is there and sees a GPU, or why not."""
+    try:
+        import cupy
+    except ImportError:
+        return "CuPy is not installed; install polymargin[cuda]"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"no GPU answers ({error}); check the driver with nvidia-smi"
+    return cupy if count else "this machine has no NVIDIA GPU"
+
+
+def required_cupy() -> Any:
+    """CuPy with a GPU, or one sentence that says what is missing."""
+    cupy = cupy_or_reason()
+    if isinstance(cupy, str):
+        raise MissingExtraError(f"device 'cuda': {cupy}")
+    return cupy
+
+
+def description() -> str:
+    """The GPU that would be used, or why there is none."""
+    cupy = cupy_or_reason()
+    if isinstance(cupy, str):
+        return cupy
+    name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+    driver = cupy.cuda.runtime.driverGetVersion()
+    return f"{name} (CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy {cupy.__version__})"
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A compiled follower for all tapes of one structure."""
+
+    source: KernelSource
+    function: Any
+    grid: int
+
+
+_kernels: dict[tuple[str, Layout], Kernel] = {}
+_compiling = Lock()
+
+
+def kernel_for(tape: Tape, layout: Layout) -> Kernel:
+    """Compiled now, read from the cache on disk, or known already."""
+    key = (tape.structure, layout)
+    with _compiling:
+        if key not in _kernels:
+            cupy = required_cupy()
+            source = kernel_source(tape, layout)
+            function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
+            function.max_dynamic_shared_size_bytes = source.shared_bytes
+            multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+            _kernels[key] = Kernel(source, function, multiprocessors * source.blocks)
+        return _kernels[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """Paths under way on the GPU, on a stream of their own that also brings their ends back."""
+
+    arrays: Mapping[str, Any]
+    results: Mapping[str, NDArray[Any]]  # in pinned memory; there once `done` is
+    path_count: int
+    stream: Any
+    done: Any
+
+    def wait(self) -> Mapping[str, NDArray[Any]]:
+        """The ends of all paths."""
+        while not self.done.done:
+            time.sleep(PATIENCE)
+        return self.results
+
+    def stop(self) -> None:
+        """Empty the queue and wait: the GPU stops when the paths in its lanes have ended."""
+        cupy = required_cupy()
+        with cupy.cuda.Stream(non_blocking=True) as other:
+            self.arrays["next"].fill(self.path_count)
+            other.synchronize()
+        self.stream.synchronize()
+
+
+def launch(
+    tape: Tape,
+    layout: Layout,
+    starts: ComplexArray,
+    begin: ComplexArray,
+    targets: ComplexArray,
+    settings: Any,
+    selected: NDArray[np.bool_] | None = None,
+) -> Pending:
+    """Send the paths from `starts` at the parameters `begin` to each of `targets` on their way, or those `selected`."""
+    cupy = required_cupy()
+    from cupyx import empty_pinned
+
+    kernel = kernel_for(tape, layout)
+    shape = (len(targets), len(starts))
+    inputs = {"coefficients": kernel.source.numbers(tape), "begin": begin, "targets": targets, "starts": starts}
+    path_count = shape[0] * shape[1]
+    if selected is not None:
+        inputs["selected"] = np.flatnonzero(selected).astype(np.uint32)
+        path_count = len(inputs["selected"])
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
+        arrays["next"] = cupy.zeros(1, dtype=np.uint32)
+        make = cupy.empty if selected is None else cupy.zeros
+        for name, (kind, vector) in RESULTS.items():
+            arrays[name] = make((*shape, tape.inputs) if vector else shape, dtype=kind)
+        addresses = {name: array.data.ptr for name, array in arrays.items()}
+        job = make_job(addresses, shape[1], path_count, settings)
+        arrays["job"] = cupy.asarray(np.frombuffer(bytes(job), dtype=np.uint8))
+        source = kernel.source
+        kernel.function((kernel.grid,), (source.threads,), (arrays["job"],), shared_mem=source.shared_bytes)
+        results = {name: empty_pinned(arrays[name].shape, dtype=arrays[name].dtype) for name in RESULTS}
+        for name, result in results.items():
+            arrays[name].get(stream=stream, out=result, blocking=False)
+        done = stream.record()
+    return Pending(arrays, results, path_count, stream, done)

@@ -1,0 +1,76 @@
+// Complex numbers, and the few operations that a device and a host spell differently.
+//
+// Every file in this folder is C++ between the braces: nvcc and NVRTC compile it for a GPU, g++ for the host (host.hpp), where
+// the same lines are tested on machines without a GPU. PM_DEVICE marks functions of the inner loop.
+
+#if defined(__CUDACC__)
+#define PM_DEVICE __device__ __forceinline__
+#define PM_UNROLL _Pragma("unroll")
+#define PM_KEEP_LOOP _Pragma("unroll 1")
+#define PM_TABLE __device__ const
+// Loads stay on their side: kept in registers across long stretches, numbers would push out what is needed more.
+#define PM_FENCE asm volatile("" ::: "memory");
+#else
+#include "host.hpp"
+#endif
+
+struct alignas(16) Complex {
+  double re, im;
+};
+struct alignas(16) Pair {
+  double first, second;
+};
+
+#if defined(__CUDACC__)
+PM_DEVICE double fused(double a, double b, double c) { return fma(a, b, c); }
+// About twenty bits: enough to steer by, and the start of a reciprocal.
+PM_DEVICE double rough_reciprocal(double a) {
+  double result;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(a));
+  return result;
+}
+PM_DEVICE double rough_inverse_root(double a) {
+  double result;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(a));
+  return result;
+}
+#endif
+
+// Squares below 1e-300 have no root that anybody asks for; NaN stays NaN.
+PM_DEVICE double rough_root(double a) { return a <= 1e-300 ? 0.0 : a * rough_inverse_root(a); }
+PM_DEVICE double larger(double a, double b) { return a > b ? a : b; }
+PM_DEVICE double smaller(double a, double b) { return a < b ? a : b; }
+// The larger one, or NaN if either is.
+PM_DEVICE double largest_or_nan(double a, double b) { return b <= a || a != a ? a : b; }
+
+PM_DEVICE Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+PM_DEVICE Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+PM_DEVICE Complex operator*(Complex a, Complex b) {
+  return {fused(-a.im, b.im, a.re * b.re), fused(a.im, b.re, a.re * b.im)};
+}
+PM_DEVICE Complex multiply_add(Complex a, Complex b, Complex c) {
+  return {fused(-a.im, b.im, fused(a.re, b.re, c.re)), fused(a.im, b.re, fused(a.re, b.im, c.im))};
+}
+PM_DEVICE Complex multiply_subtract(Complex a, Complex b, Complex c) {
+  return {fused(a.im, b.im, fused(-a.re, b.re, c.re)), fused(-a.im, b.re, fused(-a.re, b.im, c.im))};
+}
+PM_DEVICE Complex squared(Complex a) {
+  const double cross = a.re * a.im;
+  return {(a.re + a.im) * (a.re - a.im), cross + cross};
+}
+PM_DEVICE Complex scaled(double factor, Complex a) { return {factor * a.re, factor * a.im}; }
+PM_DEVICE Complex add_scaled(double factor, Complex a, Complex sum) {
+  return {fused(factor, a.re, sum.re), fused(factor, a.im, sum.im)};
+}
+PM_DEVICE double magnitude_squared(Complex a) { return fused(a.re, a.re, a.im * a.im); }
+
+// 1 / a by two of Newton's iterations: no branch for numbers so small or large that a pivot test stops them anyway.
+PM_DEVICE double reciprocal(double a) {
+  double result = rough_reciprocal(a);
+  result = fused(result, fused(-a, result, 1.0), result);
+  return fused(result, fused(-a, result, 1.0), result);
+}
+PM_DEVICE Complex reciprocal(Complex a) {
+  const double scale = reciprocal(magnitude_squared(a));
+  return {a.re * scale, -a.im * scale};
+}

@@ -1,0 +1,102 @@
+"""The source of a kernel: the tape's code between the hand-written files, for a thread or a group of lanes per path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.gpu.dealt_rows import dealt_rows
+from polymargin.gpu.straight_line import straight_line
+from polymargin.gpu.stream import Stream
+from polymargin.gpu.tape import Tape
+
+# Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
+MOST_FOR_A_THREAD = 10
+# Numbers in bytes, and shared memory of a multiprocessor that blocks may share (CUDA takes one kilobyte per block).
+COMPLEX, DOUBLE = 16, 8
+SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a path is spread: over how many lanes, and how many rows of the matrix each of them holds."""
+
+    lanes: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSource:
+    """Text for the compiler, how to launch it, and in which order it wants the coefficients."""
+
+    layout: Layout
+    threads: int
+    blocks: int  # that share a multiprocessor
+    shared_bytes: int
+    text: str
+    stream: Stream
+
+    def numbers(self, tape: Tape) -> NDArray[np.float64]:
+        return self.stream.numbers(tape)
+
+
+THREAD = Layout(1, 0)
+# Groups by the rows they hold, the last unknown not counted.
+GROUPS = {16: Layout(8, 2), 24: Layout(16, 2), 32: Layout(32, 1)}
+
+
+def layout_for(unknowns: int) -> Layout | None:
+    """The fastest layout that holds so many unknowns; None if none does."""
+    if unknowns <= MOST_FOR_A_THREAD:
+        return THREAD
+    return next((layout for most, layout in GROUPS.items() if unknowns - 1 <= most), None)
+
+
+def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
+    """The source for all tapes of this structure."""
+    stream = Stream(len(tape.coefficients))
+    if layout == THREAD:
+        code, file_length = straight_line(tape, stream), 0
+        numbers = 5 * tape.inputs  # point, slope, both one step before, candidate
+        parts = ["numbers.cuh", "job.cuh", code, "thread_path.cuh"]
+    else:
+        code, file_length = dealt_rows(tape, stream, layout.lanes, layout.rows)
+        numbers = file_length + 2 * (tape.inputs + 2)  # and two rows of pivots
+        parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
+    threads, blocks, shared = _launch(tape, layout, numbers, len(stream.order))
+    defines = {
+        "PM_SIZE": tape.inputs,
+        "PM_PARAMETERS": tape.parameters,
+        "PM_GROUP": layout.lanes,
+        "PM_ROWS": layout.rows,
+        "PM_THREADS": threads,
+        "PM_BLOCKS": blocks,
+        "PM_FILE": file_length,
+        "PM_NUMBERS": numbers,
+        "PM_COEFFICIENTS": len(stream.order),
+        "PM_SHARED_COEFFICIENTS": int(layout == THREAD),
+    }
+    head = "\n".join(f"#define {name} {value}" for name, value in defines.items())
+    files = [_written(part) if part.endswith(".cuh") else part for part in (*parts, "follower.cuh", "launch.cuh")]
+    return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream)
+
+
+def _launch(tape: Tape, layout: Layout, numbers: int, coefficients: int) -> tuple[int, int, int]:
+    """Threads per block, blocks per multiprocessor, bytes of shared memory per block."""
+    threads, wanted = 128, 2
+    if layout == THREAD:
+        threads, wanted = (128, 3) if tape.inputs <= 5 else (128, 2)
+    per_block = numbers * (threads // layout.lanes) * COMPLEX
+    if layout == THREAD:
+        per_block += coefficients * DOUBLE
+    blocks = max(1, min(wanted, SHARED_MEMORY // (per_block + PER_BLOCK)))
+    return threads, blocks, per_block
+
+
+@lru_cache
+def _written(name: str) -> str:
+    return (files("polymargin.gpu") / "kernel" / name).read_text()

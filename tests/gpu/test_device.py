@@ -1,0 +1,98 @@
+"""The follower on a GPU; nothing here runs without one. `make test-gpu` runs these, and tracking and margins there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu.follower_cases import BOUNDARIES, agree, base_of, network, stage_one, targets_for
+
+from polymargin import Boundary
+from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin.gpu import bundles, device, tape_for
+from polymargin.gpu.source import THREAD, Layout
+from polymargin.polynomials import Program
+
+pytestmark = pytest.mark.skipif(isinstance(device.cupy_or_reason(), str), reason="no GPU")
+
+
+CORE = Tracker(device="cpu")
+
+
+def _on_device(program: Program, starts: Any, begin: Any, targets: Any, layout: Layout | None = None) -> Paths:
+    tape = tape_for(program)
+    assert tape is not None
+    starts, begin, targets = (
+        np.asarray(array, dtype=np.complex128) for array in (starts, begin, np.atleast_2d(targets))
+    )
+    if layout is None:
+        return Paths(**bundles.follow([bundles.Bundle(tape, starts, begin, targets)], CORE.settings)[0])
+    return Paths(**device.launch(tape, layout, starts, begin, targets, CORE.settings).wait())
+
+
+@pytest.mark.parametrize("layout", [THREAD, Layout(8, 2), Layout(16, 1), Layout(32, 1)], ids=str)
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_ends_where_the_core_ends(name: str, layout: Layout) -> None:
+    boundary = BOUNDARIES[name]()
+    base, targets = base_of(boundary), targets_for(boundary, 50)
+    core = CORE.track(base.program, base.solutions, base.parameters, targets)
+    agree(_on_device(base.program, base.solutions, base.parameters, targets, layout), core)
+
+
+@pytest.mark.parametrize("layout", [THREAD, Layout(8, 2), Layout(16, 1)], ids=str)
+def test_stage_one_from_the_start_system(layout: Layout) -> None:
+    program, starts, begin, end = stage_one(BOUNDARIES["shallow"]())
+    agree(_on_device(program, starts, begin, end, layout), CORE.track(program, starts, begin, end))
+
+
+@pytest.mark.parametrize("inputs", [12, 16, 20])
+def test_sizes_that_take_a_group(inputs: int) -> None:
+    """Some paths of a system with many unknowns, in the layout that is chosen for it."""
+    boundary = Boundary.from_network(network(inputs, [inputs + 2], 3), 0, 1)
+    program, starts, begin, end = stage_one(boundary)
+    some = starts[:: len(starts) // 2000]
+    agree(_on_device(program, some, begin, end), CORE.track(program, some, begin, end))
+
+
+def test_parts_make_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    boundary = BOUNDARIES["shallow"]()
+    base, targets = base_of(boundary), targets_for(boundary, 40)
+    whole = _on_device(base.program, base.solutions, base.parameters, targets)
+    for most in (100, 10):  # blocks of targets, and blocks of starts
+        monkeypatch.setattr(bundles, "MOST_PATHS", most)
+        parts = _on_device(base.program, base.solutions, base.parameters, targets)
+        assert np.array_equal(parts.points, whole.points)
+        assert np.array_equal(parts.ends, whole.ends)
+
+
+def test_an_interrupt_stops_the_gpu_and_leaves_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    boundary = BOUNDARIES["shallow"]()
+    base, targets = base_of(boundary), targets_for(boundary, 100_000)
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(device.time, "sleep", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            _on_device(base.program, base.solutions, base.parameters, targets)
+    assert _on_device(base.program, base.solutions, base.parameters, targets[:3]).converged.all()
+
+
+@pytest.mark.slow
+def test_ten_million_paths_none_lost_none_doubled() -> None:
+    """Random shallow networks; what needs exchanges of rows is handed back by name and is rare."""
+    followed = handed_back = 0
+    for seed in range(14):
+        boundary = Boundary.from_network(network(8, [10], 3, seed), 0, 1)
+        base, targets = base_of(boundary), targets_for(boundary, 1000)
+        paths = _on_device(base.program, base.solutions, base.parameters, targets)
+        core = CORE.track(base.program, base.solutions, base.parameters, targets[:4])
+        agree(Paths(*(getattr(paths, name)[:4] for name in paths.__dataclass_fields__)), core)
+        followed += paths.ends.size
+        handed_back += int((~paths.converged).sum())
+        for points, converged in zip(paths.points, paths.converged, strict=True):
+            assert not duplicates(points[converged]).any()
+    assert followed >= 10_000_000
+    assert handed_back < 1e-3 * followed

@@ -1,0 +1,84 @@
+"""The generated code and the follower, compiled for the host, against the CPU core: the same path by path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gpu.follower_cases import BOUNDARIES, agree, base_of, stage_one, targets_for
+from gpu.host_follower import host_follow
+
+import polymargin as pm
+from polymargin.continuation import PathEnd, Tracker
+from polymargin.gpu.jobs import NEEDS_EXCHANGES
+from polymargin.gpu.source import THREAD, Layout
+from polymargin.polynomials import Graph, flatten, jacobian
+
+CORE = Tracker(threads=1, device="cpu")
+# Three rows a lane, with lanes and rows that nothing fills.
+GROUP = Layout(2, 3)
+
+
+@pytest.mark.parametrize("layout", [THREAD, GROUP], ids=["thread", "group"])
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_stage_two_ends_where_the_core_ends(name: str, layout: Layout) -> None:
+    boundary = BOUNDARIES[name]()
+    base, targets = base_of(boundary), targets_for(boundary, 4 if layout == THREAD else 1)
+    core = CORE.track(base.program, base.solutions, base.parameters, targets)
+    assert core.converged.all()
+    mine = host_follow(base.program, base.solutions, base.parameters, targets, layout=layout)
+    agree(mine, core)
+    assert abs(mine.steps.mean() - core.steps.mean()) < 1
+
+
+@pytest.mark.parametrize("layout", [THREAD, GROUP, Layout(4, 1)], ids=["thread", "group", "row per lane"])
+def test_stage_one_from_the_start_system(layout: Layout) -> None:
+    program, starts, begin, end = stage_one(BOUNDARIES["shallow"]())
+    core = CORE.track(program, starts, begin, end)
+    assert core.converged.all()
+    agree(host_follow(program, starts, begin, end, layout=layout), core)
+
+
+def test_selected_paths_alone_are_followed() -> None:
+    boundary = BOUNDARIES["shallow"]()
+    base, targets = base_of(boundary), targets_for(boundary, 2)
+    every = host_follow(base.program, base.solutions, base.parameters, targets, layout=THREAD)
+    selected = np.zeros(every.ends.shape, dtype=bool)
+    selected[1, [3, 7]] = True
+    some = host_follow(base.program, base.solutions, base.parameters, targets, layout=THREAD, selected=selected)
+    assert np.array_equal(some.points[selected], every.points[selected])
+    assert not some.points[~selected].any()
+
+
+@pytest.mark.parametrize("layout", [THREAD, Layout(2, 1)], ids=["thread", "group"])
+def test_ends_that_are_not_regular_have_names(layout: Layout) -> None:
+    """x² = a with y² = b: symmetric, and what becomes of a path is known."""
+    graph = Graph()
+    x, y = graph.inputs(2)
+    a, b = graph.parameters(2)
+    equations = [x**2 - a, y**2 - b]
+    program = flatten(graph, equations, [entry for row in jacobian(equations, [x, y]) for entry in row])
+
+    def end(start: list[complex], target: list[complex]) -> int:
+        found = host_follow(
+            program, [start], [1.0, 1.0], target, layout=layout, settings=pm.TrackerSettings(infinity=5)
+        )
+        return int(found.ends[0, 0])
+
+    assert end([1, 1], [2 + 1j, 3]) == PathEnd.CONVERGED.code
+    assert end([3, 1], [2 + 1j, 3]) == PathEnd.START_REJECTED.code
+    assert end([1, 1], [100, 1]) == PathEnd.DIVERGED.code
+    assert end([1, 1], [0, 1]) in (PathEnd.END_NOT_REGULAR.code, NEEDS_EXCHANGES)
+    # On the way to −1 along the real line x passes through 0.
+    assert end([1, 1], [-1, 1]) == PathEnd.STEP_TOO_SMALL.code
+
+
+def test_a_pivot_that_vanishes_is_not_trusted() -> None:
+    """[[0, 1], [1, 0]] is regular, but elimination without exchanges cannot solve with it."""
+    graph = Graph()
+    x, y = graph.inputs(2)
+    (a,) = graph.parameters(1)
+    equations = [y - 1, x - a]
+    program = flatten(graph, equations, [graph.constant(entry) for entry in (0, 1, 1, 0)])
+    found = host_follow(program, [[0.0, 1.0]], [0.0], [1.0], layout=THREAD)
+    assert found.ends[0, 0] == NEEDS_EXCHANGES
+    assert CORE.track(program, [[0.0, 1.0]], [0.0], [[1.0]]).converged.all()
