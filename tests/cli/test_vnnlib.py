@@ -16,7 +16,7 @@ import polymargin as pm
 from polymargin.cli.vnnlib import _check_names, commands
 from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.vnnlib import Query, read_query, write_robustness_query
-from polymargin.vnnlib.query import Tensor
+from polymargin.vnnlib.query import DeclaredTensor
 
 pytest.importorskip("vnnlib._core")
 onnx = pytest.importorskip("onnx")
@@ -83,7 +83,7 @@ def test_old_queries_need_no_name_and_witnesses_can_be_files(folder: Path, tmp_p
     "names", [("../X", "Y"), ("X", "a/b"), ("/tmp/X", "Y"), ("..", "Y"), ("X\n", "Y"), ("X", "X"), ("", "Y")]
 )
 def test_names_of_tensors_do_not_lead_out_of_the_folder(names: tuple[str, str]) -> None:
-    tensors = [Tensor(name, "real", (1, 2)) for name in names]
+    tensors = [DeclaredTensor(name, "real", (1, 2)) for name in names]
     with pytest.raises(pm.InputError, match="file"):
         _check_names(Query("2.0", "f", *tensors, cases=()))  # type: ignore[arg-type]
 
