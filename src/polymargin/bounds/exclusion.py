@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.leaves import bound_leaves
-from polymargin.bounds.lifted.expansion import Expansion, can_lift
+from polymargin.bounds.lifted.expansion import can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
@@ -42,7 +42,7 @@ class Exclusion:
     tree            the proof, None if there is none
     leaves          parts of the ball that were proved
     open_leaves     parts left when the search stopped
-    reason          'proved', 'counterexample', 'timeout', 'too many leaves' or 'rounding'
+    reason          'proved', 'counterexample', 'timeout', 'too many leaves', 'too large' or 'rounding'
     counterexample  a point of the ball with f_rival ≥ f_label in exact arithmetic
     lowering        how the checker turns the model into layers; None for a model made of layers
     """
@@ -113,7 +113,7 @@ def exclude(
 
 def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, max_leaves: int) -> Exclusion:
     started = perf_counter()
-    question = Question(Expansion.of(view), label, rival, radius)
+    question = Question(expansion_at(view), label, rival, radius)
     refuted: list[Array] = []
 
     def suspect(place: Array) -> bool:

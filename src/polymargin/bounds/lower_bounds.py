@@ -21,7 +21,7 @@ from polymargin.bounds.attacks import attack
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
-from polymargin.bounds.lifted.expansion import Expansion, can_lift
+from polymargin.bounds.lifted.expansion import Expansion, can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.radius import HALVINGS, largest_radius, prove_at, proved_at_once
 from polymargin.bounds.lifted.tree import LiftedProof
@@ -139,14 +139,11 @@ class _Prover(Protocol):
 def _provers(views: dict[int, View], label: int, deadline: float) -> dict[int, _Prover]:
     """One for every rival; deep networks are expanded around the point once for all."""
     result: dict[int, _Prover] = {}
-    expansion: Expansion | None = None
     for rival, view in views.items():
         if not can_lift(view):
             result[rival] = _Shallow(view, label, rival, None, deadline)
             continue
-        if expansion is None or expansion.view.layered is not view.layered:
-            expansion = Expansion.of(view)
-        deep = _Deep(expansion, label, rival, deadline)
+        deep = _Deep(expansion_at(view), label, rival, deadline)
         result[rival] = deep if view.depth > 1 else _Shallow(view, label, rival, deep, deadline)
     return result
 

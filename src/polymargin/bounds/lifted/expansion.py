@@ -121,6 +121,18 @@ class Expansion:
         return result
 
 
+_recent: list[Expansion] = []
+
+
+def expansion_at(view: View) -> Expansion:
+    """The expansion around the view's point: the last one made if it is the same, with all that was computed from it."""
+    for known in _recent:
+        if known.view.layered is view.layered and np.array_equal(known.view.point, view.point):
+            return known
+    _recent[:] = [Expansion.of(view)]
+    return _recent[0]
+
+
 def can_lift(view: View) -> bool:
     """Whether all activations are quadratic but for the last one, which may be any polynomial; attention stays what it is."""
     deep = view.depth > 1 or view.lowering is None

@@ -64,7 +64,8 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
             leaves += 1
             continue
         if outcome.optimum is None:
-            reason = "timeout" if perf_counter() > deadline else "rounding"
+            reason = "too large" if question.by_guesses else "rounding"
+            reason = "timeout" if perf_counter() > deadline else reason
             return Search(None, leaves, 1 + len(waiting), reason)
         place = minimiser(outcome.optimum, outcome.relaxation)
         if suspect(place):
