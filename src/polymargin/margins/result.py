@@ -45,6 +45,7 @@ class Margin:
     pairs          the same for every rival
     notes          what stayed undecided, what was met
     error          for a row that has no answer: why
+    norm           in which the distance is measured: l2, linf or l1
     """
 
     radius: float
@@ -61,13 +62,15 @@ class Margin:
     pairs: tuple[PairMargin, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
+    norm: str = "l2"
 
     def __repr__(self) -> str:
         if self.error is not None:
             return f"Margin(no answer: {self.error})"
         against = "" if self.rival is None else f", class {self.label} against {self.rival}"
         size = f"{self.radius:.10g}" if self.status is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
-        return f"Margin({size}{against}, {self.status.name} by {self.method})"
+        norm = "" if self.norm == "l2" else f" in {self.norm}"
+        return f"Margin({size}{norm}{against}, {self.status.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; infinities and NaN as strings."""
