@@ -32,6 +32,8 @@ def wide(middle: Any, radius: Any, arithmetic: Any) -> Any:
 
 def contained(found: Any, exact: Table, slack: float) -> None:
     assert found.shape == exact.shape
+    if isinstance(found, Floats):
+        assert (found.radius >= 0).all()
     for entry, value in zip(found.entries(), exact.ravel(), strict=True):
         with working_precision(3000):
             truth = arb(fmpq(value.numerator, value.denominator))
@@ -83,6 +85,7 @@ def test_numbers_at_the_edge_of_their_radius(name: str, arithmetic: Any, signs: 
     (sa, sb, ma, mb), shape = signs, (2, 3)
     a, b = (np.abs(generator.integers(1, 9, size=shape)) * 1.0 for _ in range(2))
     ra, rb = (generator.integers(1, 5, size=shape) / 2.0 for _ in range(2))
+    ra[0, 0] = rb[1, 1] = 0.0
     found = operation(wide(ma * a, ra, arithmetic), wide(mb * b, rb, arithmetic))
     exact = truth(fractions(ma * a + sa * ra), fractions(mb * b + sb * rb))
     contained(found, exact, 100.0)
@@ -94,6 +97,17 @@ def test_results_are_sharp(arithmetic: Any) -> None:
     one = wide(a, 0 * a, arithmetic)
     for found in (one + one, one @ one, one.entrywise(one), one.times(fmpq(1, 3)), one @ one @ one.times(fmpq(1, 7))):
         assert all(entry.rad() < 1e-13 for entry in found.entries())
+
+
+def test_radii_of_zeros() -> None:
+    zero = Floats(np.zeros((2, 2)), np.zeros((2, 2)))
+    for found in (zero + zero, zero @ zero, zero.entrywise(zero), zero.times(fmpq(1, 3))):
+        contained(found, fractions(np.zeros((2, 2))), 2.0**-900)
+
+
+def test_doubles_and_rationals_together() -> None:
+    found = Floats.of(1, 3, [0.5, fmpq(1, 3), fmpq(2)])
+    contained(found, np.array([[Fraction(1, 2), Fraction(1, 3), Fraction(2)]]), 1e-15)
 
 
 def test_what_is_too_small_for_a_double() -> None:
@@ -177,3 +191,5 @@ def test_symmetric_matrices_from_blocks(arithmetic: Any) -> None:
     radii = np.array([float(e.rad()) for e in made.entries()]).reshape(6, 6)
     np.testing.assert_allclose(radii, whole / 128, rtol=1e-6)
     assert (radii >= whole / 128).all()
+    if isinstance(made, Floats):
+        np.testing.assert_array_equal(made.radius, whole / 128)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polymargin_checker import float_cholesky
 from polymargin_checker.float_cholesky import surely_positive_definite
 from polymargin_checker.floats import Floats
 
@@ -94,6 +95,17 @@ def test_what_is_no_matrix_of_numbers() -> None:
 @pytest.mark.parametrize(("exponent", "proved"), [(780, True), (-780, True), (860, False), (-860, False)])
 def test_sizes_beyond_which_nothing_is_said(exponent: int, proved: bool) -> None:
     assert without_radius(np.diag([1.0, 2.0**exponent])) == proved
+
+
+@pytest.mark.parametrize("radius", [0.0, 2.0**-30])
+@pytest.mark.parametrize("side", [1, 3, 50])
+def test_the_shift_is_the_one_of_the_theorem(side: int, radius: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 (n + 8) 2⁻⁵³ times the trace, and the largest sum of the radii of a row."""
+    seen: list[Any] = []
+    monkeypatch.setattr(float_cholesky, "_cholesky_succeeds", lambda matrix: seen.append(matrix.copy()) or True)
+    assert surely_positive_definite(np.eye(side), np.full((side, side), radius))
+    shift = 4 * (side + 8) * 2.0**-53 * side + side * radius
+    np.testing.assert_allclose(1 - np.diagonal(seen[0]), shift, rtol=1e-4, atol=2.0**-53)
 
 
 def test_the_enclosure_asks_with_its_radii() -> None:
