@@ -144,7 +144,8 @@ def _provers(views: dict[int, View], label: int, deadline: float) -> dict[int, _
             result[rival] = _Shallow(view, label, rival, None, deadline)
             continue
         deep = _Deep(expansion_at(view), label, rival, deadline)
-        result[rival] = deep if view.depth > 1 else _Shallow(view, label, rival, deep, deadline)
+        cheap = deep if view.factor.shape[1] > LARGE else None  # in few dimensions the best is as cheap
+        result[rival] = deep if view.depth > 1 else _Shallow(view, label, rival, cheap, deadline)
     return result
 
 
