@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
+from polymargin.arguments import DEFAULT_LIMIT, checked, positive, real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
@@ -44,6 +44,7 @@ def margin(
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    rtol: float = 1e-6,
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
@@ -67,6 +68,7 @@ def margin(
     cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
     settings     of the path tracker
     timeout      seconds for the bounds of one point
+    rtol         bounds of one point that are this close, relatively, are an answer: `CERTIFIED`
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with the number of rows that were finished since the last call
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
@@ -86,7 +88,7 @@ def margin(
     """
     array = _points(points)
     tracker = Tracker.of(settings, threads, device)
-    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
+    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(
         model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
     )
