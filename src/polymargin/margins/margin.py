@@ -21,8 +21,10 @@ from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
+from polymargin.margins.result import named
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.standing import Standing
 
 # Seconds for the bounds of one point where enumeration is out of reach.
@@ -30,9 +32,10 @@ DEFAULT_TIMEOUT = 30.0
 OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1) keeps it inside"
 
 
+@any_model("piecewise_margin")
 @checked(Network, Boundary)
 def margin(
-    model: Network | Boundary,
+    model: Any,
     points: ArrayLike,
     *,
     seed: int = 0,
@@ -56,7 +59,7 @@ def margin(
 
     Parameters
     ----------
-    model        a network, or a boundary alone
+    model        a network, a PyTorch module, a scikit-learn estimator, the path of a model file, or a boundary alone
     points       one vector, or a batch; a bad row of a batch reports its own error
     seed         of every random choice; the answer is the same for any number of threads
     threads      worker threads, all available cores by default
@@ -99,7 +102,7 @@ def margin(
             if store is not None:
                 store.add([(0, known)])
             results = [known]
-        return _remarked(model, near, rows, results)[0]
+        return named(_remarked(model, near, rows, results)[0], model)
     if progress is not None and len(left) < len(rows):
         progress(len(rows) - len(left))
     for block, found in margins_in_blocks(session, rows, left, tracker, executor):
@@ -110,7 +113,7 @@ def margin(
             store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
         if progress is not None:
             progress(len(block))
-    return _remarked(model, near, rows, results)
+    return [named(result, model) for result in _remarked(model, near, rows, results)]
 
 
 def _remarked(
