@@ -47,7 +47,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "to_torch": {"network": POLYNOMIAL},
     "verify": {"network": POLYNOMIAL, "point": U, "radius": 0.1},
 }
-ELSEWHERE = {"from_sklearn", "from_torch", "load", "relu_from_onnx", "relu_from_torch"}
+ELSEWHERE = {"from_arrays", "from_sklearn", "from_torch", "load", "pi_net", "relu_from_onnx", "relu_from_torch"}
+# These read models from paths and other frameworks, and answer for networks with ReLU too.
+READING = {"margin", "verify"}
 
 NUMBERS: dict[str, tuple[Any, ...]] = {
     "seed": (-1, 1.5, "zero", True),
@@ -59,8 +61,10 @@ POINTS = (["a", "b"], [float("nan"), 0.0], [1.0, 2.0, 3.0], 0.5, [[1.0, 2.0], [3
 MODELS = (Path("model.npz"), "model.npz", None, [[1.0, 2.0]], 3)
 
 
-def wrong_models(good: Any) -> tuple[Any, ...]:
+def wrong_models(name: str, good: Any) -> tuple[Any, ...]:
     """What may be given instead of a model, networks of the other kinds among them."""
+    if name in READING:
+        return tuple(value for value in MODELS if not isinstance(value, (str, Path)))
     if isinstance(good, pm.ReLUNetwork):
         return (*MODELS, POLYNOMIAL)
     return (*MODELS, RELU, POLYNOMIAL) if isinstance(good, pm.Boundary) else (*MODELS, RELU)
@@ -75,7 +79,9 @@ def cases() -> list[Any]:
         if name.startswith("expected"):
             wrong["point"] = tuple(value for value in POINTS if value is not None)  # None is the origin
         wrong |= {
-            key: wrong_models(good[key]) for key in ("network", "boundary", "source", "model", "field") if key in good
+            key: wrong_models(name, good[key])
+            for key in ("network", "boundary", "source", "model", "field")
+            if key in good
         }
         for key, values in wrong.items():
             found += [pytest.param(name, key, value, id=f"{name}-{key}-{index}") for index, value in enumerate(values)]

@@ -140,6 +140,8 @@ def _remedy(value: Any, expected: str) -> str:
         return "Boundary.from_network(network, label, rival) makes one of two classes"
     if "ReLUNetwork" in expected and "PolynomialNetwork" in kinds:
         return "margin and verify are for polynomial networks"
+    if "Network" in expected:
+        return "load, from_torch, from_sklearn and from_arrays read models"
     return ""
 
 

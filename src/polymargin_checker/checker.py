@@ -84,7 +84,7 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdic
     try:
         model = read_model(model_path)
         document = read_document(certificate_path)
-        with limited_work():
+        with limited_work(exact):
             return Verdict(True, _prove(model, document, exact))
     except Unusable as refusal:
         return Verdict(False, one_line(str(refusal)), usable=False)

@@ -1,6 +1,7 @@
 """Real matrices known up to an error: what the checks of lifted proofs need of them, and python-flint's balls for it.
 
-Balls are as precise as one likes, and slow. `floats.Floats` has the same operations in doubles.
+Balls are as precise as one likes, and slow. `floats.Floats` has the same operations in doubles. Every operation counts its
+work before it is done, so that whoever combines them need not.
 """
 
 from __future__ import annotations
@@ -9,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
+from polymargin_checker.work import spend
+
+_TOUCHED = 64
+"""Products that an entry counts for when it becomes an object of Python."""
 
 
 class Enclosure(Protocol):
@@ -51,6 +56,10 @@ class Enclosure(Protocol):
         ...
 
 
+def _spend(products: int) -> None:
+    spend(products, ctx.prec, "the matrices of balls of a lifted proof")
+
+
 @dataclass(frozen=True, eq=False)
 class Balls:
     """An arb_mat."""
@@ -59,10 +68,12 @@ class Balls:
 
     @classmethod
     def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Balls:
+        _spend(_TOUCHED * rows * columns)
         return cls(arb_mat(rows, columns, [arb(value) for value in values]))
 
     @classmethod
     def identity(cls, side: int) -> Balls:
+        _spend(_TOUCHED * side * side)
         return cls(arb_mat(side, side, [int(i == j) for i in range(side) for j in range(side)]))
 
     @property
@@ -74,28 +85,35 @@ class Balls:
         return Balls(self.matrix.transpose())
 
     def __add__(self, other: Balls) -> Balls:
+        _spend(self.shape[0] * self.shape[1])
         return Balls(self.matrix + other.matrix)
 
     def __matmul__(self, other: Balls) -> Balls:
+        _spend(2 * self.shape[0] * self.shape[1] * other.shape[1])
         return Balls(self.matrix * other.matrix)
 
     def entrywise(self, other: Balls) -> Balls:
         rows, columns = self.shape
+        _spend(_TOUCHED * rows * columns)
         right = other.matrix.entries()
         stretched = right if other.shape == self.shape else [value for value in right for _ in range(columns)]
         return Balls(arb_mat(rows, columns, [a * b for a, b in zip(self.matrix.entries(), stretched, strict=True)]))
 
     def times(self, factor: fmpq) -> Balls:
+        _spend(self.shape[0] * self.shape[1])
         return Balls(self.matrix * ball(factor))
 
     def row_norms(self) -> list[arb]:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
         return [sum((value * value for value in row), arb(0)).sqrt().upper() for row in self.matrix.tolist()]
 
     def entries(self) -> list[arb]:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
         return list(self.matrix.entries())
 
     @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Balls]]) -> Balls:
+        _spend(2 * _TOUCHED * sum(line[-1].shape[0] for line in blocks) ** 2)
         rows: list[list[arb]] = []
         for line in blocks:
             rows += [
@@ -106,4 +124,6 @@ class Balls:
         return cls(arb_mat([[rows[max(i, j)][min(i, j)] for j in range(side)] for i in range(side)]))
 
     def positive_definite(self) -> bool:
+        side = self.shape[0]
+        _spend(2 * side**3 + 2 * _TOUCHED * side * side)
         return positive_definite(self.matrix)

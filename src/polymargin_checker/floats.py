@@ -3,7 +3,8 @@
 Of NumPy only sums and products of matrices are used, and what is needed of them is that an inner product of length k is
 computed from its terms by k multiplications and additions in some order: then its error is at most (k + 4) 2⁻⁵³ times the sum
 of the absolute values of the terms (docs/theorems.md, section 9). Radii are computed in doubles too; SAFE covers their own
-rounding, TINY underflow. This module is loaded for large matrices only, and not at all by `--exact`.
+rounding, TINY underflow. Work is counted in products of 128 bits, each of which takes as long as `_AT_ONCE` of doubles and
+their radii in a product of matrices. This module is loaded for large matrices only, and not at all by `--exact`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,19 @@ from flint import arb, fmpq
 
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_cholesky import surely_positive_definite
+from polymargin_checker.work import SHORTEST, spend
 
 UNIT = 2.0**-53
 SAFE = 1 + 2.0**-20
 TINY = 2.0**-1000
+
+_AT_ONCE = 64
+_ENTRY, _READ, _RATIONAL, _BALL = 4, 16, 256, 128
+"""Products that an entry counts for: in a sum or product entry by entry, read from a list, from a rational, made a ball."""
+
+
+def _spend(products: int) -> None:
+    spend(products, SHORTEST, "the matrices of doubles of a lifted proof")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +44,18 @@ class Floats:
 
     @classmethod
     def of(cls, rows: int, columns: int, values: Sequence[Any]) -> Floats:
+        _spend(_READ * len(values))
         if isinstance(values, array) or all(isinstance(value, float) for value in values):
             middle = np.array(values, dtype=np.float64).reshape(rows, columns)
             return cls(middle, np.zeros_like(middle))
+        _spend(_RATIONAL * len(values))
         pairs = [_nearest(value) for value in values]
         middle = np.array([pair[0] for pair in pairs], dtype=np.float64).reshape(rows, columns)
         return cls(middle, np.array([pair[1] for pair in pairs], dtype=np.float64).reshape(rows, columns))
 
     @classmethod
     def identity(cls, side: int) -> Floats:
+        _spend(_ENTRY * side * side)
         return cls(np.eye(side), np.zeros((side, side)))
 
     @property
@@ -54,10 +67,13 @@ class Floats:
         return Floats(self.middle.T, self.radius.T)
 
     def __add__(self, other: Floats) -> Floats:
+        _spend(_ENTRY * self.middle.size)
         middle = self.middle + other.middle
         return Floats(middle, SAFE * (self.radius + other.radius + UNIT * np.abs(middle)) + TINY)
 
     def __matmul__(self, other: Floats) -> Floats:
+        rows, columns = self.shape[0], other.shape[1]
+        _spend(rows * self.shape[1] * columns // _AT_ONCE + _ENTRY * rows * columns)
         left, right = np.abs(self.middle), np.abs(other.middle)
         rounding = (self.shape[1] + 4) * UNIT
         radius = left @ (rounding * right + other.radius)
@@ -66,6 +82,7 @@ class Floats:
         return Floats(self.middle @ other.middle, SAFE * radius + TINY * self.shape[1])
 
     def entrywise(self, other: Floats) -> Floats:
+        _spend(_ENTRY * self.middle.size)
         middle = self.middle * other.middle
         radius = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
         return Floats(middle, SAFE * (radius + UNIT * np.abs(middle)) + TINY)
@@ -74,16 +91,19 @@ class Floats:
         return self.entrywise(Floats.of(1, 1, [factor]))
 
     def row_norms(self) -> list[arb]:
+        _spend(_BALL * self.middle.size)
         largest = (np.abs(self.middle) + self.radius) * (1 + 4 * UNIT)
         return [Balls.of(1, len(row), row.tolist()).row_norms()[0] for row in largest]
 
     def entries(self) -> list[arb]:
+        _spend(_BALL * self.middle.size)
         return [arb(m, r) for m, r in zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)]
 
     @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Floats]]) -> Floats:
         sizes = [line[0].shape[0] for line in blocks]
         ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
+        _spend(2 * _ENTRY * ends[-1] ** 2)
         middle, radius = np.zeros((ends[-1], ends[-1])), np.zeros((ends[-1], ends[-1]))
         for i, line in enumerate(blocks):
             rows = slice(ends[i] - sizes[i], ends[i])
@@ -94,6 +114,8 @@ class Floats:
         return cls(lower + np.tril(middle, -1).T, lower_radius + np.tril(radius, -1).T)
 
     def positive_definite(self) -> bool:
+        side = len(self.middle)
+        _spend(side**3 // (4 * _AT_ONCE) + 2 * _ENTRY * side * side)
         return surely_positive_definite(self.middle, self.radius)
 
 

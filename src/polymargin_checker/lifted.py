@@ -26,6 +26,7 @@ from polymargin_checker.lifted_leaf import Part, check_leaf
 from polymargin_checker.lifted_ranges import Curvatures, first_range, root_ranges
 from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.work import spend
 
 PRECISION = 128
 LARGEST_EXACT = 48
@@ -96,6 +97,7 @@ def _parts(expansion: Expansion, node: Any, part: Part) -> list[tuple[Any, Part]
         low, high = part.rests[layer - 2][neuron]
     if not low < value < high:
         raise Refused(f"a split value lies outside the range of neuron {neuron} of layer {layer}")
+    spend(len(part.first) + len(part.rests[layer - 2]), 0, "the splits of a lifted proof")
     sides = []
     for ends in ((value, high), (low, value)):
         if layer == 1:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.lifted_expansion import Expansion, Range
 from polymargin_checker.refusal import Refused
+from polymargin_checker.work import spend
+
+_TOUCHED = 128
+"""Products that a weight counts for when it is read into interval arithmetic."""
 
 Ranges = tuple[list[Range], ...]
 """One list per lifted layer: 2, …, L."""
@@ -47,6 +51,7 @@ def leaf_ranges(expansion: Expansion, value: Any, name: str, known: Ranges, firs
 def first_range(expansion: Expansion, neuron: int) -> Range:
     """|t¹| ≤ r‖w‖, rounded outward."""
     row = expansion.layers[0].source.row(neuron)
+    spend(_TOUCHED * len(row), ctx.prec, "the splits of a lifted proof")
     end = _upper(ball(expansion.radius) * sum((arb(w) * arb(w) for w in row), arb(0)).sqrt())
     return -end, end
 
@@ -107,6 +112,7 @@ def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below:
         lows.append(inner.lower())
         highs.append(inner.upper())
     weights = own.source
+    spend(_TOUCHED * weights.rows * weights.columns, ctx.prec, f"the intervals of layer {layer} of a lifted proof")
     positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0)) for w in weights.values])
     negative = arb_mat(weights.rows, weights.columns, [arb(min(w, 0)) for w in weights.values])
     low_column, high_column = (arb_mat(len(ends), 1, ends) for ends in (lows, highs))

@@ -3,7 +3,8 @@
 The unit is the bit operation: a product of two b-bit numbers counts b (log₂ b)², which is close to what python-flint
 takes at every length, about 10¹² in a second. A certificate may ask for `FLAT` of them, and for `PER_NUMBER` more
 with every number that it gives: a long proof may take long, a short one may not. Numbers below `SHORTEST` bits count
-as that many, for the work around a product does not shrink with it.
+as that many, for the work around a product does not shrink with it. Who asks for proofs without floating point
+(`exact`) is ready to wait, and both limits are `PATIENCE` times as large.
 """
 
 from __future__ import annotations
@@ -11,40 +12,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from polymargin_checker.refusal import Refused
 
 FLAT = 1 << 44
 PER_NUMBER = 1 << 33
 SHORTEST = 128
+PATIENCE = 64
 
-_left: ContextVar[int | None] = ContextVar("bit operations left", default=None)
+
+@dataclass
+class _Budget:
+    """Bit operations left, and how many more a number brings."""
+
+    left: int
+    per_number: int
+
+
+_budget: ContextVar[_Budget | None] = ContextVar("bit operations left", default=None)
 
 
 @contextmanager
-def limited_work() -> Iterator[None]:
+def limited_work(exact: bool = False) -> Iterator[None]:
     """Inside, `spend` refuses what is beyond the limit."""
-    token = _left.set(FLAT)
+    patience = PATIENCE if exact else 1
+    token = _budget.set(_Budget(FLAT * patience, PER_NUMBER * patience))
     try:
         yield
     finally:
-        _left.reset(token)
+        _budget.reset(token)
 
 
 def spend(products: int, bits: int, what: str) -> None:
     """Ask for so many products of numbers of so many bits, or refuse."""
-    left = _left.get()
-    if left is None:
+    budget = _budget.get()
+    if budget is None:
         return
     length = max(bits, SHORTEST)
-    left -= products * length * length.bit_length() ** 2
+    left = budget.left - products * length * length.bit_length() ** 2
     if left < 0:
         raise Refused(f"{what}: more work than this checker does for a certificate with so few numbers")
-    _left.set(left)
+    budget.left = left
 
 
 def count_number() -> None:
     """One more number of the certificate has been read."""
-    left = _left.get()
-    if left is not None:
-        _left.set(left + PER_NUMBER)
+    budget = _budget.get()
+    if budget is not None:
+        budget.left += budget.per_number

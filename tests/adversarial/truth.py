@@ -121,6 +121,8 @@ def nearest_in_plane(B: Any, u: tuple[Fraction, Fraction]) -> float | None:
     x, y = plane_variables()
     ux, uy = (flint.fmpq(value.numerator, value.denominator) for value in u)
     moved = B.compose(x + ux, y + uy, ctx=RING)
+    if moved(0, 0) == 0:
+        return 0.0
     tangency = x * moved.derivative(1) - y * moved.derivative(0)
     eliminated = moved.resultant(tangency, 1)
     if eliminated == 0:

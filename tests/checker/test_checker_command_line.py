@@ -55,6 +55,16 @@ def test_words_of_the_command_line(
         assert (output.out, output.err) == (USAGE + "\n", "")
 
 
+def test_without_floating_point_only_if_asked(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("polymargin_checker.__main__.check", lambda *words: asked.append(words) or check(*words))
+    model, file = files
+    assert main(["--exact", model, file, file]) == 0
+    assert main([model, file]) == 0
+    assert asked == [(model, file, True), (model, file, True), (model, file, False)]
+    assert main([model, "--exact", file]) == main(["--exact", "--exact", model, file]) == main(["--exact", model]) == 2
+
+
 def test_the_worst_answer_is_the_status(files: tuple[str, str], tmp_path: Path) -> None:
     model, good = files
     bad, none = tmp_path / "bad.json", tmp_path / "none.json"

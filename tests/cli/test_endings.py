@@ -145,6 +145,17 @@ def test_no_limit_of_memory_looks_like_an_answer(files: list[str], spare: int) -
     assert run.returncode == 0 or (run.stdout == "" and run.stderr)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of addresses")
+@pytest.mark.parametrize("limit", [100, 200, 240, 280])
+def test_libraries_are_not_loaded_where_they_could_hang(files: list[str], limit: int) -> None:
+    said = subprocess.run(
+        ["sh", "-c", f'ulimit -v {limit << 10}; exec "$@"', "sh", *COMMAND, "margin", *map(str, files)],
+        capture_output=True, text=True, check=False, timeout=60, env=os.environ | {"OPENBLAS_NUM_THREADS": "8"},
+    )  # fmt: skip
+    assert said.returncode == 2
+    assert f"may have {limit} MB of addresses, and its libraries need 288" in said.stderr
+
+
 def test_libraries_that_end_the_process_do_not_answer(files: list[str]) -> None:
     """OpenBLAS ends with 1 where it gets no memory."""
     leave = "import ctypes, polymargin.cli.margins as room\nroom.load = lambda *_, **__: ctypes.CDLL(None).exit(1)"

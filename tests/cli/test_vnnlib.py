@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from problems import random_network
 from typer.testing import CliRunner
 
 import polymargin as pm
-from polymargin.cli.vnnlib import commands
+from polymargin.cli.vnnlib import _check_names, commands
 from polymargin.networks.writers.to_onnx import to_onnx
-from polymargin.vnnlib import write_robustness_query
+from polymargin.vnnlib import Query, read_query, write_robustness_query
+from polymargin.vnnlib.query import DeclaredTensor
 
 pytest.importorskip("vnnlib._core")
 onnx = pytest.importorskip("onnx")
@@ -75,6 +77,28 @@ def test_old_queries_need_no_name_and_witnesses_can_be_files(folder: Path, tmp_p
     point = onnx.numpy_helper.to_array(onnx.load_tensor(str(tmp_path / "w" / "X.pb")))
     outputs = onnx.numpy_helper.to_array(onnx.load_tensor(str(tmp_path / "w" / "Y.pb")))
     assert np.allclose(pm.load(folder / "net.onnx")(point), outputs)
+
+
+@pytest.mark.parametrize(
+    "names", [("../X", "Y"), ("X", "a/b"), ("/tmp/X", "Y"), ("..", "Y"), ("X\n", "Y"), ("X", "X"), ("", "Y")]
+)
+def test_names_of_tensors_do_not_lead_out_of_the_folder(names: tuple[str, str]) -> None:
+    tensors = [DeclaredTensor(name, "real", (1, 2)) for name in names]
+    with pytest.raises(pm.InputError, match="file"):
+        _check_names(Query("2.0", "f", *tensors, cases=()))  # type: ignore[arg-type]
+
+
+def test_a_name_that_is_a_path_is_refused_before_anything_is_computed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parser of today takes no such names; whatever a later one takes must not be written anywhere else."""
+    query = read_query(folder / "broken.vnnlib")
+    outside = replace(query, input=replace(query.input, name="../outside"))
+    monkeypatch.setattr("polymargin.vnnlib.read_query", lambda path: outside)
+    arguments = ["verify", str(folder / "broken.vnnlib"), "--network", f"f={folder / 'net.onnx'}"]
+    result = CliRunner().invoke(commands, [*arguments, "--serialise-assignments", str(tmp_path / "w")])
+    assert isinstance(result.exception, pm.InputError)
+    assert not list(tmp_path.iterdir())
 
 
 def test_timeout_is_an_answer(folder: Path) -> None:

@@ -2,13 +2,14 @@
 
 A shot is one fault, chosen by (seed, number), and one undisturbed run of the same command in the same folder:
 
-    kill    a signal at a random moment of `margin --checkpoint` or `verify`
+    kill    a signal at a random moment of `margin --checkpoint`, begun or continued, or of `verify`
     cut     the checkpoint or a file of the cache loses its end
     flip    one bit of the checkpoint, of a file of the cache or of the model is another
     limit   the run has little memory, few open files, or may not write large files
 
 After the fault: status 0 or 1 only with exactly the answer of an undisturbed run, otherwise the status of the signal or 2 with
-one sentence. After the second run: that answer, whatever the first one left behind, and no file that nobody will ever use.
+one sentence; and every byte of the checkpoint is where it was. After the second run: that answer, whatever the first one left
+behind, and no file that nobody will ever use.
 
 `python tests/faults/injection.py --count 10000 --seed 1 --output results/faults/summary.json` runs many and keeps the counts.
 """
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +60,19 @@ class Bench:
             "verify": ["verify", "model.npz", "points.npy", "--json", "--radius", "0.5", "--threads", "2"],
         }
         self.truth: dict[str, Any] = {}
-        self.seconds = 0.0
+        self.seconds: dict[str, float] = {}
         for name in (*self.words, *self.words):  # the first run waits for the process to be ready
             self.start_over()
             started = time.perf_counter()
             status = self.run(name)
-            self.seconds = time.perf_counter() - started
+            self.seconds[name] = time.perf_counter() - started
             self.truth[name] = (status, self.answer())
         self.start_over()
         self.run("margin")
-        shutil.copytree(self.folder, self.fresh.parent / "done")
+        for state in ("done", "half"):
+            shutil.copytree(self.folder, self.fresh.parent / state)
+        rows = self.rows().splitlines(keepends=True)
+        (self.fresh.parent / "half" / "rows").write_bytes(b"".join(rows[: 1 + ROWS // 2]))
 
     def start_over(self, state: str = "fresh") -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -89,6 +94,11 @@ class Bench:
         rows = data.get("margins") or data["verdicts"]
         return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
+    def rows(self) -> bytes:
+        """The checkpoint as it is."""
+        file = self.folder / "rows"
+        return file.read_bytes() if file.exists() else b""
+
     def sentences(self) -> list[str]:
         return (self.folder / "stderr").read_text().splitlines()
 
@@ -102,13 +112,14 @@ def shot(bench: Bench, seed: int, number: int) -> tuple[str, str]:
     generator = np.random.default_rng([seed, number])
     kind = ("kill", "cut", "flip", "limit")[number % 4]
     name = "verify" if kind in ("kill", "limit") and generator.random() < 0.3 else "margin"
-    bench.start_over("fresh" if kind in ("kill", "limit") else "done")
+    states = ("fresh", "half") if kind in ("kill", "limit") else ("done",)
+    bench.start_over(states[int(generator.integers(len(states)))])
     options: dict[str, Any] = {}
     allowed = {2}
     damaged = None
     if kind == "kill":
         chosen = SIGNALS[int(generator.integers(len(SIGNALS)))]
-        options = {"number": chosen, "after": float(generator.uniform(0, 1.2 * bench.seconds))}
+        options = {"number": chosen, "after": float(generator.uniform(0, bench.seconds[name]))}
         # A signal that comes before Python is ready for it, or when it is already leaving, ends the process by itself.
         allowed = {ENDINGS[chosen], -chosen}
     elif kind == "limit":
@@ -117,7 +128,9 @@ def shot(bench: Bench, seed: int, number: int) -> tuple[str, str]:
         options = {"limits": {name_of_limit: int(generator.integers(most))}}
     else:
         damaged = _damage(bench, generator, kind)
+    before = bench.rows()
     status = bench.run(name, **options)
+    assert bench.rows().startswith(before), (kind, options, damaged, "bytes of the checkpoint were lost")
     truth = bench.truth[name]
     if status in (0, 1):
         assert (status, bench.answer()) == truth, (kind, options, damaged, status)
@@ -179,7 +192,13 @@ def main() -> None:
 
     def report(found: Counter[tuple[str, str]]) -> None:
         table = {f"{kind}: {outcome}": number for (kind, outcome), number in sorted(found.items())}
-        summary = {"seed": arguments.seed, "shots": sum(found.values()), "wrong": 0, "outcomes": table}
+        summary = {
+            "version": pm.__version__,
+            "date": f"{datetime.now(UTC):%Y-%m-%d}",
+            "seed": arguments.seed,
+            "shots": sum(found.values()),
+            "outcomes": table,
+        }
         arguments.output.write_text(json.dumps(summary, indent=1) + "\n")
 
     with tempfile.TemporaryDirectory(prefix="polymargin-faults-") as folder:

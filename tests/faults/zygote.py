@@ -74,5 +74,6 @@ def serve() -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup would have ignored
     warm_up(sys.argv[1])
     serve()

@@ -249,7 +249,7 @@ def test_beyond_the_limit_there_are_bounds_with_the_count_and_the_time_of_enumer
     assert found.status is Standing.CERTIFIED
     assert found.method == "bounds"
     assert (1 - 1e-6) * found.upper <= found.lower <= found.upper
-    (note,) = found.notes
+    note = found.notes[0]
     assert "3,145,725" in note
     assert "limit of 200,000" in note
     assert any(unit in note for unit in ("seconds", "minutes", "hours"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from product_modules import examples
+from product_modules import AttentionBlock, StackedAttention, examples
 
 import polymargin as pm
 
@@ -61,3 +61,21 @@ def test_a_product_that_is_a_polynomial_of_one_form_stays_layers() -> None:
     network = pm.from_torch(Disguised())
     assert isinstance(network, pm.PolynomialNetwork)
     assert network.widths == (3, 4, 2)
+
+
+def test_the_number_of_tokens_is_seen_where_a_layer_tells_it() -> None:
+    torch.manual_seed(3)
+    module = StackedAttention(2, t=3, d=4)
+    assert pm.from_torch(module).dimension == 12
+
+    class Pooled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.block, self.head = AttentionBlock(4), torch.nn.Linear(4, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.block(x).mean(1))
+
+    with pytest.raises(pm.InputError, match=r"input_shape=\(tokens, numbers per token\)"):
+        pm.from_torch(Pooled())
+    assert pm.from_torch(Pooled(), (5, 4)).dimension == 20

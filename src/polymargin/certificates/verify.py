@@ -29,6 +29,7 @@ from polymargin.certificates.rivals import (
 from polymargin.certificates.session import Options, Session
 from polymargin.continuation import TrackerSettings
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.standing import Standing
 
 DEFAULT_TIMEOUT = 60.0
@@ -70,6 +71,7 @@ class Verdict:
         return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.status.name}: {self.reason})"
 
 
+@any_model("piecewise_verify")
 @checked(Network)
 def verify(
     network: Network,

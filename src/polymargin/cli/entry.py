@@ -20,7 +20,17 @@ from typing import Any
 from polymargin.errors import DamageWarning, PolymarginError, printable
 from polymargin.processes import Terminated, ending_cleanly
 
+try:
+    import resource
+except ImportError:  # not on Windows, where nothing limits addresses either
+    resource = None  # type: ignore[assignment]
+
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+_LEAST_ADDRESSES = 288 << 20
+"""Bytes of addresses below which NumPy and SciPy cannot be loaded."""
+_ROOM_FOR_THREADS = 1 << 30
+"""Below it OpenBLAS gets one thread: it waits for ever where one of several gets no memory."""
 
 
 class Passed(Exception):  # noqa: N818 - no error of its own
@@ -42,6 +52,7 @@ def run_cleanly(commands: Callable[[], Any]) -> None:
     warnings.showwarning = _show
     with ending_cleanly():
         try:
+            _check_addresses()
             from polymargin import _core
 
             _core.end_with(FAILED)  # for libraries that end the process themselves
@@ -55,6 +66,21 @@ def run_cleanly(commands: Callable[[], Any]) -> None:
     if (core := sys.modules.get("polymargin._core")) is not None:
         core.end_with(-1)
     sys.exit(status)
+
+
+def _check_addresses() -> None:
+    """Libraries that get too little memory while they are loaded may hang; so they are not loaded."""
+    if resource is None or "numpy" in sys.modules:
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY or limit >= _ROOM_FOR_THREADS:
+        return
+    if limit < _LEAST_ADDRESSES:
+        have, need = limit >> 20, _LEAST_ADDRESSES >> 20
+        raise PolymarginError(
+            f"the process may have {have} MB of addresses, and its libraries need {need}; raise the limit (ulimit -v)"
+        )
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ status: 0 if there is an answer, whatever it is; 2 for bad input. The answer is 
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +21,9 @@ from polymargin.cli.group import Commands
 if TYPE_CHECKING:
     from polymargin.vnnlib import Query, QueryAnswer
     from polymargin.vnnlib.competition import CompetitionInstance, ResultRow
+
+_PLAIN_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,200}")
+"""Of a tensor that becomes a file: nothing that could lead out of the folder."""
 
 commands = typer.Typer(
     cls=Commands,
@@ -104,6 +108,8 @@ def run_verify_query(
 
     started = perf_counter()
     asked = read_query(query)
+    if folder is not None:
+        _check_names(asked)
     file = network_file(asked, networks)
     model = read_onnx(file)
     check_fit(asked, model, as_real)
@@ -188,6 +194,20 @@ def _answered(
         result = "error"
     ready = perf_counter() if prepared is None else prepared
     return ResultRow(category, instance.onnx, instance.vnnlib, ready - started, result, perf_counter() - ready)
+
+
+def _check_names(query: Query) -> None:
+    """A tensor becomes a file of its name, which has to lie in the folder: the query may come from a stranger."""
+    from polymargin.errors import InputError
+
+    names = [query.input.name, query.output.name]
+    for name in names:
+        if not _PLAIN_NAME.fullmatch(name):
+            raise InputError(
+                f"the tensor {name!r} cannot be written to a file of that name; use letters, digits and _.-"
+            )
+    if names[0] == names[1]:
+        raise InputError(f"input and output are both named {names[0]!r}, and so would be their files")
 
 
 def _serialise(folder: Path, query: Query, answer: QueryAnswer) -> None:

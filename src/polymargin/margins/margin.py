@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,24 @@ from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
+from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Search
+from polymargin.margins.result import named
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.standing import Standing
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
+OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1) keeps it inside"
 
 
+@any_model("piecewise_margin")
 @checked(Network, Boundary)
 def margin(
-    model: Network | Boundary,
+    model: Any,
     points: ArrayLike,
     *,
     seed: int = 0,
@@ -42,12 +48,18 @@ def margin(
     progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
     device: str | None = None,
+    norm: str = "l2",
+    weights: ArrayLike | None = None,
+    domain: tuple[Any, Any] | None = None,
+    movable: Any = None,
+    rivals: Sequence[int] | None = None,
+    abstain: float = 0.0,
 ) -> Any:
-    """The exact L2 margin at one point (n,), or a list of them for a batch (m, n).
+    """The exact margin at one point (n,), or a list of them for a batch (m, n); in the L2 norm unless told otherwise.
 
     Parameters
     ----------
-    model        a network, or a boundary alone
+    model        a network, a PyTorch module, a scikit-learn estimator, the path of a model file, or a boundary alone
     points       one vector, or a batch; a bad row of a batch reports its own error
     seed         of every random choice; the answer is the same for any number of threads
     threads      worker threads, all available cores by default
@@ -59,6 +71,12 @@ def margin(
     progress     called with the number of rows that were finished since the last call
     executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
     device       'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
+    norm         "l2", "linf" or "l1"
+    weights      positive numbers w: the norm of w∘δ; for "l2" also a positive definite matrix M: √(δᵀMδ)
+    domain       (lo, hi), numbers or one per coordinate: the perturbed point stays inside
+    movable      the coordinates that may change, a mask, or for "l2" the columns of a subspace
+    rivals       only ties with these classes count
+    abstain      an answer counts only if its logit leads by more than this
 
     >>> from polymargin.networks import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
@@ -69,9 +87,12 @@ def margin(
     array = _points(points)
     tracker = Tracker.of(settings, threads, device)
     search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
-    session = margins_of(model, search)
+    near = Neighbourhood.of(
+        model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+    )
+    session = margins_of(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)
-    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, rows)
+    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows)
     results = [None if store is None else store.get(index) for index in range(len(rows))]
     left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
     if array.ndim == 1:
@@ -80,8 +101,8 @@ def margin(
             known = session.margin_at(array, tracker) if plain is None else plain
             if store is not None:
                 store.add([(0, known)])
-            return known
-        return results[0]
+            results = [known]
+        return named(_remarked(model, near, rows, results)[0], model)
     if progress is not None and len(left) < len(rows):
         progress(len(rows) - len(left))
     for block, found in margins_in_blocks(session, rows, left, tracker, executor):
@@ -92,12 +113,31 @@ def margin(
             store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
         if progress is not None:
             progress(len(block))
-    return results
+    return [named(result, model) for result in _remarked(model, near, rows, results)]
 
 
-def _checkpoint(file: str | Path, model: Network | Boundary, search: Search, points: NDArray[np.float64]) -> Checkpoint:
+def _remarked(
+    model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
+) -> list[Any]:
+    """With a word on ties that no image has: outside [0, 1], where all coordinates of the input are."""
+    if isinstance(model, Boundary) or not near.is_everything:
+        return results
+    inside = np.asarray(((points >= 0) & (points <= 1)).all(axis=1))
+    return [
+        replace(result, notes=(*result.notes, OUTSIDE))
+        if was_inside and result.point is not None and not ((result.point >= 0) & (result.point <= 1)).all()
+        else result
+        for result, was_inside in zip(results, inside, strict=True)
+    ]
+
+
+def _checkpoint(
+    file: str | Path, model: Network | Boundary, search: Search, near: Neighbourhood, points: NDArray[np.float64]
+) -> Checkpoint:
     # What can change a row.
     options = {"seed": int(search.seed), "limit": int(search.limit), "settings": asdict(search.tracker.settings)}
+    if not near.is_everything:
+        options["neighbourhood"] = near.to_dict()
     return Checkpoint.open(file, model_fingerprint(model), points, options)
 
 

@@ -98,13 +98,13 @@ class BoundaryMargins:
         paths = None if job is None else tracker.run([job])[0]
         found = pair.ordinary(points, [None] * len(points), paths)
         seconds = (perf_counter() - started) / len(points)
-        return [None if one is None or not one.complete else _combine(None, [one], seconds) for one in found]
+        return [None if one is None or not one.complete else combined(None, [one], seconds) for one in found]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
         pair = self._pair
         started = perf_counter()
-        return _combine(None, [pair.margin_at(u, None, tracker)], perf_counter() - started)
+        return combined(None, [pair.margin_at(u, None, tracker)], perf_counter() - started)
 
 
 class NetworkMargins:
@@ -152,7 +152,7 @@ class NetworkMargins:
             answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
         seconds = (perf_counter() - started) / len(points)
         return [
-            self._unscaled.original(_combine(label, pairs, seconds)) if good else None
+            self._unscaled.original(combined(label, pairs, seconds)) if good else None
             for good, label, pairs in zip(answered.tolist(), labels.tolist(), found, strict=True)
         ]
 
@@ -201,7 +201,7 @@ class NetworkMargins:
             return self._bounds(u, str(error))
         started = perf_counter()
         pairs = [solver.margin_at(u, rival, tracker) for solver, rival in zip(solvers, rivals, strict=True)]
-        return _combine(label, self._defended(label, pairs, u, noise), perf_counter() - started)
+        return combined(label, self._defended(label, pairs, u, noise), perf_counter() - started)
 
     def _check_size(self) -> None:
         """Refuse to enumerate what is far too large before asking for the exact structure of its boundaries."""
@@ -306,7 +306,8 @@ def _beyond_rounding(pair: PairMargin) -> bool:
     return pair.proved or pair.method == "hyperplane"
 
 
-def _combine(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:
+def combined(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:
+    """The nearest of the rivals, with the standing of what is known least."""
     nearest = min(pairs, key=_upper)
     complete = all(pair.complete for pair in pairs)
     notes = tuple(

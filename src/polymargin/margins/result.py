@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ class Margin:
     pairs          the same for every rival
     notes          what stayed undecided, what was met
     error          for a row that has no answer: why
+    norm           in which the distance is measured: l2, linf or l1
+    class_names    what the classes are called where the model comes from, if it says so
     """
 
     radius: float
@@ -61,17 +63,27 @@ class Margin:
     pairs: tuple[PairMargin, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
+    norm: str = "l2"
+    class_names: tuple[str, ...] | None = None
+
+    def class_name(self, number: int | None) -> str:
+        """What a class is called: its name where there is one, else its number."""
+        return str(number) if number is None or self.class_names is None else self.class_names[number]
 
     def __repr__(self) -> str:
         if self.error is not None:
             return f"Margin(no answer: {self.error})"
-        against = "" if self.rival is None else f", class {self.label} against {self.rival}"
+        against = (
+            "" if self.rival is None else f", class {self.class_name(self.label)} against {self.class_name(self.rival)}"
+        )
         size = f"{self.radius:.10g}" if self.status is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
-        return f"Margin({size}{against}, {self.status.name} by {self.method})"
+        norm = "" if self.norm == "l2" else f" in {self.norm}"
+        return f"Margin({size}{norm}{against}, {self.status.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; infinities and NaN as strings."""
-        return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name != "pairs"} | {
+        left_out = {"pairs"} if self.class_names is not None else {"pairs", "class_names"}
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name not in left_out} | {
             "pairs": [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
         }
 
@@ -81,6 +93,12 @@ class Margin:
         values = {name: _restored(name, value) for name, value in data.items() if name != "pairs"}
         pairs = tuple(PairMargin(**{k: _restored(k, v) for k, v in pair.items()}) for pair in data["pairs"])
         return cls(**values, pairs=pairs)
+
+
+def named(margin: Margin | None, model: Any) -> Margin | None:
+    """The margin, where there is one, with the names that the model has for its classes."""
+    names = getattr(model, "class_names", None)
+    return margin if margin is None or names is None else replace(margin, class_names=names)
 
 
 def failed(error: str, seconds: float = 0.0) -> Margin:
@@ -106,4 +124,4 @@ def _restored(name: str, value: Any) -> Any:
         return float(value)
     if name == "point" and value is not None:
         return np.array(value, dtype=np.float64)
-    return tuple(value) if name == "notes" else value
+    return tuple(value) if name in ("notes", "class_names") and value is not None else value

@@ -24,13 +24,10 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.fixed_point import FixedPointLayers
 from polymargin.networks.network import Layered
-from polymargin.networks.readers.npz import read_network, write_network
+from polymargin.networks.readers.npz import MOST_COEFFICIENTS, read_network, write_network
 from polymargin.polynomials import Expression, exact
 
 Array = NDArray[np.float64]
-
-# Of one activation. No method here goes near that degree; a file must not ask for more either.
-MOST_COEFFICIENTS = 4096
 
 
 @dataclass(frozen=True, eq=False)

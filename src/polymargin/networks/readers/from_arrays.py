@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import MOST_COEFFICIENTS, PolynomialNetwork
+from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.readers.npz import MOST_COEFFICIENTS
 
 Array = NDArray[np.float64]
 Layers = list[tuple[str, Array, Array | None]]

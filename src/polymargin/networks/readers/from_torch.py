@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import builtins
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +30,12 @@ AGREEMENT = 1e-3
 def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Network:
     """The network of a torch.nn.Module whose layers are affine or polynomial.
 
-    Reads Linear, Conv, AvgPool, BatchNorm and Dropout in eval mode, Flatten, reshaping, slices, concatenation, residual sums,
-    and activations made of sums, products and whole powers of one expression (x**d, torch.square, x*x, Horner schemes,
-    modules with coefficients). `input_shape` is the shape of one input without the batch axis; it is found by itself
-    where the first layer is Linear. The network's inputs are the entries of that shape in row-major order. A module with
-    one output f becomes the logits (0, f). A module that is lightning attention with a linear read-out becomes a
-    `LightningAttention`.
+    Reads Linear, Conv, AvgPool, BatchNorm and Dropout in eval mode, Flatten, reshaping, slices, concatenation, padding,
+    sums, whole powers and products of any expressions: activations (x**d, Horner schemes, modules with coefficients), gates,
+    residual sums, products of matrices. `input_shape` is the shape of one input without the batch axis; it is found by
+    itself where the first layer is Linear, or Linear on tokens whose number a later layer tells. The network's inputs are
+    the entries of that shape in row-major order. A module with one output f becomes the logits (0, f). A module that is
+    lightning attention with a linear read-out becomes a `LightningAttention`.
     """
     torch = package("torch", "torch")
     from polymargin.networks.readers.torch_attention import attention_from_torch
@@ -47,9 +49,7 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
     if attention is not None:
         return attention
     graph = _trace(torch, module)
-    shape = (
-        tuple(int(n) for n in input_shape) if input_shape is not None else _shape_of_first_linear(torch, module, graph)
-    )
+    shape = tuple(int(n) for n in input_shape) if input_shape is not None else _inferred_shape(torch, module, graph)
     with np.errstate(all="ignore"):
         network: Network = network_of(lambda tape: _run(torch, module, graph, shape, tape))
     _compare(torch, module, network, shape)
@@ -60,17 +60,11 @@ def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) 
     """Refuse a module whose own outputs differ from what was read: operations in place, for one, can escape a trace."""
     kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
     inputs = torch.randn((SAMPLES, *shape), generator=torch.Generator().manual_seed(0), dtype=kind)
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        with torch.no_grad():
-            try:
-                outputs = module(inputs.clone()).reshape(SAMPLES, -1)
-            except RuntimeError:  # a module made for single inputs
-                outputs = torch.stack([module(row.clone()).reshape(-1) for row in inputs])
-    finally:
-        for part, training in modes:
-            part.training = training
+    with _evaluating(module), torch.no_grad():
+        try:
+            outputs = module(inputs.clone()).reshape(SAMPLES, -1)
+        except RuntimeError:  # a module made for single inputs
+            outputs = torch.stack([module(row.clone()).reshape(-1) for row in inputs])
     outputs = outputs.to(torch.float64).numpy()
     with np.errstate(all="ignore"):
         read = network(inputs.reshape(SAMPLES, -1).to(torch.float64).numpy())
@@ -166,21 +160,62 @@ def _described(torch: Any, module: Any, node: Any) -> str:
     return f"the operation {name}"
 
 
-def _shape_of_first_linear(torch: Any, module: Any, graph: Any) -> tuple[int, ...]:
-    """(n,) where the first layer that cares about shapes takes n values."""
+def _inferred_shape(torch: Any, module: Any, graph: Any) -> tuple[int, ...]:
+    """(n,) where the first layer that cares about shapes takes n values; (tokens, n) where the module wants tokens of them."""
+    length = _first_length(torch, module, graph)
+    if length is not None:
+        linear = [part for part in module.modules() if isinstance(part, torch.nn.Linear)]
+        told = {int(part.in_features) // length for part in linear if part.in_features % length == 0} - {1}
+        # Two and three tokens are tried as well: where both fit, any number does.
+        counts = [] if _runs(torch, module, (length,)) else sorted(told | {2, 3})
+        fitting = [count for count in counts if _runs(torch, module, (count, length))]
+        if len(fitting) < 2:  # with none the trace has a better sentence for what is wrong
+            return (*fitting, length)
+    raise InputError(
+        f"the shape of the input of {type(module).__name__} cannot be seen from its first layer; give it as "
+        "input_shape=(features,), input_shape=(tokens, numbers per token) or input_shape=(channels, height, width)"
+    )
+
+
+def _runs(torch: Any, module: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the module makes one vector of logits of one input of that shape."""
+    kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
+    with _evaluating(module), torch.no_grad():
+        try:
+            result = module(torch.zeros((2, *shape), dtype=kind))
+        except (
+            RuntimeError,
+            ValueError,
+            IndexError,
+            TypeError,
+        ):  # what PyTorch and Python say to shapes that do not fit
+            return False
+    return isinstance(result, torch.Tensor) and result.ndim == 2 and len(result) == 2
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """In eval mode, and afterwards as before."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def _first_length(torch: Any, module: Any, graph: Any) -> int | None:
     for node in graph.nodes:
         if node.op == "call_module":
             inner = module.get_submodule(node.target)
             if isinstance(inner, torch.nn.Linear):
-                return (int(inner.in_features),)
+                return int(inner.in_features)
             if not isinstance(inner, (torch.nn.Flatten, torch.nn.Identity, torch.nn.Dropout)):
                 break
         elif node.op == "call_function" and getattr(node.target, "__name__", "") == "linear":
             weight = node.args[1] if len(node.args) > 1 else node.kwargs.get("weight")
             if getattr(weight, "op", "") == "get_attr":
-                return (int(_attribute(module, weight.target).shape[1]),)
+                return int(_attribute(module, weight.target).shape[1])
             break
-    raise InputError(
-        f"the shape of the input of {type(module).__name__} cannot be seen from its first layer; give it as "
-        "input_shape=(channels, height, width) or input_shape=(features,)"
-    )
+    return None

@@ -35,6 +35,8 @@ LARGEST_FILE = 1 << 30
 LARGEST_WEIGHTS = 1 << 25
 MOST_ENTRIES = 10_000
 MOST_LAYERS = 1_000
+MOST_COEFFICIENTS = 4_096
+"""Of an activation. No method here goes near that degree."""
 # What zipfile, zlib and NumPy's reader of headers raise for damaged files.
 ARCHIVE_DAMAGE = (
     *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError),
@@ -70,8 +72,6 @@ def read_network(path: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
     count = sum(name.startswith("weight_") for name in arrays)
     if not count:
         raise InputError(f"{path}: no weight_1 in the file; a network has weight_1, bias_1, activation_1, …")
-    if count > MOST_LAYERS:
-        raise InputError(f"{path}: {count} layers; at most {MOST_LAYERS} are accepted")
     numbers = range(1, count + 1)
     members = [f"{kind}_{number}" for kind in ("weight", "bias") for number in numbers]
     expect_members(path, arrays, [*members, *(f"activation_{number}" for number in numbers[:-1])])
@@ -103,8 +103,7 @@ def read_arrays(path: Any) -> dict[str, Any]:
                 )
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(f"{path}: an array is given twice")
-            if sum(_declared(archive, entry) for entry in entries) > LARGEST_WEIGHTS:
-                raise InputError(f"{path}: more than {LARGEST_WEIGHTS} numbers")
+            _check_sizes(path, {entry.filename: _declared(archive, entry) for entry in entries})
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
@@ -112,6 +111,18 @@ def read_arrays(path: Any) -> dict[str, Any]:
         raise
     except ARCHIVE_DAMAGE as error:
         raise InputError(f"{path}: not a valid .npz file ({' '.join(str(error).split())[:200]})") from None
+
+
+def _check_sizes(path: Any, sizes: Mapping[str, int]) -> None:
+    """By what the headers say, before any number is read."""
+    if sum(sizes.values()) > LARGEST_WEIGHTS:
+        raise InputError(f"{path}: more than {LARGEST_WEIGHTS} numbers")
+    layers = sum(name.startswith("weight_") for name in sizes)
+    if layers > MOST_LAYERS:
+        raise InputError(f"{path}: {layers} layers; at most {MOST_LAYERS} are accepted")
+    for name, size in sizes.items():
+        if name.startswith("activation_") and size > MOST_COEFFICIENTS:
+            raise InputError(f"{path}: {name} has {size} coefficients; at most {MOST_COEFFICIENTS} are accepted")
 
 
 def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:

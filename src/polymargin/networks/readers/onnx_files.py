@@ -14,9 +14,9 @@ from typing import Any
 from polymargin.errors import InputError
 from polymargin.networks.readers.foreign import first_line, package
 from polymargin.networks.readers.npz import LARGEST_WEIGHTS
+from polymargin.networks.readers.onnx_sizes import check_sizes
 
 LARGEST_FILE = 1 << 28
-MOST_NODES = 10_000
 
 
 def read_message(path: Any) -> Any:
@@ -29,7 +29,9 @@ def read_message(path: Any) -> Any:
         size = file.stat().st_size
         if size > LARGEST_FILE:
             raise InputError(f"{path}: {size} bytes, more than the {LARGEST_FILE} this reader accepts")
-        model = onnx.ModelProto.FromString(file.read_bytes())
+        content = file.read_bytes()
+        check_sizes(content, onnx.ModelProto.DESCRIPTOR, path)
+        return onnx.ModelProto.FromString(content)
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror or error})") from None
     except Exception as error:
@@ -37,11 +39,6 @@ def read_message(path: Any) -> Any:
             raise
         # protobuf's own exception, whose class depends on its version
         raise InputError(f"{path}: not a valid ONNX file ({first_line(error)})") from None
-    graph = model.graph
-    if max(len(graph.node), len(graph.initializer)) > MOST_NODES:
-        count = f"{len(graph.node)} nodes and {len(graph.initializer)} initializers"
-        raise InputError(f"{path}: {count}; at most {MOST_NODES} of each are accepted")
-    return model
 
 
 def numbers(tensor: Any, name: str, folder: Path) -> Any:

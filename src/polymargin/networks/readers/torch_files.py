@@ -21,6 +21,9 @@ from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.networks.readers.npz import ARCHIVE_DAMAGE, LARGEST_FILE, LARGEST_WEIGHTS, MOST_ENTRIES
 
+LARGEST_PICKLE = 1 << 22
+"""Bytes of the list of tensors in an archive. Each may become an object; tensors themselves lie beside it."""
+
 
 def read_torch_file(file: Path, trust: bool, activation: Any = None) -> Network:
     """A state dict with coefficients or a given activation, or, trusted, a whole module."""
@@ -52,6 +55,8 @@ def check_archive(file: Path) -> None:
             entries = archive.infolist()
             if sum(entry.file_size for entry in entries) > LARGEST_FILE or len(entries) > MOST_ENTRIES:
                 raise InputError(f"{file}: more than {LARGEST_FILE} bytes or {MOST_ENTRIES} entries unpacked")
+            if any(entry.filename.endswith(".pkl") and entry.file_size > LARGEST_PICKLE for entry in entries):
+                raise InputError(f"{file}: more than {LARGEST_PICKLE} bytes for the list of its tensors")
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(f"{file}: an entry of the archive is given twice")
             damaged = archive.testzip()

@@ -1,0 +1,122 @@
+"""The margins of a model in a neighbourhood that is not simply L2: what is known of each rival, put together.
+
+L2 without a domain is the ordinary problem on one affine space: weights, matrices, some coordinates and subspaces are a
+substitution. Everything else goes face by face.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.arguments import checked_point
+from polymargin.boundary import Boundary
+from polymargin.boundary.shifted import ShiftedSource
+from polymargin.continuation import Tracker
+from polymargin.errors import InputError, TooManyPathsError
+from polymargin.margins.faces.face import face_count, path_count, subspace_face
+from polymargin.margins.faces.nearest import nearest_on_faces
+from polymargin.margins.models import combined
+from polymargin.margins.pairs import Search, pair_for
+from polymargin.margins.prediction import predicted_class
+from polymargin.margins.result import Margin, PairMargin
+from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.networks.network import Network
+
+Array = NDArray[np.float64]
+
+# Faces beyond which even systems with two solutions take minutes.
+MOST_FACES = 20_000
+
+
+class NeighbourhoodMargins:
+    """A network or a boundary, asked about perturbations of one kind."""
+
+    paths_per_point = 1
+
+    def __init__(self, model: Network | Boundary, search: Search, near: Neighbourhood) -> None:
+        self._model, self._search, self._near = model, search, near
+        if isinstance(model, Boundary):
+            if near.rivals is not None or near.abstain:
+                raise InputError("rivals= and abstain= speak of classes; a boundary alone has none")
+        elif near.rivals is not None and near.rivals[-1] >= model.class_count:
+            raise InputError(f"rivals {list(near.rivals)}: the model has classes 0 to {model.class_count - 1}")
+
+    @property
+    def dimension(self) -> int:
+        return self._model.dimension
+
+    def prepare(self, points: Array) -> None:
+        """Every point has systems of its own."""
+
+    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
+        return [None] * len(points)
+
+    def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        checked_point(u, self.dimension)
+        if not self._near.admits(u):
+            raise InputError("the point lies outside the domain; its perturbations cannot be inside")
+        started = perf_counter()
+        label, pairs = self._pairs(u, tracker)
+        return replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
+
+    def _pairs(self, u: Array, tracker: Tracker) -> tuple[int | None, list[PairMargin]]:
+        model, near = self._model, self._near
+        if isinstance(model, Boundary):
+            return None, [self._pair(model, u, None, tracker)]
+        label, tied = predicted_class(model, u)
+        rivals = [c for c in near.rivals or range(model.class_count) if c != label]
+        if tied in rivals:
+            note = f"classes {label} and {tied} tie exactly at the point"
+            return label, [PairMargin(tied, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)]
+        if not rivals:
+            raise InputError(
+                f"rivals {list(near.rivals or ())}: the point is of class {label}, which has no other rival"
+            )
+        return label, [self._pair(self._boundary(label, rival), u, rival, tracker) for rival in rivals]
+
+    def _boundary(self, label: int, rival: int) -> Boundary:
+        boundary = Boundary.from_network(self._model, label, rival)  # type: ignore[arg-type]
+        if not self._near.abstain:
+            return boundary
+        return Boundary(ShiftedSource(boundary.source, self._near.abstain), boundary.name)
+
+    def _pair(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        near = self._near
+        value = boundary.exact_value([Fraction(entry) for entry in u.tolist()])
+        if value == 0 or (value < 0 and near.abstain):
+            note = "the answer does not lead by more than abstain=" if near.abstain else "the point is on the boundary"
+            return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)
+        if near.norm is Norm.L2 and near.low is None:
+            return self._on_one_face(boundary, u, rival, tracker)
+        if boundary.degree < 1:
+            return pair_for(boundary, self._search).margin_at(u, rival, tracker)
+        self._check_size(boundary)
+        found = nearest_on_faces(boundary, u, rival, near, self._search, tracker)
+        return found if found.complete or near.weights is not None else self._bounded_by_l2(boundary, u, found, tracker)
+
+    def _bounded_by_l2(self, boundary: Boundary, u: Array, found: PairMargin, tracker: Tracker) -> PairMargin:
+        """No perturbation is shorter than its L2 length allows: |δ|∞ ≥ |δ|₂/√n, |δ|₁ ≥ |δ|₂."""
+        euclidean = pair_for(boundary, self._search).margin_at(u, found.rival, tracker).lower
+        shortest = euclidean / math.sqrt(len(self._near.moving)) if self._near.norm is Norm.LINF else euclidean
+        return replace(found, lower=max(found.lower, min(shortest, found.upper)))
+
+    def _on_one_face(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        face = subspace_face(self._near, u)
+        restricted = Boundary(boundary.source.on_subspace(face.free, face.origin), boundary.name)
+        found = pair_for(restricted, self._search).margin_at(np.zeros(restricted.dimension), rival, tracker)
+        return found if found.point is None else replace(found, point=face.origin + face.free @ found.point)
+
+    def _check_size(self, boundary: Boundary) -> None:
+        near, active, limit = self._near, boundary.space.dimension, self._search.limit
+        count, paths = face_count(near, active), path_count(near, active, boundary.degree)
+        if count > MOST_FACES or paths > limit:
+            raise TooManyPathsError(
+                f"{near.norm.value} exactly: {count:,} faces with {paths:,} paths for a boundary of degree "
+                f"{boundary.degree} in {boundary.dimension} inputs; the limit is {MOST_FACES:,} faces and {limit:,} paths"
+            )

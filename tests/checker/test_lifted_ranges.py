@@ -1,0 +1,247 @@
+"""Ranges of the rests: what is proved is true, nearly sharp, and nothing narrower is accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checker.certificate_makers import hexes
+from checker.lifted_proofs import Around, deep_squares
+from checker.test_lifted_form import expansion, rationals
+from flint import arb, fmpq
+
+from polymargin_checker import lifted_ranges
+from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.enclosures import Balls
+from polymargin_checker.floats import Floats
+from polymargin_checker.lifted_ranges import (
+    _check_curvatures,
+    _check_intervals,
+    _dominates,
+    _intervals,
+    _square,
+    first_range,
+    leaf_ranges,
+    root_ranges,
+)
+from polymargin_checker.refusal import Refused
+
+ARITHMETICS = [Balls, Floats]
+WIDTHS = [(3, 4, 3, 2), (5, 3, 4, 3, 2)]
+R = 0.5
+OUTWARD = np.array([-1e-7, 1e-7])
+
+
+def made(widths: Any, folder: Path, arithmetic: Any = Balls) -> tuple[Around, Any]:
+    network, u, _ = deep_squares(widths)
+    return Around(network, u), expansion(folder, network, u, 1, R, arithmetic)
+
+
+def written(ranges: list[Any]) -> list[Any]:
+    return [[hexes(row) for row in layer] for layer in ranges]
+
+
+def pairs(table: Any) -> list[Any]:
+    return [tuple(rationals(row)) for row in table]
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Any:
+    with working_precision(128):
+        yield
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_a_multiple_of_the_identity_dominates_from_the_extreme_eigenvalue_on(
+    widths: Any, arithmetic: Any, tmp_path: Path
+) -> None:
+    around, found = made(widths, tmp_path, arithmetic)
+    for neuron in range(len(around.p[1])):
+        least, *_, most = np.linalg.eigvalsh(around.curvature(neuron))
+        for side, end in (("lower", -least), ("upper", most)):
+            if end > 1e-6:
+                assert _dominates(found, neuron, side, *rationals([end * (1 + 1e-9)]))
+                assert not _dominates(found, neuron, side, *rationals([end * (1 - 1e-9)]))
+
+
+def test_the_larger_space_is_tried_where_the_smaller_one_is_singular(tmp_path: Path) -> None:
+    network, u, _ = deep_squares((5, 3, 4, 2), change=lambda layers: np.copyto(layers[0][0][1], layers[0][0][0]))
+    around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, Balls)
+    least = np.linalg.eigvalsh(around.curvature(0))[0]
+    assert _dominates(found, 0, "lower", *rationals([abs(least) + 1]))
+
+
+def test_curvatures_are_proved_once_and_used_only_for_what_they_prove(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around, found = made((3, 4, 3, 2), tmp_path)
+    asked: list[Any] = []
+    monkeypatch.setattr(lifted_ranges, "_dominates", lambda *a: asked.append(a[1:]) or _dominates(*a))
+    known: dict[Any, Any] = {}
+    ranges = pairs(around.root_ranges(R)[0])
+    _check_curvatures(found, ranges, known)
+    assert len(asked) == 6
+    for (neuron, side), proved in known.items():
+        least, *_, most = np.linalg.eigvalsh(around.curvature(neuron))
+        assert float(proved) >= (most if side == "upper" else -least)
+    _check_curvatures(found, ranges, known)
+    assert len(asked) == 6
+    for neuron, end in ((0, 0), (1, 1), (2, 0), (2, 1)):
+        narrow = [list(pair) for pair in ranges]
+        narrow[neuron][end] *= fmpq(99, 100)
+        with pytest.raises(Refused, match=f"neuron {neuron}: the {('lower', 'upper')[end]} end is not proved"):
+            _check_curvatures(found, narrow, known)
+    wide = [(2 * low, 2 * high) for low, high in ranges]
+    _check_curvatures(found, wide, known)
+    assert len(asked) == 10
+    inside = known[0, "lower"] * fmpq(1, 4)  # r² times what was proved, and a little less
+    _check_curvatures(found, [(-inside, ranges[0][1]), *ranges[1:]], known)
+    assert len(asked) == 10
+    for low, high in ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(2)), (fmpq(-1), fmpq(0))):
+        with pytest.raises(Refused, match="is not proved"):
+            _check_curvatures(found, [(low * 1000, high * 1000), *ranges[1:]], {})
+
+
+def test_a_range_that_only_zero_could_prove(tmp_path: Path) -> None:
+    """The shift has to be positive, for the test of definiteness is not one of semidefiniteness."""
+    network, u, _ = deep_squares(change=lambda layers: np.abs(layers[1][0][0], out=layers[1][0][0]))
+    found = expansion(tmp_path, network, u, 1, R, Balls)
+    around = Around(network, u)
+    assert np.linalg.eigvalsh(around.curvature(0))[0] > 0  # so w²_0 is never negative, which is not said in this way
+    ranges = pairs(around.root_ranges(R)[0])
+    for low in (fmpq(0), fmpq(1, 1 << 40)):
+        with pytest.raises(Refused, match="neuron 0: the lower end is not proved"):
+            _check_curvatures(found, [(low, ranges[0][1]), *ranges[1:]], {})
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("first", [{}, {1: (-0.25, 0.0625), 2: (0.5, 1.0)}, {0: (-1.0, -0.5)}])
+def test_intervals(first: Any, arithmetic: Any, tmp_path: Path) -> None:
+    around, found = made((5, 3, 4, 3, 2), tmp_path, arithmetic)
+    below = np.sort(np.random.default_rng(0).normal(size=(4, 2)), axis=1)
+    for layer, ranges in ((2, None), (3, below)):
+        least, most = around.intervals(layer - 1, R, ranges, first if layer == 2 else None)
+        pieces = {neuron: tuple(rationals(ends)) for neuron, ends in first.items()}
+        proved = _intervals(found, layer, pieces, [] if ranges is None else pairs(ranges))
+        np.testing.assert_allclose(
+            [float(low) for low, _ in proved], least, rtol=1e-7, atol=1e-7
+        )  # unions of balls are that coarse
+        np.testing.assert_allclose(
+            [float(high) for _, high in proved], most, rtol=1e-7, atol=1e-7
+        )  # unions of balls are that coarse
+
+
+def test_intervals_contain_the_rests(tmp_path: Path) -> None:
+    around, found = made((5, 3, 4, 3, 2), tmp_path)
+    ranges = around.root_ranges(R)
+    proved = [_intervals(found, 2, {}, []), _intervals(found, 3, {}, pairs(ranges[0]))]
+    generator = np.random.default_rng(1)
+    for _ in range(200):
+        direction = generator.normal(size=5)
+        rests = around.rests(R * direction / np.linalg.norm(direction))
+        for rest, ends in zip(rests[1:], proved, strict=True):
+            assert all(low < w < high for w, (low, high) in zip(rest, ends, strict=True))
+
+
+def test_each_end_is_known_or_follows_from_intervals() -> None:
+    known = [(fmpq(-2), fmpq(2))]
+    intervals = [(arb(-1), arb(1))]
+
+    def accepted(low: Any, high: Any, given: Any = None, between: Any = intervals) -> bool:
+        try:
+            _check_intervals([(fmpq(low), fmpq(high))], 2, between, given)
+        except Refused:
+            return False
+        return True
+
+    half = fmpq(1, 2)
+    assert accepted(-1, 1)
+    assert accepted(-2, 3)
+    assert not accepted(-half, 1)
+    assert not accepted(-1, half)
+    wide = [(arb(-5), arb(5))]
+    assert accepted(-2, 2, known, wide)
+    assert accepted(-3, 3, known, wide)
+    assert not accepted(-1, 2, known, wide)
+    assert not accepted(-2, 1, known, wide)
+    assert not accepted(-2, 2, None, wide)
+    assert accepted(-5, 5, None, wide)
+    assert not accepted(-1, 1, None, [(arb(-1, 0.25), arb(1))])  # a ball is not known to be above its midpoint
+    assert not accepted(-1, 1, None, [(arb(-1), arb(1, 0.25))])
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_ranges_of_the_ball(widths: Any, arithmetic: Any, tmp_path: Path) -> None:
+    around, found = made(widths, tmp_path, arithmetic)
+    ranges = around.root_ranges(R)
+    proved = root_ranges(found, written(ranges), {})
+    for part, table in zip(proved, ranges, strict=True):
+        np.testing.assert_array_equal([[float(low), float(high)] for low, high in part], table)
+    for layer in range(len(ranges)):
+        for neuron in range(len(ranges[layer])):
+            for end in (0, 1):
+                changed = [table.copy() for table in ranges]
+                if layer == 0 and abs(changed[layer][neuron, end]) < 0.01 * R * R:
+                    continue  # the curvature has one sign, and any end will do
+                changed[layer][neuron, end] *= 0.99
+                with pytest.raises(Refused, match=f"layer {layer + 2}, neuron {neuron}"):
+                    root_ranges(found, written(changed), {})
+    empty = written(ranges)
+    empty[0][0] = [empty[0][0][1]] * 2
+    with pytest.raises(Refused, match="layer 2, neuron 0: the range is empty"):
+        root_ranges(found, empty, {})
+    for wrong in (written(ranges)[1:], [*written(ranges), []], [table[1:] for table in written(ranges)]):
+        with pytest.raises(Refused, match="entries"):
+            root_ranges(found, wrong, {})
+
+
+def test_ranges_of_a_leaf(tmp_path: Path) -> None:
+    around, found = made((5, 3, 4, 3, 2), tmp_path)
+    known = tuple(pairs(table) for table in around.root_ranges(R))
+    first = {1: tuple(rationals([0.0, 0.01])), 0: tuple(rationals([-0.01, 0.0]))}
+    floats = {neuron: [float(end) for end in ends] for neuron, ends in first.items()}
+    second = np.stack(around.intervals(1, R, None, floats), axis=1)
+    stated = np.array([[float(end) for end in pair] for pair in known[0]])
+    narrower = np.abs(second) < np.abs(stated)
+    assert narrower.any()
+    assert not narrower.all()
+    second = np.where(narrower, second + OUTWARD, stated)
+    third = np.stack(around.intervals(2, R, second), axis=1) + OUTWARD
+    proved = leaf_ranges(found, written([second, third]), "leaf 0", known, first)
+    np.testing.assert_array_equal([[float(end) for end in pair] for pair in proved[0]], second)
+    np.testing.assert_array_equal([[float(end) for end in pair] for pair in proved[1]], third)
+    with pytest.raises(Refused, match="layer 2"):  # the splits are what makes them true
+        leaf_ranges(found, written([second, third]), "leaf 0", known, {})
+    for layer, table in enumerate((second, third)):
+        for place in np.ndindex(table.shape):
+            tables = [second.copy(), third.copy()]
+            tables[layer][place] -= np.sign(place[1] - 0.5) * 1e-6
+            with pytest.raises(Refused, match=f"layer {layer + 2}, neuron {place[0]}"):
+                leaf_ranges(found, written(tables), "leaf 0", known, first)
+    # Third-layer ends that follow from the leaf's second layer only, and the known ones of the third layer itself.
+    stated = np.array([[float(end) for end in pair] for pair in known[1]])
+    leaf_ranges(found, written([second, stated]), "leaf 0", known, first)
+    leaf_ranges(found, written([np.array(known[0], dtype=float), stated]), "leaf 0", known, {})
+
+
+def test_first_ranges_are_rounded_outward(tmp_path: Path) -> None:
+    around, found = made((3, 4, 3, 2), tmp_path)
+    for neuron, row in enumerate(around.weights[0]):
+        low, high = first_range(found, neuron)
+        square = sum((value * value for value in rationals(row)), fmpq(0)) * fmpq(1, 4)
+        assert low == -high
+        assert square <= high * high < square * (1 + fmpq(1, 1 << 100))
+
+
+def test_squares_of_an_interval() -> None:
+    for low, high, least, most in ((-1, 2, 0, 4), (-3, 2, 0, 9), (1, 2, 1, 4), (-3, -2, 4, 9), (0, 0, 0, 0)):
+        found = _square(arb(low), arb(high))
+        assert float(found.lower()) == pytest.approx(least, abs=1e-7)
+        assert float(found.upper()) == pytest.approx(most)
+        assert found.contains(arb(least))
+        assert found.contains(arb(most))
+    assert _square(arb(1, 0.5), arb(2, 0.5)).contains(arb(6.25))

@@ -1,0 +1,91 @@
+"""Lifted proofs count their work before they do it, in both arithmetics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checker.certificate_makers import hexes, write
+from checker.lifted_proofs import Around, deep_squares, lifted_certificate
+from flint import fmpq
+
+from polymargin_checker import check, enclosures, floats, lifted, lifted_ranges, work
+from polymargin_checker.enclosures import Balls
+from polymargin_checker.floats import Floats
+
+SIDE = 40
+OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
+    "of": (lambda m: type(m).of(SIDE, SIDE, [0.5] * SIDE**2), 2),
+    "of rationals": (lambda m: type(m).of(SIDE, SIDE, [fmpq(1, 3)] * SIDE**2), 2),
+    "identity": (lambda m: type(m).identity(SIDE), 2),
+    "sum": (lambda m: m + m, 2),
+    "product": (lambda m: m @ m, 3),
+    "entry by entry": (lambda m: m.entrywise(m), 2),
+    "multiple": (lambda m: m.times(fmpq(3)), 2),
+    "norms": (lambda m: m.row_norms(), 2),
+    "entries": (lambda m: m.entries(), 2),
+    "symmetric": (lambda m: type(m).symmetric([[m]]), 2),
+    "definite": (lambda m: m.positive_definite(), 3),
+}
+"""What is done, and with which power of the side its work grows."""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_every_operation_on_matrices_counts_its_work(
+    name: str, arithmetic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation, power = OPERATIONS[name]
+    matrix = arithmetic.of(SIDE, SIDE, np.eye(SIDE).ravel().tolist())
+    asked: list[int] = []
+    for module in (enclosures, floats):
+        monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
+    operation(matrix)
+    slowest = 1 if arithmetic is Balls else 256
+    assert sum(asked) >= SIDE**power / slowest
+
+
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_what_a_rational_costs_is_counted(arithmetic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read one by one in Python, however the matrix is stored."""
+    asked: list[int] = []
+    for module in (enclosures, floats):
+        monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
+    arithmetic.of(1, 10, [fmpq(1, 3)] * 10)
+    assert sum(asked) >= 640
+
+
+@pytest.mark.parametrize("largest_exact", [0, 1000])
+def test_nothing_is_done_that_was_not_asked_for(
+    largest_exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, u, radius = deep_squares()
+    files = write(tmp_path, network, lifted_certificate(network, u, radius))
+    monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
+    assert check(*files).accepted
+    monkeypatch.setattr(work, "PER_NUMBER", 0)
+    monkeypatch.setattr(work, "FLAT", 10**7)  # enough for the logits
+    verdict = check(*files)
+    assert not verdict.accepted
+    assert "of a lifted proof: more work than this checker does" in verdict.reason
+    assert check(*files, exact=True).accepted  # who asks for it gets 64 times as much
+
+
+def test_splits_and_intervals_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, u, radius = deep_squares((3, 4, 3, 2, 2))
+    around = Around(network, u)
+    own = [[hexes(row) for row in layer] for layer in around.root_ranges(radius)]
+    leaf = around.leaf(radius) | {"ranges": own}
+    halves = {"split": [1, 0, "0x0p+0"], "low": leaf | {"first": ["0x0p+0"]}, "high": leaf | {"first": ["0x0p+0"]}}
+    asked: Counter[str] = Counter()
+    for module in (lifted, lifted_ranges):
+        monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.update([what]))
+    verdict = check(*write(tmp_path, network, lifted_certificate(network, u, radius, halves)))
+    assert verdict.accepted, verdict.reason
+    assert asked["the splits of a lifted proof"] == 2  # the range of the neuron, and the two parts
+    assert asked["the intervals of layer 2 of a lifted proof"] == 2
+    assert asked["the intervals of layer 3 of a lifted proof"] == 3

@@ -1,0 +1,226 @@
+"""Model files and certificates are read to the letter, and what is wrong with one is said in words that fit."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checker.certificate_makers import certificate, write
+
+import polymargin as pm
+from polymargin_checker import check, npy
+from polymargin_checker.document import integer, items, read_document
+from polymargin_checker.dyadics import number
+from polymargin_checker.model import Model, read_model
+from polymargin_checker.npy import numbers, read_entries, text
+from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.work import FLAT, PER_NUMBER, SHORTEST, limited_work, spend
+
+NET = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [5.0, 0.0])])
+
+
+def entry(value: Any) -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.asarray(value), allow_pickle=False)
+    return stream.getvalue()
+
+
+def model(path: Path, **arrays: Any) -> Model:
+    standard = {
+        "format": "polymargin-network-1",
+        "weight_1": np.ones((2, 3)),
+        "bias_1": np.zeros(2),
+        "activation_1": [0.0, 1.0],
+        "weight_2": np.eye(2),
+        "bias_2": np.zeros(2),
+    }
+    np.savez(path / "model.npz", **{name: np.asarray(value) for name, value in (standard | arrays).items()})
+    found = read_model(path / "model.npz")
+    assert isinstance(found, Model)
+    return found
+
+
+def test_constants_of_javascript_are_no_numbers(tmp_path: Path) -> None:
+    rivals = [{"rival": 1, "lower": "0x1p0", "proof": {"kind": "hyperplane"}}]
+    files = write(tmp_path, NET, certificate(NET, [0.0, 0.0], 0, {"kind": "robust", "radius": "0x1p0"}, rivals, None))
+    assert check(*files).accepted
+    for word in ("NaN", "Infinity", "-Infinity"):
+        files[1].write_text(files[1].read_text().replace('"upper": null', f'"upper": {word}'))
+        assert f"not valid JSON ({word} is not a JSON number)" in check(*files).reason
+        files[1].write_text(files[1].read_text().replace(f'"upper": {word}', '"upper": null'))
+
+
+def test_what_is_wrong_with_a_document(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    with pytest.raises(Refused, match="the certificate is nested too deeply"):
+        read_document(deep)
+    for path, reason in (
+        (tmp_path, "no such file"),
+        (tmp_path / "none", "no such file"),
+        ("a\0b", "null|no such file"),
+    ):
+        with pytest.raises(Unusable, match=reason):
+            read_document(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in the file system")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    holder = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)  # so that nobody who opens it would wait
+    try:
+        os.write(holder, b"[]")
+        with pytest.raises(Unusable, match="no such file"):
+            read_entries(pipe)
+        with pytest.raises(Unusable, match="no such file"):
+            read_document(pipe)
+    finally:
+        os.close(holder)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    NET.save(tmp_path / "model.npz")
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(Unusable, match=r"model.npz: cannot read the file \(Permission denied\)"):
+        read_entries(tmp_path / "model.npz")
+    with pytest.raises(Unusable, match="cannot read the file"):
+        read_document(tmp_path / "model.npz")
+
+
+def test_an_archive_with_a_damaged_entry(tmp_path: Path) -> None:
+    NET.save(tmp_path / "model.npz")
+    content = bytearray((tmp_path / "model.npz").read_bytes())
+    content[content.index(b"NUMPY") + 80] ^= 1
+    (tmp_path / "model.npz").write_bytes(content)
+    with pytest.raises(Unusable, match=r"not a valid \.npz file"):
+        read_entries(tmp_path / "model.npz")
+
+
+def test_every_number_that_is_read_allows_more_work() -> None:
+    unit = SHORTEST * SHORTEST.bit_length() ** 2
+    with limited_work():
+        spend(FLAT // unit, 1, "all of it")
+        number(["0x1p0", "0x1p-80"], "one number")
+        spend(PER_NUMBER // unit, 1, "what it allows")
+        with pytest.raises(Refused):
+            spend(1, 1, "one more")
+    with limited_work(exact=True):
+        spend(64 * FLAT // unit, 1, "all of it")
+        number("0x1p0", "one number")
+        spend(64 * PER_NUMBER // unit, 1, "what it allows")
+        with pytest.raises(Refused):
+            spend(1, 1, "one more")
+
+
+def test_sums_of_other_things() -> None:
+    for value in (["0x1p0", 1.5], [1.5, "0x1p0"]):
+        with pytest.raises(Refused, match="must be hexadecimal floats in quotes"):
+            number(value, "x")
+
+
+def test_lengths_and_integers() -> None:
+    assert items([1, 2], "x", 2) == [1, 2]
+    assert items([], "x") == []
+    for value in (True, 1.0, -1, 4, None, "1"):
+        with pytest.raises(Refused, match="from 0 to 3"):
+            integer(value, "x", 0, 3)
+    assert [integer(value, "x", 0, 3) for value in (0, 3)] == [0, 3]
+
+
+def test_strings() -> None:
+    assert text(entry("name"), "format") == "name"
+    assert text(entry(np.array("ab", dtype="<U9")), "format") == "ab"
+    for wrong in (np.array(["name"]), np.array(1.0), np.array(b"name"), np.array([])):
+        with pytest.raises(Unusable, match="format: expected one string"):
+            text(entry(wrong), "format")
+    for content in (entry("name") + bytes(4), entry("name")[:-4]):
+        with pytest.raises(Unusable, match="format: expected one string"):
+            text(content, "format")
+    with pytest.raises(Unusable, match="format: not a string"):
+        text(entry("name")[:-4] + b"\xff" * 4, "format")
+
+
+@pytest.mark.parametrize("kind", ["<f8", "<f4", "|i1", "|u1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8"])
+def test_numbers_of_every_type(kind: str) -> None:
+    table = np.array([[1, 2, 3], [4, 5, 6]], dtype=kind)
+    for order in ("C", "F"):
+        found = numbers(entry(np.array(table, order=order)), "x", 2)
+        assert found.shape == (2, 3)
+        assert found.values.typecode == "d"
+        assert found.values.tolist() == [1, 2, 3, 4, 5, 6]
+    assert numbers(entry(table[0]), "x", 1).values.tolist() == [1, 2, 3]
+
+
+def test_numbers_that_are_none() -> None:
+    for value, axes, reason in (
+        (np.ones((1, 2)), 1, "expected 1 axes"),
+        (np.ones(2), 2, "expected 2 axes"),
+        ([1.0, np.inf], 1, "not finite"),
+        ([np.nan, 1.0], 1, "not finite"),
+        ([1 << 53, (1 << 53) + 1], 1, "beyond 2"),
+        ([-(1 << 53) - 1, 0], 1, "beyond 2"),
+        ([1j], 1, "expected float64"),
+        (np.ones(1, dtype=">f8"), 1, "expected float64"),
+        (np.ones(1, dtype=np.float16), 1, "expected float64"),
+    ):
+        with pytest.raises(Unusable, match=reason):
+            numbers(entry(value), "x", axes)
+    assert numbers(entry([1 << 53, -(1 << 53)]), "x", 1).values.tolist() == [2.0**53, -(2.0**53)]
+    assert numbers(entry([1e300]), "x", 1).values.tolist() == [1e300]
+    for content in (entry(np.ones(3)) + bytes(8), entry(np.ones(3))[:-8]):
+        with pytest.raises(Unusable, match="do not fit the shape"):
+            numbers(content, "x", 1)
+    fortran = entry(np.ones(3)).replace(b"'fortran_order': False", b"'fortran_order': True ")
+    with pytest.raises(Unusable, match="not understood"):
+        numbers(fortran, "x", 1)
+    fortran = entry(np.ones(3)).replace(b"'fortran_order': False", b"'fortran_order': True").replace(b" \n", b"  \n")
+    assert numbers(fortran, "x", 1).values.tolist() == [1, 1, 1]
+
+
+def test_the_list_of_entries_is_bounded_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    NET.save(tmp_path / "model.npz")
+    with zipfile.ZipFile(tmp_path / "model.npz") as archive:
+        size = (tmp_path / "model.npz").stat().st_size - archive.start_dir - 22
+    monkeypatch.setattr(npy, "_LARGEST_DIRECTORY", size)
+    assert set(read_entries(tmp_path / "model.npz")) == {"format", "weight_1", "bias_1"}
+    monkeypatch.setattr(npy, "_LARGEST_DIRECTORY", size - 1)
+    with pytest.raises(Unusable, match=f"a list of entries of {size} bytes; expected at most {size - 1}"):
+        read_entries(tmp_path / "model.npz")
+    (tmp_path / "short.npz").write_bytes(b"PK")
+    with pytest.raises(Unusable, match="no plain end of a zip archive"):
+        read_entries(tmp_path / "short.npz")
+    with zipfile.ZipFile(tmp_path / "empty.npz", "w"):
+        pass
+    assert read_entries(tmp_path / "empty.npz") == {}
+
+
+def test_layers_without_inputs_or_outputs(tmp_path: Path) -> None:
+    for shape in ((0, 3), (2, 0), (0, 0)):
+        with pytest.raises(Unusable, match="every layer needs inputs and outputs"):
+            model(tmp_path, weight_1=np.zeros(shape), bias_1=np.zeros(shape[0]))
+
+
+def test_degrees(tmp_path: Path) -> None:
+    assert model(tmp_path, activation_1=np.ones(65)).degree == 64
+    assert model(tmp_path, activation_1=[*np.ones(65), 0.0, 0.0]).degree == 64
+    with pytest.raises(Unusable, match="degree 65; this checker accepts up to 64"):
+        model(tmp_path, activation_1=np.ones(66))
+    assert model(tmp_path, activation_1=[0.0, 0.0]).activations == ((0.0,),)
+
+
+def test_the_forms_that_logits_depend_on(tmp_path: Path) -> None:
+    assert model(tmp_path).variables == 2
+    wide = model(tmp_path, weight_1=np.ones((4, 3)), bias_1=np.zeros(4), weight_2=np.ones((2, 4)))
+    assert wide.variables == 3
+    flat = Model(wide.weights[:1], wide.biases[:1], ())
+    assert (flat.variables, flat.degree, flat.hidden_layers) == (3, 1, 0)

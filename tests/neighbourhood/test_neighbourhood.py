@@ -1,0 +1,82 @@
+"""What a user may say about perturbations, and what one sentence answers to the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polymargin.errors import InputError
+from polymargin.neighbourhood import Neighbourhood, Norm
+
+
+def test_lengths() -> None:
+    step = [3.0, -4.0]
+    assert Neighbourhood.of(2).length(step) == 5.0
+    assert Neighbourhood.of(2, norm="linf").length(step) == 4.0
+    assert Neighbourhood.of(2, norm="l1").length(step) == 7.0
+    assert Neighbourhood.of(2, norm="linf", weights=[2.0, 1.0]).length(step) == 6.0
+    assert Neighbourhood.of(2, norm="l1", weights=[2.0, 0.5]).length(step) == 8.0
+    matrix = np.array([[2.0, 1.0], [1.0, 3.0]])
+    assert Neighbourhood.of(2, weights=matrix).length(step) == pytest.approx(np.sqrt(step @ matrix @ step))
+
+
+def test_the_default_is_everything() -> None:
+    assert Neighbourhood.of(3).is_everything
+    for options in (
+        {"norm": "l1"},
+        {"domain": (0, 1)},
+        {"movable": [0]},
+        {"rivals": [1]},
+        {"abstain": 0.5},
+        {"weights": [1, 1, 1]},
+    ):
+        assert not Neighbourhood.of(3, **options).is_everything  # type: ignore[arg-type]
+
+
+def test_domains_of_numbers_and_vectors() -> None:
+    near = Neighbourhood.of(2, domain=(0, [1.0, 2.0]))
+    assert near.admits([1.0, 2.0])
+    assert not near.admits([1.0, 2.1])
+    assert near.clipped(np.array([-1.0, 1.5])).tolist() == [0.0, 1.5]
+
+
+def test_movable_coordinates_masks_and_columns() -> None:
+    assert Neighbourhood.of(3, movable=[2, 0]).moving == (0, 2)
+    assert Neighbourhood.of(3, movable=np.array([True, False, True])).moving == (0, 2)
+    assert Neighbourhood.of(3, movable=np.ones((3, 1))).subspace is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"norm": "l3"}, "norm 'l3'"),
+        ({"weights": [1.0, 0.0]}, "positive"),
+        ({"weights": [1.0]}, r"shape \(1,\)"),
+        ({"weights": np.zeros((2, 2))}, "positive definite"),
+        ({"weights": np.eye(2), "norm": "l1"}, "matrix"),
+        ({"domain": 3}, "a pair"),
+        ({"domain": (1, 0)}, "from 1.0 to 0.0"),
+        ({"domain": (float("nan"), 1)}, "nan"),
+        ({"domain": (0, [1, 2, 3])}, "expected a number or 2"),
+        ({"movable": [2]}, "from 0 to 1"),
+        ({"movable": [0, 0]}, "different"),
+        ({"movable": []}, "expected coordinates"),
+        ({"movable": np.ones((2, 2))}, "independent"),
+        ({"movable": np.ones((2, 1)), "norm": "linf"}, "l2"),
+        ({"rivals": [-1]}, "classes"),
+        ({"rivals": []}, "classes"),
+        ({"abstain": -1.0}, "0 or more"),
+        ({"abstain": float("nan")}, "0 or more"),
+    ],
+)
+def test_one_sentence_for_what_cannot_be(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Neighbourhood.of(2, **options)
+
+
+def test_its_name_says_what_it_is() -> None:
+    near = Neighbourhood.of(4, norm="linf", domain=(0, 1), movable=[0, 1], rivals=[2], abstain=0.5)
+    assert repr(near) == "Neighbourhood(linf, within [0, 1], 2 of 4 coordinates move, rivals 2, abstaining below 0.5)"
+    assert near.norm is Norm.LINF
