@@ -12,7 +12,7 @@ from polymargin.cli.report import image_shape
 from polymargin.errors import InputError, printable
 from polymargin.explorer import Explorer, Scene
 from polymargin.explorer.export import export_page, precomputed_count
-from polymargin.networks import load
+from polymargin.piecewise import ReLUNetwork
 
 
 def run_explore(
@@ -33,11 +33,12 @@ def run_explore(
     """Serve until interrupted, or write a page; the exit status."""
     if export is not None and export.suffix not in (".html", ".htm"):
         raise InputError(f"--export {export}: expected a name that ends in .html")
-    if relu_network_in(model) is not None:
+    network = read_model(model, trust)
+    if isinstance(network, ReLUNetwork):
         raise InputError(f"{model}: a ReLU network; the explorer is for polynomial networks, use: polymargin margin")
     source = labels if labels is not None else points if points is not None and has_labels(points) else None
     scene = Scene.of(
-        load(model, trust=trust),
+        network,
         None if points is None else read_data(points),
         labels=None if source is None else read_labels(source),
         rows=None if plane is None else _rows(plane),

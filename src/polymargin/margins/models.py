@@ -218,7 +218,7 @@ class NetworkMargins:
         """Both sides of the margin without enumeration: an attack above, a proof below."""
         if not self._network.hidden_layers:
             raise TooManyPathsError(reason)
-        found = bracket(self._network, u, timeout=self._search.timeout)
+        found = bracket(self._network, u, rtol=self._search.rtol, timeout=self._search.timeout)
         return Margin(
             radius=found.upper,
             lower=found.lower,
