@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polymargin.arguments import positive
 from polymargin.cli.chambers import parse_window
+from polymargin.cli.models import read_model
 from polymargin.cli.points import has_labels, read_data, read_labels
 from polymargin.cli.printing import progress_bar
 from polymargin.cli.report import image_shape

@@ -11,11 +11,7 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-<<<<<<< HEAD
-from polymargin.arguments import DEFAULT_LIMIT, checked
-=======
-from polymargin.arguments import DEFAULT_LIMIT, checked, positive, real_array
->>>>>>> main
+from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
@@ -45,6 +41,7 @@ class MarginOptions(TypedDict, total=False):
     cache: bool | str | Path
     settings: TrackerSettings | None
     timeout: float
+    rtol: float
     checkpoint: str | Path | None
     progress: Callable[[int], None] | None
     on_row: OnRow | None
