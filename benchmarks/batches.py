@@ -1,11 +1,11 @@
 """Batches: time per path all told against the core alone, quadrics against their inner routine, two threads against one.
 
-Shallow cubic networks with standard normal weights and points, two and four classes, stage 1 from the cache. "All told" is
+Shallow cubic networks with standard normal weights and points, stage 1 from the cache. "All told" is
 the CPU time of `margin` for the whole batch, divided by rows × rivals × paths; "core" is that of one pass of the core over
 the same paths. The quadratic network is compared with `QuadricSolver.nearest_batch` for the same pairs and rows. Threads are
 compared by the clock, best of several, on as many cores as there are. Memory is the peak beyond what the answers keep.
 
-    python benchmarks/batches.py [--rows 2000] [--repetitions 3] [--seed 0]
+    python benchmarks/batches.py [--rows 2000] [--classes 2] [--repetitions 3] [--seed 0]
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.ordinary_points import paths_to
 from polymargin.quadric import NetworkSolvers
 
-CUBICS = ((3, 5, 2), (4, 6, 2), (6, 8, 2), (3, 5, 4), (4, 6, 4), (6, 8, 4))
+CUBICS = ((3, 5), (4, 6), (6, 8))
 QUADRATIC = (64, 32, 10)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
     rows = []
-    for inputs, neurons, classes in CUBICS:
-        net, points = draw((inputs, neurons, classes), 3, options.rows, options.seed)
+    for shape in CUBICS:
+        net, points = draw((*shape, options.classes), 3, options.rows, options.seed)
         rows.append(cubic(net, points, options.repetitions))
-    header = ["cubic", "paths", "ordinary", "core µs/path", "all told", "all told / core", "2 threads", "times faster"]
+    header = ["cubic", "paths", "NUMERICAL", "core µs/path", "all told", "all told / core", "2 threads", "times faster"]
     common.print_table(header, rows)
     print()
     net, points = draw(QUADRATIC, 2, options.rows, options.seed)
@@ -64,7 +65,7 @@ def draw(widths: tuple[int, ...], degree: int, rows: int, seed: int) -> tuple[pm
 def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[str]:
     found = pm.margin(net, points, threads=1)  # stage 1 is in the cache from here on
     paths = sum(pair.complex_count or 0 for row in found for pair in row.pairs)
-    ordinary = sum(row.status.name == "NUMERICAL" for row in found)
+    numerical = sum(row.status.name == "NUMERICAL" for row in found)
     boundary = pm.Boundary.from_network(net, 0, 1)
     tracker = Tracker(threads=1)
     base = base_solutions(boundary, tracker, seed=0, cache=Cache.from_option(True))
@@ -75,7 +76,7 @@ def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[st
     return [
         f"({net.widths[0]}, {net.widths[1]}), {net.class_count} classes",
         f"{paths:,}",
-        f"{ordinary / len(points):.2%}",
+        f"{numerical / len(points):.2%}",
         f"{core * 1e6:.2f}",
         f"{all_told * 1e6:.2f}",
         f"{all_told / core:.2f}",

@@ -41,13 +41,23 @@ CALLS: dict[str, dict[str, Any]] = {
     "parameter_discriminant": {"source": QUADRATIC},
     "piecewise_margin": {"network": RELU, "points": U},
     "piecewise_verify": {"network": RELU, "point": U, "radius": 0.1},
+    "report": {"model": POLYNOMIAL, "points": [U]},
     "solve": {"system": ["x**2 - 1"]},
     "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},
     "to_onnx": {"network": POLYNOMIAL, "path": "never-written.onnx"},
     "to_torch": {"network": POLYNOMIAL},
     "verify": {"network": POLYNOMIAL, "point": U, "radius": 0.1},
 }
-ELSEWHERE = {"from_arrays", "from_sklearn", "from_torch", "load", "pi_net", "relu_from_onnx", "relu_from_torch"}
+ELSEWHERE = {
+    "explore",
+    "from_arrays",
+    "from_sklearn",
+    "from_torch",
+    "load",
+    "pi_net",
+    "relu_from_onnx",
+    "relu_from_torch",
+}
 # These read models from paths and other frameworks, and answer for networks with ReLU too.
 READING = {"margin", "verify"}
 
@@ -65,6 +75,8 @@ def wrong_models(name: str, good: Any) -> tuple[Any, ...]:
     """What may be given instead of a model, networks of the other kinds among them."""
     if name in READING:
         return tuple(value for value in MODELS if not isinstance(value, (str, Path)))
+    if name == "report":  # it answers for networks with ReLU too
+        return MODELS
     if isinstance(good, pm.ReLUNetwork):
         return (*MODELS, POLYNOMIAL)
     return (*MODELS, RELU, POLYNOMIAL) if isinstance(good, pm.Boundary) else (*MODELS, RELU)

@@ -33,7 +33,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"api/{room}.md", content=page))
     for name in BESIDE:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
-    for pattern in ("*/README.md", "*/*.png", "*/*.csv"):
+    for pattern in ("*/README.md", "*/*.png", "*/*.csv", "datasets/*.html"):
         for file in sorted((ROOT / "results").glob(pattern)):
             files.append(File.generated(config, _uri(file), abs_src_path=str(file)))
     return files

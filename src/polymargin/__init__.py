@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from polymargin.enumeration.critical_points import CriticalPoints, critical_points
     from polymargin.errors import InputError, PolymarginError, TooManyPathsError
     from polymargin.expected import ExpectedCount, expected_for_field, expected_real_critical_points
+    from polymargin.explorer import Explorer
+    from polymargin.explorer.explore import explore
     from polymargin.geometry import (
         Chambers,
         EDDegree,
@@ -64,7 +66,8 @@ if TYPE_CHECKING:
         relu_from_onnx,
         relu_from_torch,
     )
-    from polymargin.reports import Report, report
+    from polymargin.reports import Report
+    from polymargin.reports.report import report
     from polymargin.standing import Standing
 
 # Public names and the room each one lives in. They are imported when first used, so that
@@ -108,6 +111,10 @@ _ROOMS = {
         "ExpectedCount",
         "expected_for_field",
         "expected_real_critical_points",
+    ),
+    "explorer": (
+        "Explorer",
+        "explore",
     ),
     "geometry": (
         "Chambers",
@@ -172,6 +179,7 @@ __all__ = [
     "EDDegree",
     "EDDiscriminant",
     "ExpectedCount",
+    "Explorer",
     "InputError",
     "LightningAttention",
     "Margin",
@@ -203,6 +211,7 @@ __all__ = [
     "ed_discriminant",
     "expected_for_field",
     "expected_real_critical_points",
+    "explore",
     "from_arrays",
     "from_sklearn",
     "from_torch",

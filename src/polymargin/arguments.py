@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
@@ -122,8 +122,14 @@ def check_model(name: str, value: Any, kinds: tuple[Any, ...]) -> None:
 def _is(value: Any, kind: Any) -> bool:
     if not getattr(kind, "_is_protocol", False):
         return isinstance(value, kind)
-    methods = {name for name in dir(kind) if not name.startswith("_") and inspect.isfunction(getattr(kind, name))}
-    return all(callable(getattr(type(value), name, None)) for name in methods - UNASKED)
+    return all(callable(getattr(type(value), name, None)) for name in _methods(kind))
+
+
+@cache
+def _methods(protocol: type) -> frozenset[str]:
+    """What an object of the kind must be able to do."""
+    methods = {n for n in dir(protocol) if not n.startswith("_") and inspect.isfunction(getattr(protocol, n))}
+    return frozenset(methods - UNASKED)
 
 
 def _remedy(value: Any, expected: str) -> str:

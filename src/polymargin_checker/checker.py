@@ -20,7 +20,7 @@ from polymargin_checker.exact import exact_logits
 from polymargin_checker.exclusion import check_exclusion
 from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
-from polymargin_checker.lifted_ranges import Curvatures
+from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.network import Boundary
 from polymargin_checker.product_boundary import ProductBoundary
@@ -73,7 +73,7 @@ class Situation:
     label: int
     logits: list[fmpq]
     exact: bool
-    curvatures: Curvatures
+    known: Known
 
 
 def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdict:
@@ -123,7 +123,7 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
     for rival, value in enumerate(logits):
         if rival != label and value >= logits[label]:
             raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
-    return Situation(model, point, label, logits, exact, {})
+    return Situation(model, point, label, logits, exact, Known())
 
 
 def _claim(entry: Any) -> Claim:
@@ -189,7 +189,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
             raise Refused("the lower bound is above the radius of the exclusion proof")
         return None
     if word == "lifted":
-        if not at_least(check_lifted(model, point, label, rival, proof, situation.curvatures, situation.exact), lower):
+        if not at_least(check_lifted(model, point, label, rival, proof, situation.known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
     return _complete(check_completeness(model, Boundary, point, label, rival, proof), lower)
@@ -217,7 +217,7 @@ def _check_products(
         radius = check_exclusion(layers, point, label, rival, proof)
     else:
         # What is proved about curvatures holds for these scales alone, so it is not shared with other rivals.
-        radius = check_lifted(layers, point, label, rival, proof, {}, situation.exact)
+        radius = check_lifted(layers, point, label, rival, proof, Known(), situation.exact)
     if not at_least(radius, lower):
         raise Refused(f"the lower bound is above the radius of the {proof['kind']} proof")
     return None

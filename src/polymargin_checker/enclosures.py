@@ -38,6 +38,27 @@ class Enclosure(Protocol):
         ...
 
     def times(self, factor: fmpq) -> Self: ...
+    def inverse(self) -> Self | None:
+        """One over every entry; None unless all are surely positive."""
+        ...
+
+    def weighted_squares(self, weights: Self) -> Self:
+        """Σ_j d_j a_j a_jᵀ over the rows a_j, for a column d."""
+        ...
+
+    def row(self, index: int) -> Self:
+        """A row as a column."""
+        ...
+
+    def part(self, rows: Sequence[int], columns: Sequence[int]) -> Self: ...
+    def add_at(self, places: Sequence[int], other: Self) -> Self:
+        """With a smaller square matrix added on these rows and columns."""
+        ...
+
+    def key(self) -> bytes | None:
+        """Equal for equal enclosures; None where that is not worth finding out."""
+        ...
+
     def row_norms(self) -> list[arb]:
         """Upper bounds of the Euclidean lengths of the rows."""
         ...
@@ -102,6 +123,34 @@ class Balls:
     def times(self, factor: fmpq) -> Balls:
         _spend(self.shape[0] * self.shape[1])
         return Balls(self.matrix * ball(factor))
+
+    def inverse(self) -> Balls | None:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
+        values = self.matrix.entries()
+        return Balls(arb_mat(*self.shape, [1 / value for value in values])) if all(v > 0 for v in values) else None
+
+    def weighted_squares(self, weights: Balls) -> Balls:
+        return self.transpose @ self.entrywise(weights)
+
+    def row(self, index: int) -> Balls:
+        _spend(_TOUCHED * self.shape[1])
+        values = [self.matrix[index, column] for column in range(self.shape[1])]
+        return Balls(arb_mat(len(values), 1, values))
+
+    def part(self, rows: Sequence[int], columns: Sequence[int]) -> Balls:
+        _spend(_TOUCHED * len(rows) * len(columns))
+        return Balls(arb_mat([[self.matrix[i, j] for j in columns] for i in rows]))
+
+    def add_at(self, places: Sequence[int], other: Balls) -> Balls:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
+        table = self.matrix.tolist()
+        for row, i in zip(other.matrix.tolist(), places, strict=True):
+            for value, j in zip(row, places, strict=True):
+                table[i][j] += value
+        return Balls(arb_mat(table))
+
+    def key(self) -> bytes | None:
+        return None
 
     def row_norms(self) -> list[arb]:
         _spend(_TOUCHED * self.shape[0] * self.shape[1])

@@ -13,6 +13,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from polymargin_checker.work import SHORTEST, spend
 UNIT = 2.0**-53
 SAFE = 1 + 2.0**-20
 TINY = 2.0**-1000
+MANY = 0.5
+"""Of all entries: so many zeros are looked at."""
 
 _AT_ONCE = 64
 _ENTRY, _READ, _RATIONAL, _BALL = 4, 16, 256, 128
@@ -79,13 +82,79 @@ class Floats:
         radius = left @ (rounding * right + other.radius)
         if self.radius.any():
             radius = radius + self.radius @ (right + other.radius)
-        return Floats(self.middle @ other.middle, SAFE * radius + TINY * self.shape[1])
+        tiny: Any = TINY * self.shape[1]
+        if self._zeros > MANY * self.middle.size and other._zeros > MANY * other.middle.size:
+            _spend(self.middle.size * other.shape[1] // _AT_ONCE)
+            # Inner products without a term are zero; that is worth knowing for convolutions.
+            tiny = tiny * ((self._pattern @ other._pattern) > 0)
+        return Floats(self.middle @ other.middle, SAFE * radius + tiny)
+
+    @cached_property
+    def _pattern(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """One where an entry may differ from zero, zero elsewhere."""
+        return np.asarray((self.middle != 0) | (self.radius != 0), dtype=np.float32)
+
+    @cached_property
+    def _zeros(self) -> int:
+        return self.middle.size - int(np.count_nonzero(self._pattern))
 
     def entrywise(self, other: Floats) -> Floats:
         _spend(_ENTRY * self.middle.size)
         middle = self.middle * other.middle
         radius = np.abs(self.middle) * other.radius + self.radius * (np.abs(other.middle) + other.radius)
-        return Floats(middle, SAFE * (radius + UNIT * np.abs(middle)) + TINY)
+        return Floats(middle, SAFE * (radius + UNIT * np.abs(middle)) + np.where(self._pattern > 0, TINY, 0.0))
+
+    def inverse(self) -> Floats | None:
+        _spend(_ENTRY * self.middle.size)
+        least = self.middle - self.radius * SAFE
+        if not (least > 2.0**-500).all():
+            return None
+        middle = 1 / self.middle
+        return Floats(middle, SAFE * (self.radius / (self.middle * least) + UNIT * middle) + TINY)
+
+    def weighted_squares(self, weights: Floats) -> Floats:
+        side = self.shape[1]
+        middle, radius = np.zeros((side, side)), np.zeros((side, side))
+        for rows, columns in self._groups:
+            _spend(2 * _ENTRY * (len(rows) + len(columns)) * len(columns))
+            block = Floats(self.middle[np.ix_(rows, columns)], self.radius[np.ix_(rows, columns)])
+            term = block.transpose @ block.entrywise(Floats(weights.middle[rows], weights.radius[rows]))
+            place = np.ix_(columns, columns)
+            middle[place] += term.middle
+            radius[place] += term.radius + UNIT * np.abs(middle[place])
+        return Floats(middle, SAFE * radius + TINY)
+
+    @cached_property
+    def _groups(self) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+        """Rows with the same zeros, and where they are not zero; all rows and columns where there are few zeros."""
+        everything = [(np.arange(self.shape[0]), np.arange(self.shape[1]))]
+        if self._zeros <= MANY * self.middle.size:
+            return everything
+        _spend(_ENTRY * self.middle.size)
+        found: dict[bytes, list[int]] = {}
+        for number, line in enumerate(np.packbits(self._pattern != 0, axis=1)):
+            found.setdefault(line.tobytes(), []).append(number)
+        groups = [(np.array(rows), np.flatnonzero(self._pattern[rows[0]])) for rows in found.values()]
+        return groups if 4 * len(groups) <= self.shape[0] else everything
+
+    def row(self, index: int) -> Floats:
+        return Floats(self.middle[index][:, None], self.radius[index][:, None])
+
+    def part(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+        _spend(_ENTRY * len(rows) * len(columns))
+        place = np.ix_(np.array(rows, dtype=int), np.array(columns, dtype=int))
+        return Floats(self.middle[place], self.radius[place])
+
+    def add_at(self, places: Sequence[int], other: Floats) -> Floats:
+        place = np.ix_(np.array(places, dtype=int), np.array(places, dtype=int))
+        _spend(_ENTRY * (self.middle.size + other.middle.size))
+        middle, radius = self.middle.copy(), self.radius.copy()
+        middle[place] += other.middle
+        radius[place] = SAFE * (radius[place] + other.radius + UNIT * np.abs(middle[place])) + TINY
+        return Floats(middle, radius)
+
+    def key(self) -> bytes | None:
+        return self.middle.tobytes() + self.radius.tobytes()
 
     def times(self, factor: fmpq) -> Floats:
         return self.entrywise(Floats.of(1, 1, [factor]))

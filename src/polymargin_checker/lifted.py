@@ -23,7 +23,8 @@ from polymargin_checker.dyadics import number
 from polymargin_checker.enclosures import Balls, Enclosure
 from polymargin_checker.lifted_expansion import Expansion
 from polymargin_checker.lifted_leaf import Part, check_leaf
-from polymargin_checker.lifted_ranges import Curvatures, first_range, root_ranges
+from polymargin_checker.lifted_ranges import first_range, root_ranges
+from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
@@ -41,29 +42,29 @@ def check_lifted(
     label: int,
     rival: int,
     proof: Any,
-    curvatures: Curvatures,
+    known: Known,
     exact: bool = False,
 ) -> fmpq:
     """Prove B > 0 on the ball and return its radius, or refuse.
 
-    What is proved about the curvatures Q_i, which depend on the model alone, is added to `curvatures` and need not be
-    proved again for other rivals.
+    What is proved about the curvatures of the rests, which depend on the model and the point alone, is added to `known` and need
+    not be proved again for other rivals.
     """
-    fields(proof, "lifted proof", ("kind", "radius", "ranges", "tree"))
+    fields(proof, "lifted proof", ("kind", "radius", "ranges", "tree"), ("spectra",))
     radius = number(proof["radius"], "radius of the lifted proof")
     if radius <= 0:
         raise Refused("the radius of the lifted proof is not positive")
-    if model.hidden_layers < 2 or any(len(coefficients) > 3 for coefficients in model.activations[:-1]):
-        raise Refused(
-            "a lifted proof needs at least two hidden layers, with activations of degree two at most but for the last"
-        )
+    if model.hidden_layers < 1 or any(len(coefficients) > 3 for coefficients in model.activations[:-1]):
+        raise Refused("a lifted proof needs a hidden layer, and activations of degree two at most but for the last")
+    if "spectra" in proof and model.hidden_layers < 3:
+        raise Refused("a lifted proof has spectra only where there are more than two hidden layers")
     variables = 1 + model.dimension + sum(weights.rows for weights in model.weights[1:-1])
     if variables > LARGEST_SPACE:
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
     arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
     with working_precision(PRECISION):
         expansion = Expansion(model, point, label, rival, radius, arithmetic)
-        root = Part(root_ranges(expansion, proof["ranges"], curvatures), {})
+        root = Part(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
         waiting: list[tuple[Any, Part]] = [(proof["tree"], root)]
         count = 0
         while waiting:

@@ -14,9 +14,12 @@ from typing import Any
 from flint import arb, arb_poly, fmpq
 
 from polymargin_checker.dyadics import ball
+from polymargin_checker.enclosures import Balls
 from polymargin_checker.model import Matrix, Model
 
 Range = tuple[fmpq, fmpq]
+Ranges = tuple[list[Range], ...]
+"""One list per lifted layer: 2, …, L."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,40 @@ class Expansion:
     def gram(self) -> Any:
         """W¹W¹ᵀ."""
         return self.layers[0].weights @ self.layers[0].weights.transpose
+
+    def squared_curvatures(self, theta: list[fmpq]) -> Any:
+        """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹, where w²_i = δᵀQ_iδ."""
+        first, second = self.layers[0], self.layers[1]
+        mixed = second.weights.transpose @ second.weights.entrywise(self.arithmetic.of(len(theta), 1, theta))
+        result = first.weights.transpose @ (self.gram.entrywise(mixed) @ first.weights)
+        return result.times(first.bend * first.bend)
+
+    @cached_property
+    def sum_of_squared_curvatures(self) -> Any:
+        """Σ Q_i², neuron by neuron where each sees few inputs."""
+        first, second = self.layers[0], self.layers[1]
+        if 2 * len(self.seen(0)[1]) > self.dimension:
+            return self.squared_curvatures([fmpq(1)] * second.source.rows)
+        total = self.arithmetic.of(self.dimension, self.dimension, [0.0] * self.dimension**2)
+        for neuron in range(second.source.rows):
+            rows, columns = self.seen(neuron)
+            weights = self.arithmetic.of(len(rows), 1, [second.source.row(neuron)[k] for k in rows]).times(first.bend)
+            curvature = first.weights.part(rows, columns).weighted_squares(weights)
+            total = total.add_at(columns, curvature @ curvature)
+        return total
+
+    def seen(self, neuron: int) -> tuple[list[int], list[int]]:
+        """First-layer neurons that one of the second layer listens to, and the inputs that these see; all if that is most."""
+        second = self.layers[1].source
+        rows = [k for k, weight in enumerate(second.row(neuron)) if weight]
+        if 2 * len(rows) > second.columns or self.arithmetic is Balls:
+            return list(range(second.columns)), list(range(self.dimension))
+        return rows, sorted(set().union(*(self._inputs[k] for k in rows)))
+
+    @cached_property
+    def _inputs(self) -> list[list[int]]:
+        first = self.layers[0].source
+        return [[c for c, weight in enumerate(first.row(k)) if weight] for k in range(first.rows)]
 
 
 def _rational(value: float) -> fmpq:

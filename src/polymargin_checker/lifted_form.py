@@ -15,8 +15,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.lifted_expansion import Expansion, Range
-from polymargin_checker.lifted_ranges import Ranges
+from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,18 @@ class Multipliers:
     first: list[fmpq]
 
 
-def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> Any:
-    """B minus all constraints times their multipliers, as a matrix over (1, δ, w², …, wᴸ)."""
+def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> Any | None:
+    """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a matrix over (1, δ).
+
+    The rests meet each other nowhere, so their block of the whole matrix is diagonal and each is minimised by a division. None
+    unless that block is surely positive; then the whole matrix is positive definite if and only if what is returned is.
+    """
     of, layers, r2 = expansion.arithmetic.of, expansion.layers, expansion.radius * expansion.radius
+    minus = fmpq(-1)
     equalities = [of(len(values), 1, values) for values in given.equalities]  # ν per lifted layer, as columns
     # What multiplies tˡ_j² and wˡ_j: −Wᵀν of the layer above times c and σ'(p), or what the last layer says.
     outer = [
-        (above.weights.transpose @ column).times(fmpq(-1)) for above, column in zip(layers[1:], equalities, strict=True)
+        (above.weights.transpose @ column).times(minus) for above, column in zip(layers[1:], equalities, strict=True)
     ]
     squares = [*(factor.times(layer.bend) for factor, layer in zip(outer, layers[:-1], strict=True)), top.square]
     slopes = [*(factor.entrywise(layer.rise) for factor, layer in zip(outer, layers[:-1], strict=True)), top.linear]
@@ -55,21 +59,24 @@ def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, fir
         squares[0] = squares[0] + curve
         border = border + layers[0].weights.transpose @ pull
     inner = expansion.arithmetic.identity(expansion.dimension).times(given.ball)
-    for layer, square in zip(layers, squares, strict=True):
-        inner = inner + layer.slopes.transpose @ layer.slopes.entrywise(square)
+    inner = inner + layers[0].slopes.weighted_squares(squares[0])
     if any(given.cuts):
-        inner = inner + _squared_curvatures(expansion, given.cuts).times(-r2)
+        inner = inner + expansion.squared_curvatures(given.cuts).times(-r2)
     corner = top.constant + of(1, 1, [_corner(given, ranges, first) - given.ball * r2])
-    lines = [[corner], [border.times(fmpq(1, 2)), inner]]
     for k, (kappa, part) in enumerate(zip(given.intervals, ranges, strict=True)):
         layer, square, size = layers[k + 1], squares[k + 1], len(kappa)
         linear = equalities[k] + slopes[k + 1]
         linear = linear + of(size, 1, [-q * (lo + hi) for q, (lo, hi) in zip(kappa, part, strict=True)])
         own = square + of(size, 1, [q + (given.cuts[i] if k == 0 else 0) for i, q in enumerate(kappa)])
-        zeros = [of(size, len(other), [0.0] * (size * len(other))) for other in given.intervals[:k]]
-        diagonal = expansion.arithmetic.identity(size).entrywise(own)
-        lines.append([linear.times(fmpq(1, 2)), layer.slopes.entrywise(square), *zeros, diagonal])
-    return expansion.arithmetic.symmetric(lines)
+        inverse = own.inverse()
+        if inverse is None:
+            return None
+        # own·w² + (linear + 2 square·a·δ) w is at least −(linear/2 + square·a·δ)²/own.
+        ratio = square.entrywise(inverse)
+        inner = inner + layer.slopes.weighted_squares(square + square.entrywise(ratio).times(minus))
+        border = border + layer.slopes.transpose @ ratio.entrywise(linear).times(minus)
+        corner = corner + (linear.transpose @ linear.entrywise(inverse)).times(fmpq(-1, 4))
+    return expansion.arithmetic.symmetric([[corner], [border.times(fmpq(1, 2)), inner]])
 
 
 def _corner(given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq:
@@ -90,11 +97,3 @@ def _split_neurons(expansion: Expansion, multipliers: list[fmpq], first: dict[in
     for eta, (neuron, (lo, hi)) in zip(multipliers, first.items(), strict=True):
         curve[neuron], pull[neuron] = eta, -eta * (lo + hi)
     return expansion.arithmetic.of(size, 1, curve), expansion.arithmetic.of(size, 1, pull)
-
-
-def _squared_curvatures(expansion: Expansion, theta: list[fmpq]) -> Any:
-    """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹."""
-    first, second = expansion.layers[0], expansion.layers[1]
-    mixed = second.weights.transpose @ second.weights.entrywise(expansion.arithmetic.of(len(theta), 1, theta))
-    result = first.weights.transpose @ (expansion.gram.entrywise(mixed) @ first.weights)
-    return result.times(first.bend * first.bend)

@@ -9,9 +9,9 @@ from flint import arb_poly, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import Expansion, Range
+from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
 from polymargin_checker.lifted_form import Multipliers, Top, form
-from polymargin_checker.lifted_ranges import Ranges, leaf_ranges
+from polymargin_checker.lifted_ranges import leaf_ranges
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import nonnegative
 
@@ -31,15 +31,17 @@ def check_leaf(expansion: Expansion, leaf: Any, name: str, part: Part) -> None:
     ranges = part.rests
     if leaf["ranges"] is not None:
         ranges = leaf_ranges(expansion, leaf["ranges"], name, part.rests, part.first)
-    top = _top(expansion, leaf["minorants"], name, ranges[-1])
-    if not form(expansion, top, multipliers, ranges, part.first).positive_definite():
+    last = ranges[-1] if ranges else [(fmpq(0), fmpq(0))] * len(expansion.layers[0].value)  # t¹ has no rest
+    top = _top(expansion, leaf["minorants"], name, last)
+    found = form(expansion, top, multipliers, ranges, part.first)
+    if found is None or not found.positive_definite():
         raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 
 def _multipliers(expansion: Expansion, leaf: Any, name: str, part: Part) -> Multipliers:
     sizes = [len(layer.value) for layer in expansion.layers[1:]]
     equalities, intervals = (_per_layer(leaf[key], f"{name}, {key}", sizes) for key in ("equalities", "intervals"))
-    cuts = _numbers(leaf["cuts"], f"{name}, cuts", sizes[0])
+    cuts = _numbers(leaf["cuts"], f"{name}, cuts", sizes[0] if sizes else 0)
     first = _numbers(leaf["first"], f"{name}, first", len(part.first))
     multipliers = Multipliers(number(leaf["ball"], f"{name}, ball"), equalities, intervals, cuts, first)
     for what, values in (

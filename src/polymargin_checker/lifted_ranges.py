@@ -2,7 +2,8 @@
 
 w² has a curvature per neuron, w²_i = δᵀQ_iδ with Q_i = c W¹ᵀ diag(W²_i) W¹: lo ≤ w²_i ≤ hi for lo < 0 < hi if Q_i − lo/r² and
 hi/r² − Q_i are positive definite. Deeper rests, and those of leaves with splits of the first layer, are bounded by interval
-arithmetic on wˡ_i = Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²), the sum over layer l − 1, with |t − w| ≤ r‖a_j‖.
+arithmetic on wˡ_i = Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²), the sum over layer l − 1, with |t − w| ≤ r‖a_j‖; deeper rests on the whole
+ball by their curvatures too (`lifted_spectra`).
 """
 
 from __future__ import annotations
@@ -13,27 +14,31 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import Expansion, Range
+from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
+from polymargin_checker.lifted_spectra import Known, Spectra
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
 _TOUCHED = 128
 """Products that a weight counts for when it is read into interval arithmetic."""
 
-Ranges = tuple[list[Range], ...]
-"""One list per lifted layer: 2, …, L."""
-
-Curvatures = dict[tuple[int, str], fmpq]
-"""Per neuron and side of its range: the least multiple of the identity that was proved to dominate its curvature."""
+Ends = list[tuple[arb, arb]]
+"""Per neuron: what its rest does not leave."""
 
 
-def root_ranges(expansion: Expansion, value: Any, curvatures: Curvatures) -> Ranges:
+def root_ranges(expansion: Expansion, value: Any, spectra: Any, known: Known) -> Ranges:
     """The stated ranges of the rests on the whole ball, proved layer by layer."""
     entries = items(value, "ranges", len(expansion.layers) - 1)
     ranges = [_read(expansion, entry, k + 2) for k, entry in enumerate(entries)]
-    _check_curvatures(expansion, ranges[0], curvatures)
+    if ranges:
+        _check_curvatures(expansion, ranges[0], known)
+    curved = None if spectra is None else Spectra(expansion, spectra, known)
     for layer in range(3, len(expansion.layers) + 1):
-        _check_intervals(ranges[layer - 2], layer, _intervals(expansion, layer, {}, ranges[layer - 3]), None)
+        ends = [_intervals(expansion, layer, {}, ranges[layer - 3])]
+        if curved is not None:
+            ends.append(curved.ranges(layer))
+            curved.settle(ranges[layer - 2])
+        _check_ends(ranges[layer - 2], layer, ends, None)
     return tuple(ranges)
 
 
@@ -44,7 +49,7 @@ def leaf_ranges(expansion: Expansion, value: Any, name: str, known: Ranges, firs
     for k, entry in enumerate(entries):
         ranges.append(_read(expansion, entry, k + 2))
         intervals = _intervals(expansion, k + 2, first, ranges[k - 1] if k else [])
-        _check_intervals(ranges[k], k + 2, intervals, known[k])
+        _check_ends(ranges[k], k + 2, [intervals], known[k])
     return tuple(ranges)
 
 
@@ -67,23 +72,27 @@ def _read(expansion: Expansion, value: Any, layer: int) -> list[Range]:
     return result
 
 
-def _check_curvatures(expansion: Expansion, ranges: list[Range], curvatures: Curvatures) -> None:
+def _check_curvatures(expansion: Expansion, ranges: list[Range], known: Known) -> None:
     square = expansion.radius * expansion.radius
+    proved: dict[tuple[bytes, fmpq], bool] = {}  # convolutions repeat themselves
     for neuron, (low, high) in enumerate(ranges):
         for side, shift in (("lower", -low / square), ("upper", high / square)):
-            if (neuron, side) in curvatures and shift >= curvatures[neuron, side]:
+            if (neuron, side) in known.curvatures and shift >= known.curvatures[neuron, side]:
                 continue
             # A little more is proved than is claimed, so that the same range at another radius needs no proof.
             tighter = shift * (1 - fmpq(1, 1 << 40))
-            if shift <= 0 or not _dominates(expansion, neuron, side, tighter):
+            if shift <= 0 or not _dominates(expansion, neuron, side, tighter, proved):
                 raise Refused(f"ranges of layer 2, neuron {neuron}: the {side} end is not proved")
-            curvatures[neuron, side] = tighter
+            known.curvatures[neuron, side] = tighter
 
 
-def _dominates(expansion: Expansion, neuron: int, side: str, shift: fmpq) -> bool:
+def _dominates(
+    expansion: Expansion, neuron: int, side: str, shift: fmpq, proved: dict[tuple[bytes, fmpq], bool] | None = None
+) -> bool:
     """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite.
 
-    With fewer rows than columns δ = W¹ᵀη + δ⊥ and G = W¹W¹ᵀ it is enough that shift·G ± c G D_i G is.
+    With fewer rows than columns δ = W¹ᵀη + δ⊥ and G = W¹W¹ᵀ it is enough that shift·G ± c G D_i G is. Inputs that a neuron does
+    not see have no part in Q_i.
     """
     arithmetic, first, second = expansion.arithmetic, expansion.layers[0], expansion.layers[1]
     sign = fmpq(1 if side == "lower" else -1)
@@ -92,11 +101,23 @@ def _dominates(expansion: Expansion, neuron: int, side: str, shift: fmpq) -> boo
         small = expansion.gram @ expansion.gram.entrywise(row) + expansion.gram.times(shift)
         if small.positive_definite():
             return True
-    curvature = first.weights.transpose @ first.weights.entrywise(row)
-    return bool((curvature + arithmetic.identity(expansion.dimension).times(shift)).positive_definite())
+    rows, columns = expansion.seen(neuron)
+    if not columns:
+        return True
+    block, weights = first.weights, row
+    if len(columns) < expansion.dimension:
+        block, weights = first.weights.part(rows, columns), row.part(rows, [0])
+    curvature = block.weighted_squares(weights)
+    key = curvature.key()
+    if proved is not None and key is not None and (key, shift) in proved:
+        return True
+    found = bool((curvature + arithmetic.identity(len(columns)).times(shift)).positive_definite())
+    if found and proved is not None and key is not None:
+        proved[key, shift] = True
+    return found
 
 
-def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below: list[Range]) -> list[tuple[arb, arb]]:
+def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below: list[Range]) -> Ends:
     """Interval arithmetic for the rests of a layer, from the ranges of the layer below."""
     under, own = expansion.layers[layer - 2], expansion.layers[layer - 1]
     reach = [ball(expansion.radius) * norm for norm in under.slopes.row_norms()]
@@ -121,15 +142,16 @@ def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below:
     return list(zip(least, most, strict=True))
 
 
-def _check_intervals(
-    ranges: list[Range], layer: int, intervals: list[tuple[arb, arb]], known: list[Range] | None
-) -> None:
-    """Each stated end is one of the known range, or follows from interval arithmetic."""
-    for neuron, ((low, high), (least, most)) in enumerate(zip(ranges, intervals, strict=True)):
-        low_known = known is not None and low <= known[neuron][0]
-        high_known = known is not None and high >= known[neuron][1]
-        if not (low_known or ball(low) <= least) or not (high_known or ball(high) >= most):
-            raise Refused(f"ranges of layer {layer}, neuron {neuron}: interval arithmetic does not prove them")
+def _check_ends(ranges: list[Range], layer: int, ends: list[Ends], known: list[Range] | None) -> None:
+    """Each stated end is one of the known range, or follows from one of the lists of ends."""
+    for neuron, (low, high) in enumerate(ranges):
+        low_proved = known is not None and low <= known[neuron][0]
+        high_proved = known is not None and high >= known[neuron][1]
+        low_proved = low_proved or any(ball(low) <= part[neuron][0] for part in ends)
+        high_proved = high_proved or any(ball(high) >= part[neuron][1] for part in ends)
+        if not (low_proved and high_proved):
+            what = "interval arithmetic does not prove them" + (", nor do curvatures" if len(ends) > 1 else "")
+            raise Refused(f"ranges of layer {layer}, neuron {neuron}: {what}")
 
 
 def _square(low: arb, high: arb) -> arb:

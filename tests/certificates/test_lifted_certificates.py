@@ -92,7 +92,7 @@ def a_leaf(tree: dict[str, Any]) -> dict[str, Any]:
     return tree
 
 
-def scaled(values: list[Any], place: int, factor: float, extra: float = 0.0) -> None:
+def scaled(values: Any, place: Any, factor: float, extra: float = 0.0) -> None:
     values[place] = (float.fromhex(values[place]) * factor + extra).hex()
 
 
@@ -154,6 +154,40 @@ def test_damaged_minorants(tmp_path: Path) -> None:
     assert "needs none" in judged(squares, plain, tmp_path).reason
 
 
+def test_damaged_spectra(tmp_path: Path) -> None:
+    network = random_network((8, 12, 12, 6, 2), 2, 3)
+    data = document(network, np.random.default_rng([3, 1]).normal(size=8), 0.9)
+    assert judged(network, data, tmp_path).accepted
+
+    def looser(proof: dict[str, Any]) -> None:
+        for row in proof["spectra"]["layers"][0]:
+            scaled(row, 1, 1e6, 1e3)
+
+    def replaced(change: Callable[[dict[str, Any]], object]) -> str:
+        broken = copy.deepcopy(data)
+        change(broken["rivals"][0]["proof"])
+        verdict = judged(network, broken, tmp_path)
+        assert not verdict.accepted
+        return str(verdict.reason)
+
+    for place in range(3):
+        reason = replaced(lambda p, place=place: scaled(p["spectra"]["layers"][0][1], place, 0.5))
+        assert "not shown to dominate" in reason
+    assert "not shown to dominate" in replaced(lambda p: scaled(p["spectra"], "together", 0.5))
+    assert "expected a number up to 0" in replaced(lambda p: p["spectra"]["layers"][0][0].__setitem__(0, "0x1p-9"))
+    assert "expected a number up to 0" in replaced(lambda p: p["spectra"]["layers"][0][0].__setitem__(2, "-0x1p-9"))
+    assert "nor do curvatures" in replaced(looser)
+    assert "nor do curvatures" in replaced(lambda p: scaled(p["ranges"][1][0], 1, 1e-3))
+    assert "entries" in replaced(lambda p: p["spectra"]["layers"].pop())
+    assert "entries" in replaced(lambda p: p["spectra"]["layers"][0].pop())
+    assert "interval arithmetic does not prove" in replaced(lambda p: p.pop("spectra"))
+    assert "missing" in replaced(lambda p: p["spectra"].pop("together"))
+    squares, u, fraction = build("one leaf")
+    plain = document(squares, u, fraction)
+    plain["rivals"][0]["proof"]["spectra"] = data["rivals"][0]["proof"]["spectra"]
+    assert "spectra only where" in judged(squares, plain, tmp_path).reason
+
+
 def test_damaged_splits(tmp_path: Path) -> None:
     network, u, fraction = build("splits")
     data = document(network, u, fraction)
@@ -191,7 +225,7 @@ def test_other_networks_have_no_lifted_proofs(tmp_path: Path) -> None:
     data["rivals"][0]["rival"] = 1 - data["label"]
     verdict = judged(network, data, tmp_path)
     assert not verdict.accepted
-    assert "two hidden layers" in verdict.reason
+    assert "expected 0 entries" in verdict.reason
 
 
 def test_floating_point_criterion() -> None:

@@ -18,7 +18,7 @@ from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_ranges import (
     _check_curvatures,
-    _check_intervals,
+    _check_ends,
     _dominates,
     _intervals,
     _square,
@@ -26,6 +26,7 @@ from polymargin_checker.lifted_ranges import (
     leaf_ranges,
     root_ranges,
 )
+from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.refusal import Refused
 
 ARITHMETICS = [Balls, Floats]
@@ -80,11 +81,11 @@ def test_curvatures_are_proved_once_and_used_only_for_what_they_prove(
     around, found = made((3, 4, 3, 2), tmp_path)
     asked: list[Any] = []
     monkeypatch.setattr(lifted_ranges, "_dominates", lambda *a: asked.append(a[1:]) or _dominates(*a))
-    known: dict[Any, Any] = {}
+    known = Known()
     ranges = pairs(around.root_ranges(R)[0])
     _check_curvatures(found, ranges, known)
     assert len(asked) == 6
-    for (neuron, side), proved in known.items():
+    for (neuron, side), proved in known.curvatures.items():
         least, *_, most = np.linalg.eigvalsh(around.curvature(neuron))
         assert float(proved) >= (most if side == "upper" else -least)
     _check_curvatures(found, ranges, known)
@@ -97,12 +98,12 @@ def test_curvatures_are_proved_once_and_used_only_for_what_they_prove(
     wide = [(2 * low, 2 * high) for low, high in ranges]
     _check_curvatures(found, wide, known)
     assert len(asked) == 10
-    inside = known[0, "lower"] * fmpq(1, 4)  # r² times what was proved, and a little less
+    inside = known.curvatures[0, "lower"] * fmpq(1, 4)  # r² times what was proved, and a little less
     _check_curvatures(found, [(-inside, ranges[0][1]), *ranges[1:]], known)
     assert len(asked) == 10
     for low, high in ((fmpq(0), fmpq(1)), (fmpq(1), fmpq(2)), (fmpq(-1), fmpq(0))):
         with pytest.raises(Refused, match="is not proved"):
-            _check_curvatures(found, [(low * 1000, high * 1000), *ranges[1:]], {})
+            _check_curvatures(found, [(low * 1000, high * 1000), *ranges[1:]], Known())
 
 
 def test_a_range_that_only_zero_could_prove(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_range_that_only_zero_could_prove(tmp_path: Path) -> None:
     ranges = pairs(around.root_ranges(R)[0])
     for low in (fmpq(0), fmpq(1, 1 << 40)):
         with pytest.raises(Refused, match="neuron 0: the lower end is not proved"):
-            _check_curvatures(found, [(low, ranges[0][1]), *ranges[1:]], {})
+            _check_curvatures(found, [(low, ranges[0][1]), *ranges[1:]], Known())
 
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
@@ -152,7 +153,7 @@ def test_each_end_is_known_or_follows_from_intervals() -> None:
 
     def accepted(low: Any, high: Any, given: Any = None, between: Any = intervals) -> bool:
         try:
-            _check_intervals([(fmpq(low), fmpq(high))], 2, between, given)
+            _check_ends([(fmpq(low), fmpq(high))], 2, [between], given)
         except Refused:
             return False
         return True
@@ -178,7 +179,7 @@ def test_each_end_is_known_or_follows_from_intervals() -> None:
 def test_ranges_of_the_ball(widths: Any, arithmetic: Any, tmp_path: Path) -> None:
     around, found = made(widths, tmp_path, arithmetic)
     ranges = around.root_ranges(R)
-    proved = root_ranges(found, written(ranges), {})
+    proved = root_ranges(found, written(ranges), None, Known())
     for part, table in zip(proved, ranges, strict=True):
         np.testing.assert_array_equal([[float(low), float(high)] for low, high in part], table)
     for layer in range(len(ranges)):
@@ -189,14 +190,14 @@ def test_ranges_of_the_ball(widths: Any, arithmetic: Any, tmp_path: Path) -> Non
                     continue  # the curvature has one sign, and any end will do
                 changed[layer][neuron, end] *= 0.99
                 with pytest.raises(Refused, match=f"layer {layer + 2}, neuron {neuron}"):
-                    root_ranges(found, written(changed), {})
+                    root_ranges(found, written(changed), None, Known())
     empty = written(ranges)
     empty[0][0] = [empty[0][0][1]] * 2
     with pytest.raises(Refused, match="layer 2, neuron 0: the range is empty"):
-        root_ranges(found, empty, {})
+        root_ranges(found, empty, None, Known())
     for wrong in (written(ranges)[1:], [*written(ranges), []], [table[1:] for table in written(ranges)]):
         with pytest.raises(Refused, match="entries"):
-            root_ranges(found, wrong, {})
+            root_ranges(found, wrong, None, Known())
 
 
 def test_ranges_of_a_leaf(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.lifted_expansion import Expansion
 from polymargin_checker.lifted_leaf import _top
-from polymargin_checker.lifted_ranges import _check_intervals, _intervals, first_range
+from polymargin_checker.lifted_ranges import _check_ends, _intervals, first_range
 from polymargin_checker.refusal import Refused
 
 MORE = 1 + 2.0**-12
@@ -85,10 +85,10 @@ def test_the_rests_below(tmp_path: Path) -> None:
 
 def test_stated_ends() -> None:
     """A little inside of −1 and 1 is not taken for them."""
-    _check_intervals([(fmpq(-2), fmpq(2))], 2, [(arb(-1), arb(1))], None)
+    _check_ends([(fmpq(-2), fmpq(2))], 2, [[(arb(-1), arb(1))]], None)
     for inside in ((-1 + fmpq(1, 8192), fmpq(2)), (fmpq(-2), 1 - fmpq(1, 8192))):
         with pytest.raises(Refused):
-            _check_intervals([inside], 2, [(arb(-1), arb(1))], None)
+            _check_ends([inside], 2, [[(arb(-1), arb(1))]], None)
 
 
 def test_first_ranges(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def test_parts_make_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     boundary = BOUNDARIES["shallow"]()
     base, targets = base_of(boundary), targets_for(boundary, 40)
     whole = _on_device(base.program, base.solutions, base.parameters, targets)
-    for most in (100, 10):  # blocks of targets, and blocks of starts
-        monkeypatch.setattr(bundles, "MOST_PATHS", most)
+    for most in (10_000, 1_000):  # blocks of targets, and blocks of starts
+        monkeypatch.setattr(bundles, "MOST_BYTES", most)
         parts = _on_device(base.program, base.solutions, base.parameters, targets)
         assert np.array_equal(parts.points, whole.points)
         assert np.array_equal(parts.ends, whole.ends)
@@ -82,17 +82,19 @@ def test_an_interrupt_stops_the_gpu_and_leaves_it_usable(monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_ten_million_paths_none_lost_none_doubled() -> None:
-    """Random shallow networks; what needs exchanges of rows is handed back by name and is rare."""
+    """Random shallow networks; what needs exchanges of rows is handed back by name, is rare, and is settled by the core."""
     followed = handed_back = 0
     for seed in range(14):
         boundary = Boundary.from_network(network(8, [10], 3, seed), 0, 1)
         base, targets = base_of(boundary), targets_for(boundary, 1000)
-        paths = _on_device(base.program, base.solutions, base.parameters, targets)
+        alone = _on_device(base.program, base.solutions, base.parameters, targets)
+        handed_back += int((~alone.converged).sum())
+        paths = Tracker(device="cuda").track(base.program, base.solutions, base.parameters, targets)
+        followed += paths.ends.size
+        assert paths.converged.all()
+        for points in paths.points:
+            assert not duplicates(points).any()
         core = CORE.track(base.program, base.solutions, base.parameters, targets[:4])
         agree(Paths(*(getattr(paths, name)[:4] for name in paths.__dataclass_fields__)), core)
-        followed += paths.ends.size
-        handed_back += int((~paths.converged).sum())
-        for points, converged in zip(paths.points, paths.converged, strict=True):
-            assert not duplicates(points[converged]).any()
     assert followed >= 10_000_000
-    assert handed_back < 1e-3 * followed
+    assert handed_back < 0.01 * followed

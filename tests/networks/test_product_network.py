@@ -103,3 +103,18 @@ def test_products_are_checked_for_what_they_take() -> None:
         Forms.of([[np.inf]])
     with pytest.raises(pm.InputError, match="basis 'fourier'"):
         Activation(forms, (0.0, 1.0), "fourier")
+
+
+def test_a_gate_of_image_size_is_a_quadric_like_any_other() -> None:
+    generator = np.random.default_rng(0)
+    A, B, C = (
+        generator.normal(size=(20, 300)) / 17,
+        generator.normal(size=(20, 300)) / 17,
+        generator.normal(size=(3, 20)),
+    )
+    readout = Forms.of(np.hstack([np.zeros((3, 300)), C]))
+    net = ProductNetwork([Product(Forms.of(A, np.ones(20)), Forms.of(B))], readout)
+    u = generator.random(300)
+    found = pm.margin(net, u, cache=False)
+    assert found.method == "quadric"
+    assert abs(pm.attack(net, u).distance / found.radius - 1) < 1e-6

@@ -101,7 +101,7 @@ class NetworkSource:
 
     def noise(self, points: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = self.network.without_signs.logits(np.abs(points))
+            terms = self.network.term_sizes(points)
             return np.asarray(
                 (self.network.rounding_steps + 1) * EPSILON * (terms[..., self.label] + terms[..., self.rival])
             )

@@ -203,7 +203,7 @@ def _refined(view: View, label: int, rival: int, place: Array) -> Array:
         rest = float(np.linalg.norm(place + multiplier * slope))
         recent = [place, slope, *recent][:WIDEST_SUBSPACE]
         basis, _ = np.linalg.qr(np.stack([v / max(float(np.linalg.norm(v)), 1e-300) for v in recent], axis=1))
-        inner = _newton(view, label, rivals, (place @ basis)[None], view.factor @ basis)[0]
+        inner = _newton(view, label, rivals, (place @ basis)[None], view.first_operator @ basis)[0]
         moved = basis @ inner
         if not np.isfinite(moved).all() or np.linalg.norm(moved) > 2 * np.linalg.norm(place):
             break

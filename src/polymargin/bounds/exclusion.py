@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.leaves import bound_leaves
-from polymargin.bounds.lifted.expansion import Expansion, can_lift
+from polymargin.bounds.lifted.expansion import can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
@@ -42,7 +42,7 @@ class Exclusion:
     tree            the proof, None if there is none
     leaves          parts of the ball that were proved
     open_leaves     parts left when the search stopped
-    reason          'proved', 'counterexample', 'timeout', 'too many leaves' or 'rounding'
+    reason          'proved', 'counterexample', 'timeout', 'too many leaves', 'too large' or 'rounding'
     counterexample  a point of the ball with f_rival ≥ f_label in exact arithmetic
     lowering        how the checker turns the model into layers; None for a model made of layers
     """
@@ -100,7 +100,7 @@ def exclude(
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
     view = View.of(network, point, label, rival)
-    if can_lift(view):
+    if view.depth > 1 and can_lift(view):
         squares = len(view.activation(view.depth)) <= 3
         lifted = _lifted(view, label, rival, float(radius), timeout, max_leaves if squares else 1)
         if squares or lifted.reason != "too many leaves" or max_leaves <= 1:
@@ -113,7 +113,7 @@ def exclude(
 
 def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, max_leaves: int) -> Exclusion:
     started = perf_counter()
-    question = Question(Expansion.of(view), label, rival, radius)
+    question = Question(expansion_at(view), label, rival, radius)
     refuted: list[Array] = []
 
     def suspect(place: Array) -> bool:

@@ -7,8 +7,11 @@ With adjoints v^L = W_c − W_c', v^{l−1} = Wˡᵀ(vˡ ∘ σ'(zˡ)) and Jacob
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from polymargin.bounds.view import View
 
@@ -17,7 +20,7 @@ Array = NDArray[np.float64]
 
 def evaluate(view: View, places: Array, label: int, rivals: NDArray[np.int64]) -> tuple[Array, Array]:
     """B and ∇B with respect to η at x = u + Qη, for places (S, m) and a rival for each."""
-    values, slopes, _ = _passes(view, view.factor, places, label, rivals, second=False)
+    values, slopes, _ = _passes(view, view.first_operator, places, label, rivals, second=False)
     return values, slopes
 
 
@@ -25,17 +28,17 @@ def evaluate_twice(
     view: View, places: Array, label: int, rivals: NDArray[np.int64], factor: Array | None = None
 ) -> tuple[Array, Array, Array]:
     """B, ∇B and ∇²B; with `factor` = C V instead of C, in the coordinates of a subspace η = V ξ."""
-    return _passes(view, view.factor if factor is None else factor, places, label, rivals, second=True)
+    return _passes(view, view.first_operator if factor is None else factor, places, label, rivals, second=True)
 
 
 def _passes(
-    view: View, factor: Array, places: Array, label: int, rivals: NDArray[np.int64], *, second: bool
+    view: View, factor: Any, places: Array, label: int, rivals: NDArray[np.int64], *, second: bool
 ) -> tuple[Array, Array, Array]:
     last = view.layered.layers[-1]
     z = view.shift + places @ factor.T
     states = [z]
     for layer in range(2, view.depth + 1):
-        z = _value(view.activation(layer - 1), z) @ view.weights(layer).T + view.bias(layer)
+        z = _value(view.activation(layer - 1), z) @ view.operator(layer).T + view.bias(layer)
         states.append(z)
     adjoint = last.weights[label] - last.weights[rivals]
     activated = _value(view.activation(view.depth), z)
@@ -44,9 +47,10 @@ def _passes(
     for layer in range(view.depth, 0, -1):
         adjoints.append(adjoint)
         adjoint = adjoint * _value(view.activation(layer, 1), states[layer - 1])
-        adjoint = adjoint @ (view.weights(layer) if layer > 1 else factor)
+        adjoint = adjoint @ (view.operator(layer) if layer > 1 else factor)
     hessian = np.zeros((len(places), 0, 0))
     if second:
+        factor = factor.toarray() if sparse.issparse(factor) else factor
         jacobian = np.broadcast_to(factor, (len(places), *factor.shape))
         for layer in range(1, view.depth + 1):
             bend = adjoints[view.depth - layer] * _value(view.activation(layer, 2), states[layer - 1])
@@ -54,8 +58,13 @@ def _passes(
             hessian = term if layer == 1 else hessian + term
             if layer < view.depth:
                 rise = _value(view.activation(layer, 1), states[layer - 1])
-                jacobian = view.weights(layer + 1) @ (rise[..., None] * jacobian)
+                jacobian = _applied(view.operator(layer + 1), rise[..., None] * jacobian)
     return values, adjoint, hessian
+
+
+def _applied(operator: Any, stack: Array) -> Array:
+    """operator @ each of the matrices; sparse ones take one at a time."""
+    return np.stack([operator @ one for one in stack]) if sparse.issparse(operator) else operator @ stack
 
 
 def _value(coefficients: Array, z: Array) -> Array:

@@ -10,10 +10,12 @@ x is strictly feasible from the start to the end, so every iterate is a valid bo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from polymargin.bounds.relaxation import Relaxation
 
@@ -113,6 +115,7 @@ def _step(
     scaling = 1 / np.sqrt(np.maximum(normal[:, diagonal, diagonal], 1e-300))
     normal *= scaling[:, :, None] * scaling[:, None, :]
     normal[:, diagonal, diagonal] += 1e-14
+    solve = _solver(normal)
     objective = np.zeros_like(x)
     objective[:, -2] = 1.0
     order = sum(cone.shape[1] * cone.shape[2] for cone in Z)
@@ -124,7 +127,7 @@ def _step(
         if second is not None:
             aims = [aim - _symmetric(term @ inverse) for aim, term, inverse in zip(aims, second, S, strict=True)]
         right = objective + program.adjoint(aims)
-        dx = scaling * np.linalg.solve(normal, (scaling * right)[..., None])[..., 0]
+        dx = scaling * solve(scaling * right)
         dZ = program.cones(dx, affine=False)
         dX = [a - x_ - _symmetric(x_ @ dz @ s) for a, x_, dz, s in zip(aims, X, dZ, S, strict=True)]
         return dx, dZ, dX
@@ -140,6 +143,14 @@ def _step(
     moved = (np.maximum(up, down) > 1e-7) & np.isfinite(dx).all(axis=-1)
     x, X = np.where(moved[:, None], x + up[:, None] * dx, x), _moved(X, np.where(moved, down, 0.0), dX)
     return x, X, np.abs((objective + program.adjoint(X)) * scaling).max(axis=-1), moved
+
+
+def _solver(normal: Array) -> Callable[[Array], Array]:
+    """Solutions for a batch of right sides; a single program is factorised once for both of its directions."""
+    if len(normal) > 1:
+        return lambda right: np.asarray(np.linalg.solve(normal, right[..., None])[..., 0], dtype=np.float64)
+    factor = linalg.lu_factor(normal[0], check_finite=False)
+    return lambda right: np.asarray(linalg.lu_solve(factor, right[0], check_finite=False))[None]
 
 
 def _moved(matrices: list[Array], step: Array, change: list[Array]) -> list[Array]:

@@ -28,13 +28,20 @@ class LeafBounds:
 
 
 def bound_leaves(
-    view: View, first: Array, gamma: Array, constant: Array, radius: Array, *, decide: bool = False
+    view: View,
+    first: Array,
+    gamma: Array,
+    constant: Array,
+    radius: Array,
+    *,
+    decide: bool = False,
+    tolerance: float = 1e-8,
 ) -> LeafBounds:
     """Lower bounds of γ₀ + γ·a^L on leaves given by the ranges of y (B, h₁, 2) and the radius (B,) of their balls."""
     deeper = layer_ranges(view, first, radius)
     ranges = [first, *(np.stack([d[k].limits for d in deeper]) for k in range(view.depth - 1))]
     program = Relaxation.build(view, ranges, gamma, constant, radius)
-    optimum = maximise(program, decide=decide)
+    optimum = maximise(program, decide=decide, tolerance=tolerance)
     values, bounds = rigorous(view, ranges, gamma, constant, radius, program, optimum.x)
     leaves = [Leaf(tuple(d), bound) for d, bound in zip(deeper, bounds, strict=True)]
     return LeafBounds(values, leaves, program, optimum)

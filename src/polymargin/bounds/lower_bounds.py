@@ -21,7 +21,7 @@ from polymargin.bounds.attacks import attack
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
-from polymargin.bounds.lifted.expansion import Expansion, can_lift
+from polymargin.bounds.lifted.expansion import Expansion, can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.radius import HALVINGS, largest_radius, prove_at, proved_at_once
 from polymargin.bounds.lifted.tree import LiftedProof
@@ -35,7 +35,10 @@ Array = NDArray[np.float64]
 EVALUATIONS = 60
 # A deep network's radius is not sought more accurately than this: every digit costs a semidefinite program.
 DEEP_TOLERANCE = 2e-3
-# Where the search for a deep network's radius starts, relative to the nearest counterexample.
+# Nor that of a shallow network in more dimensions than this.
+LARGE = 48
+LARGE_TOLERANCE = 1e-3
+# Where the search for such a radius starts, relative to the nearest counterexample.
 FIRST_TRIAL = 0.975
 
 
@@ -161,14 +164,13 @@ class _Prover(Protocol):
 def _provers(views: dict[int, View], label: int, deadline: float) -> dict[int, _Prover]:
     """One for every rival; deep networks are expanded around the point once for all."""
     result: dict[int, _Prover] = {}
-    expansion: Expansion | None = None
     for rival, view in views.items():
         if not can_lift(view):
-            result[rival] = _Shallow(view, label, rival)
+            result[rival] = _Shallow(view, label, rival, None, deadline)
             continue
-        if expansion is None or expansion.view.layered is not view.layered:
-            expansion = Expansion.of(view)
-        result[rival] = _Deep(expansion, label, rival, deadline)
+        deep = _Deep(expansion_at(view), label, rival, deadline)
+        cheap = deep if view.factor.shape[1] > LARGE else None  # in few dimensions the best is as cheap
+        result[rival] = deep if view.depth > 1 else _Shallow(view, label, rival, cheap, deadline)
     return result
 
 
@@ -204,13 +206,19 @@ class _Deep:
 
 @dataclass(frozen=True)
 class _Shallow:
-    """By the S-lemma with quadratics below every neuron."""
+    """By the S-lemma with quadratics below every neuron, all chosen at once; `cheap` guesses them first."""
 
     view: View
     label: int
     rival: int
+    cheap: _Deep | None
+    deadline: float
 
     def at(self, radius: float) -> Exclusion:
+        if self.cheap is not None:
+            guessed = self.cheap.at(radius)
+            if guessed.proved or perf_counter() > self.deadline:
+                return guessed
         return self._attempt(radius, decide=True)[1]
 
     def quick(self, radius: float) -> Exclusion:
@@ -225,9 +233,11 @@ class _Shallow:
         at_high = -math.inf
         best = _single(view, 0.0, label, rival, None, 0.0)
         trial = min(_first_order(view, label, rival), limit)
+        if view.factor.shape[1] > LARGE:
+            tolerance, trial = max(tolerance, LARGE_TOLERANCE), min(2 * trial, FIRST_TRIAL * limit)
         side = 0
         for _ in range(EVALUATIONS):
-            value, exclusion = self._attempt(trial, decide=False)
+            value, exclusion = self._attempt(trial, decide=False, tolerance=tolerance)
             if value > 0:
                 low, at_low, best = trial, value, exclusion
                 at_high = at_high / 2 if side > 0 else at_high
@@ -236,7 +246,8 @@ class _Shallow:
                 high, at_high = trial, value
                 at_low = at_low / 2 if side < 0 else at_low
                 side = -1
-            if low >= limit or (math.isfinite(high) and high - low <= tolerance * high):
+            closed = math.isfinite(high) and high - low <= tolerance * high
+            if low >= limit or closed or perf_counter() > self.deadline:
                 break
             if math.isinf(high):
                 trial = min(2 * low, limit)
@@ -247,13 +258,12 @@ class _Shallow:
                 trial = (low + high) / 2
         return best
 
-    def _attempt(self, radius: float, *, decide: bool) -> tuple[float, Exclusion]:
+    def _attempt(self, radius: float, *, decide: bool, tolerance: float = 1e-6) -> tuple[float, Exclusion]:
         started, view = perf_counter(), self.view
         gamma, constant = view.difference(self.label, self.rival)
         one = np.array([radius])
-        found = bound_leaves(
-            view, view.root_ranges(radius)[None], gamma[None], np.array([constant]), one, decide=decide
-        )
+        first, free = view.root_ranges(radius)[None], np.array([constant])
+        found = bound_leaves(view, first, gamma[None], free, one, decide=decide, tolerance=tolerance / 100)
         value, leaf = float(found.values[0]), found.leaves[0]
         seconds = perf_counter() - started
         return value, _single(view, radius, self.label, self.rival, leaf if value > 0 else None, seconds)

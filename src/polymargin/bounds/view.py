@@ -16,10 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from polymargin.arguments import checked_point
 from polymargin.errors import InputError
@@ -32,6 +35,10 @@ Array = NDArray[np.float64]
 OUTWARD = 1 + 1e-14
 # Logits closer than this (relative) are compared in exact arithmetic.
 CLOSE_CALL = 1e-9
+# Weights with at most this share of entries that are not zero are multiplied as sparse matrices: convolutions are.
+SPARSE = 0.25
+
+_operators: WeakKeyDictionary[PolynomialNetwork, list[Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,12 @@ class View:
     def weights(self, layer: int) -> Array:
         return self.layered.layers[layer - 1].weights
 
+    def operator(self, layer: int) -> Any:
+        """The same weights as what multiplies fastest: sparse where most are zero. Made once per network."""
+        if self.layered not in _operators:
+            _operators[self.layered] = [_operator(layer.weights) for layer in self.layered.layers]
+        return _operators[self.layered][layer - 1]
+
     def bias(self, layer: int) -> Array:
         return self.layered.layers[layer - 1].bias
 
@@ -78,18 +91,28 @@ class View:
     @cached_property
     def shift(self) -> Array:
         """s = W¹u + b¹."""
-        return np.asarray(self.weights(1) @ self.point + self.bias(1))
+        return np.asarray(self.operator(1) @ self.point + self.bias(1))
 
     @cached_property
     def basis(self) -> Array:
         """Q (n, m): orthonormal columns that span the row space of W¹."""
-        height, width = self.weights(1).shape
-        return np.eye(width) if width <= height else np.asarray(np.linalg.qr(self.weights(1).T)[0])
+        return np.eye(self.weights(1).shape[1]) if self._all_coordinates else np.linalg.qr(self.weights(1).T)[0]
 
     @cached_property
     def factor(self) -> Array:
         """C = W¹Q (h₁, m)."""
-        return np.asarray(self.weights(1) @ self.basis)
+        return self.weights(1) if self._all_coordinates else np.asarray(self.weights(1) @ self.basis)
+
+    @property
+    def first_operator(self) -> Any:
+        """C, sparse where it is W¹ itself and most of that is zero."""
+        return self.operator(1) if self._all_coordinates else self.factor
+
+    @property
+    def _all_coordinates(self) -> bool:
+        """Whether Q = I: W¹ has at least as many rows as columns."""
+        height, width = self.weights(1).shape
+        return bool(width <= height)
 
     @cached_property
     def norms(self) -> Array:
@@ -113,10 +136,14 @@ class View:
     def preactivations(self, y: Array) -> list[Array]:
         """y, z², …, z^L at the points with W¹δ = y."""
         result, values = [y], self.shift + y
-        for layer, sigma in zip(self.layered.layers[1:-1], self.layered.activations, strict=False):
-            values = layer(activate(sigma, values))
+        for layer, sigma in zip(range(2, self.depth + 1), self.layered.activations, strict=False):
+            values = activate(sigma, values) @ self.operator(layer).T + self.bias(layer)
             result.append(values)
         return result
+
+
+def _operator(weights: Array) -> Any:
+    return sparse.csr_array(weights) if np.count_nonzero(weights) <= SPARSE * weights.size else weights
 
 
 def views(network: Network, point: Array, label: int, rivals: Sequence[int]) -> list[tuple[View, list[int]]]:

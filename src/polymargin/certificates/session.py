@@ -17,8 +17,8 @@ from polymargin.continuation import Tracker, TrackerSettings, available_threads
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
-from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
+from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
 from polymargin.rows import OnRow
 from polymargin.work import Workers
@@ -96,9 +96,8 @@ class Session:
     @cached_property
     def quadrics(self) -> NetworkSolvers | None:
         """Nearest points for all pairs of a network of degree two; None for other networks."""
-        if isinstance(self.network, PolynomialNetwork) and self.network.degree == 2:
-            return NetworkSolvers(self.network)
-        return None
+        layers = quadratic_layers(self.network)
+        return None if layers is None else NetworkSolvers(layers)
 
     def critical_points(self, boundary: Boundary) -> CriticalPoints:
         options = self.options

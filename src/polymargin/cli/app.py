@@ -52,6 +52,7 @@ for _command, _example in (
     (answers.certify, "certify model.npz points.csv --certificates proofs"),
     (answers.check, "check proofs/model.npz proofs/point-*.json"),
     (answers.report, "report model.onnx images.npz --labels labels.csv -o report.html"),
+    (answers.explore, "explore model.npz points.csv"),
     (geometry.ed_degree, "ed-degree --architecture 3,3,2,2 --degree 2 --method all"),
     (geometry.discriminant, "discriminant model.npz --plot discriminant.png"),
     (geometry.chambers, "chambers model.npz --window -3,3,-3,3 --plot chambers.png"),

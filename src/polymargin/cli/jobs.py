@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from polymargin.errors import InputError, MissingExtraError
 from polymargin.work import Workers
@@ -34,11 +36,11 @@ def workers(jobs: int, cluster: str | None = None) -> Iterator[Workers | None]:
 @contextmanager
 def _client(address: str) -> Iterator[Workers]:
     try:
-        from distributed import Client
+        distributed: Any = import_module("distributed")
     except ImportError:
         raise MissingExtraError("--cluster needs Dask: pip install 'polymargin[dask]'") from None
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # no such host, no scheduler there, not an address
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"--cluster {address}: no Dask scheduler answers there ({reason})") from None

@@ -28,6 +28,8 @@ def run_report(
     rows: int | None,
     certificates: Path | None,
     checkpoint: Path | None,
+    norm: str,
+    domain: str | None,
     timeout: float,
     jobs: int,
     cluster: str | None,
@@ -65,10 +67,12 @@ def run_report(
             network,
             points[:rows],
             None if right is None else right[:rows],
-            image_shape=_shape(image),
+            image_shape=image_shape(image),
             title=title or f"{model.name} on {data.name}",
             command=shlex.join(["polymargin", *sys.argv[1:]]),
             certificates=certificates,
+            norm=norm,
+            domain=None if domain is None else _interval(domain),
             seed=seed,
             threads=threads,
             limit=limit,
@@ -83,10 +87,18 @@ def run_report(
     return 2 if any(row.status is Standing.FAILED for row in made.margins) else 0
 
 
-def _shape(text: str | None) -> tuple[int, ...] | str | None:
+def image_shape(text: str | None) -> tuple[int, ...] | str | None:
     if text is None or text == "none":
         return text
     sizes = text.split("x")
     if not all(size.isascii() and size.isdigit() for size in sizes):
         raise InputError(f"--image {text!r}: expected a shape such as 28x28 or 3x32x32, or none")
     return tuple(map(int, sizes))
+
+
+def _interval(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--domain {text!r}: expected two numbers lo,hi such as 0,1") from None
+    return low, high

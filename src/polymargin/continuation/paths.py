@@ -77,6 +77,10 @@ class Paths:
 
         return Paths(*(merge(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__))
 
+    def to_targets(self, first: int, last: int) -> Paths:
+        """The paths to some of the targets."""
+        return Paths(*(getattr(self, name)[first:last] for name in self.__dataclass_fields__))
+
     def put(self, target: int, starts: NDArray[np.bool_], others: Paths) -> None:
         """Write the paths of a job with one target and these starts alone in their places."""
         for name in self.__dataclass_fields__:

@@ -46,16 +46,21 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
     found = np.zeros(count, dtype=bool)
     if count < 2:
         return found
-    flat = _flat(points)
+    flat = np.ascontiguousarray(points).view(np.float64)
     direction = generic_directions(1, flat.shape[1])[0]
     key = flat @ direction
     order = np.argsort(key)
-    reach = tolerance * sizes(points)[order] * np.abs(direction).sum()
+    # At least as large as what differences are measured against, and had without a root for every coordinate.
+    size = 1 + np.sqrt(2.0) * np.maximum(flat.max(axis=1), -flat.min(axis=1))
+    reach, key = tolerance * size[order] * np.abs(direction).sum(), key[order]
+    # Places in the order whose followers may still be near; the projection only moves on.
+    places = np.arange(count)
     for shift in range(1, count):
-        close = key[order[shift:]] - key[order[:-shift]] <= reach[:-shift]
-        if not close.any():
+        places = places[places < count - shift]
+        places = places[key[places + shift] - key[places] <= reach[places]]
+        if not len(places):
             break
-        first, second = order[:-shift][close], order[shift:][close]
+        first, second = order[places], order[places + shift]
         equal = same(points[first], points[second], tolerance)
         found[first[equal]] = found[second[equal]] = True
     return found

@@ -43,11 +43,14 @@ def critical_start(
     # On the ray μ·r the equation B₀ = 0 is μ^D Σ a_j r_j^D = c.
     radius = (level / (_power(rays, degree) @ slopes)) ** (1 / degree)
     turns = np.exp(2j * np.pi * np.arange(degree) / degree)
-    x = (rays[:, None, :] * (radius[:, None] * turns)[:, :, None]).reshape(-1, dimension)
+    lengths = radius[:, None] * turns
+    points = np.empty((len(rays), degree, dimension + 1), dtype=np.complex128)
+    np.multiply(rays[:, None, :], lengths[:, :, None], out=points[..., :-1])
     # λ from any coordinate of the support: 1 + λ D a_j x_j^{D−2} = 0.
-    pivot = np.abs(x).argmax(axis=1)
-    multiplier = -1.0 / (degree * slopes[pivot] * x[np.arange(len(x)), pivot] ** (degree - 2))
-    return CriticalStart(slopes, level, np.column_stack([x, multiplier]))
+    pivot = np.abs(rays).argmax(axis=1)
+    coordinate = rays[np.arange(len(rays)), pivot][:, None] * lengths
+    points[..., -1] = -1.0 / (degree * slopes[pivot][:, None] * coordinate ** (degree - 2))
+    return CriticalStart(slopes, level, points.reshape(-1, dimension + 1))
 
 
 def _power(numbers: ComplexArray, exponent: int) -> ComplexArray:

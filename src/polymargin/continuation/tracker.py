@@ -90,6 +90,8 @@ class Tracker:
 
     def run(self, jobs: Sequence[Job], *, double_double: bool = False) -> list[Paths]:
         """Follow the paths of all jobs in one queue: of the CPU core, or of a GPU if that is the device and has a kernel."""
+        if not jobs:
+            return []
         if not double_double and self.instruction_set is None:
             bundles = self._for_gpu(jobs)
             if any(bundles):

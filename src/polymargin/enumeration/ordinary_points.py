@@ -20,6 +20,9 @@ from polymargin.enumeration.regular_ends import LARGEST_CONDITION
 
 Array = NDArray[np.float64]
 
+# Paths looked at together: their arrays should fit a cache, or every check waits for memory.
+PATHS_AT_ONCE = 1 << 14
+
 
 @dataclass(frozen=True, eq=False)
 class OrdinaryPoints:
@@ -48,6 +51,21 @@ def paths_to(base: BaseSolutions, points: Array) -> Job:
 
 def ordinary_points(base: BaseSolutions, points: Array, paths: Paths) -> OrdinaryPoints:
     """What the paths of `paths_to`, followed once, say about the points, for base solutions known to be all."""
+    size = max(1, PATHS_AT_ONCE // len(base.solutions))
+    if len(points) <= size:
+        return _ordinary(base, points, paths)
+    places = range(0, len(points), size)
+    pieces = [_ordinary(base, points[p : p + size], paths.to_targets(p, p + size)) for p in places]
+    return OrdinaryPoints(
+        rows=np.concatenate([piece.rows + place for place, piece in zip(places, pieces, strict=True)]),
+        real_counts=np.concatenate([piece.real_counts for piece in pieces]),
+        nearest=np.concatenate([piece.nearest for piece in pieces]),
+        distances=np.concatenate([piece.distances for piece in pieces]),
+        discriminant=np.concatenate([piece.discriminant for piece in pieces]),
+    )
+
+
+def _ordinary(base: BaseSolutions, points: Array, paths: Paths) -> OrdinaryPoints:
     regular = (paths.converged & (paths.condition < LARGEST_CONDITION)).all(axis=1)
     rows = np.flatnonzero(regular)
     lists = paths.points[rows] if len(rows) < len(points) else paths.points

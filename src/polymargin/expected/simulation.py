@@ -80,7 +80,11 @@ def _results(
 ) -> Iterator[Counts]:
     if executor is None:
         return (count_batch(batch, u, threads) for batch in batches)
-    return _in_order(completed(partial(count_batch, u=u, threads=1), batches, executor))
+    return _in_order(completed(partial(_counted, count_batch, u), batches, executor))
+
+
+def _counted(count_batch: CountBatch, u: Array, batch: Array) -> Counts:
+    return count_batch(batch, u, 1)
 
 
 def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:

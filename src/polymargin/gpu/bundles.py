@@ -30,9 +30,10 @@ ComplexArray = NDArray[np.complex128]
 DEVICE = "POLYMARGIN_DEVICE"
 DEVICES = ("auto", "cpu", "cuda")
 # Paths from which a GPU is chosen without being asked: two cores take about a second for them, a compiler one or two.
-WORTH_IT = 200_000
-# Paths in a part: some hundredths of a second, and a gigabyte of ends for the largest systems.
-MOST_PATHS = 1 << 22
+WORTH_IT = 100_000
+# Bytes that the ends of a part may take, here and there; and those of a path beside its point.
+MOST_BYTES = 1 << 32
+BYTES_BESIDE_POINT = 36
 
 
 def chosen_device(device: str | None) -> str:
@@ -88,6 +89,17 @@ class Bundle:
         starts, targets = self.starts[part.starts], self.targets[part.targets]
         return launch(self.tape, layout, starts, self.begin, targets, settings, mask)
 
+    def parts(self) -> Iterator[_Part]:
+        """Blocks of targets with all starts, or where these are too many, of starts for one target; none if there is no path."""
+        targets, starts = len(self.targets), len(self.starts)
+        if not targets or not starts:
+            return
+        most = max(1, MOST_BYTES // (16 * self.tape.inputs + BYTES_BESIDE_POINT))
+        rows, columns = max(1, most // starts), min(starts, most)
+        for row in range(0, targets, rows):
+            for column in range(0, starts, columns):
+                yield _Part(slice(row, min(row + rows, targets)), slice(column, min(column + columns, starts)))
+
     def room(self) -> dict[str, NDArray[Any]]:
         """Arrays for the ends of all paths."""
         shape = (len(self.targets), len(self.starts))
@@ -114,7 +126,7 @@ def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[A
 
     try:
         for place, bundle in enumerate(bundles):
-            for part in _parts(len(bundle.targets), len(bundle.starts)):
+            for part in bundle.parts():
                 under_way.append((place, part, bundle.launch(part, settings)))
                 if len(under_way) == 2:
                     collect()
@@ -140,13 +152,3 @@ class _Part:
     def is_all_of(self, bundle: Bundle) -> bool:
         whole = (len(bundle.targets), len(bundle.starts))
         return (self.targets.stop - self.targets.start, self.starts.stop - self.starts.start) == whole
-
-
-def _parts(targets: int, starts: int) -> Iterator[_Part]:
-    """Blocks of targets with all starts, or where these are too many, of starts for one target; none where there is no path."""
-    if not targets or not starts:
-        return
-    rows, columns = max(1, MOST_PATHS // starts), min(starts, MOST_PATHS)
-    for row in range(0, targets, rows):
-        for column in range(0, starts, columns):
-            yield _Part(slice(row, min(row + rows, targets)), slice(column, min(column + columns, starts)))

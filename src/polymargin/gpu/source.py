@@ -15,7 +15,9 @@ from polymargin.gpu.stream import Stream
 from polymargin.gpu.tape import Tape
 
 # Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
-MOST_FOR_A_THREAD = 10
+MOST_FOR_A_THREAD = 11
+# Registers of a tape that is evaluated with few of a thread's.
+SHORT = 100
 # Numbers in bytes, and shared memory of a multiprocessor that blocks may share (CUDA takes one kilobyte per block).
 COMPLEX, DOUBLE = 16, 8
 SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
@@ -87,12 +89,15 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
 
 def _launch(tape: Tape, layout: Layout, numbers: int, coefficients: int) -> tuple[int, int, int]:
     """Threads per block, blocks per multiprocessor, bytes of shared memory per block."""
-    threads, wanted = 128, 2
-    if layout == THREAD:
-        threads, wanted = (128, 3) if tape.inputs <= 5 else (128, 2)
-    per_block = numbers * (threads // layout.lanes) * COMPLEX
-    if layout == THREAD:
-        per_block += coefficients * DOUBLE
+    per_path, common = numbers * COMPLEX, coefficients * DOUBLE if layout == THREAD else 0
+    if layout == THREAD and tape.inputs > 6:
+        # One block, so that the coefficients are there once: as many warps as fit, up to 255 registers a thread.
+        warps = min(8, (SHARED_MEMORY - common) // (32 * per_path))
+        return 32 * warps, 1, 32 * warps * per_path + common
+    threads = 128
+    per_block = (threads // layout.lanes) * per_path + common
+    # Short tapes do with 168 registers a thread; what a group holds takes 255.
+    wanted = 3 if layout == THREAD and tape.registers <= SHORT else 2
     blocks = max(1, min(wanted, SHARED_MEMORY // (per_block + PER_BLOCK)))
     return threads, blocks, per_block
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polymargin.learning.convert import to_network
+    from polymargin.learning.exact_margin import exact_margin
     from polymargin.learning.idx import read_idx
+    from polymargin.learning.margin_training import fine_tune, margin_hinge, margin_softplus, margin_step
     from polymargin.learning.projection import LocusProjection, correct, project, remove_normal
     from polymargin.learning.quadratic import Factor, Quadratic
     from polymargin.learning.regularisers import Regulariser
@@ -27,6 +29,11 @@ _HOME = {
     "Training": "training",
     "correct": "projection",
     "cyclic_rate": "training",
+    "exact_margin": "exact_margin",
+    "fine_tune": "margin_training",
+    "margin_hinge": "margin_training",
+    "margin_softplus": "margin_training",
+    "margin_step": "margin_training",
     "project": "projection",
     "read_idx": "idx",
     "remove_normal": "projection",
@@ -45,6 +52,11 @@ __all__ = [
     "Training",
     "correct",
     "cyclic_rate",
+    "exact_margin",
+    "fine_tune",
+    "margin_hinge",
+    "margin_softplus",
+    "margin_step",
     "project",
     "read_idx",
     "remove_normal",

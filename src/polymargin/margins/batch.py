@@ -29,8 +29,9 @@ Rows: TypeAlias = NDArray[np.intp]
 
 # Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
-# A GPU follows a hundred times as many in that time.
-PATHS_PER_GPU_BLOCK = 1 << 19
+# A GPU follows hundreds of times as many in that time; a few such blocks fill it, and their ends take some gigabytes.
+PATHS_PER_GPU_BLOCK = 1 << 22
+GPU_BLOCKS = 4
 MOST_ROWS = 4096
 MOST_ENTRIES = 1 << 20
 # Workers of an executor get the rows in about so many pieces each: few enough to cost little, enough to end together.
@@ -52,6 +53,8 @@ def margins_in_blocks(
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
     threads = tracker.threads or available_threads()
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
+    if tracker.device == "cuda":
+        threads = min(threads, GPU_BLOCKS)
     most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
     blocks = _blocks(session, rows, most, tracker)
     if executor is not None:

@@ -38,7 +38,7 @@ def _seen_ahead(network: Network, points: Array, labels: NDArray[np.intp], radii
     with np.errstate(all="ignore"):
         lengths = np.where(np.isfinite(radii), SHARES[:, None] * radii, FAR[:, None] * (1 + np.abs(points).max(axis=1)))
         around = points + lengths[:, None, :, None] * steps[:, None]  # (shares, directions, p, n)
-        logits, sizes = network.logits(around), network.without_signs.logits(np.abs(around))
+        logits, sizes = network.logits(around), network.term_sizes(around)
         own = (..., np.arange(count), labels)
         noise = (network.rounding_steps + 1) * EPSILON * (sizes + sizes[own][..., None])
         return np.asarray((logits - logits[own][..., None] > noise).any(axis=(0, 1)))

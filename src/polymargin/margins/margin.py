@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import DEFAULT_LIMIT, checked
+from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
@@ -41,6 +41,7 @@ class MarginOptions(TypedDict, total=False):
     cache: bool | str | Path
     settings: TrackerSettings | None
     timeout: float
+    rtol: float
     checkpoint: str | Path | None
     progress: Callable[[int], None] | None
     on_row: OnRow | None
@@ -72,6 +73,7 @@ def margin(
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    rtol: float = 1e-6,
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     on_row: OnRow | None = None,
@@ -96,6 +98,7 @@ def margin(
     cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
     settings     of the path tracker
     timeout      seconds for the bounds of one point
+    rtol         bounds of one point that are this close, relatively, are an answer: `CERTIFIED`
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with the number of rows that were finished since the last call
     on_row       called with the number of a row and its margin as soon as there is one
@@ -116,7 +119,7 @@ def margin(
     """
     array = one_or_many(points)
     tracker = Tracker.of(settings, threads, device)
-    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout)
+    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(
         model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
     )

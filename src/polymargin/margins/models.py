@@ -30,8 +30,8 @@ from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.pairs import ENUMERATED, Pair, QuadricPair, Search, pair_for
 from polymargin.margins.prediction import clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
-from polymargin.networks import PolynomialNetwork
 from polymargin.networks.network import Network
+from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
 from polymargin.standing import Standing
 
@@ -218,7 +218,7 @@ class NetworkMargins:
         """Both sides of the margin without enumeration: an attack above, a proof below."""
         if not self._network.hidden_layers:
             raise TooManyPathsError(reason)
-        found = bracket(self._network, u, timeout=self._search.timeout)
+        found = bracket(self._network, u, rtol=self._search.rtol, timeout=self._search.timeout)
         return Margin(
             radius=found.upper,
             lower=found.lower,
@@ -245,10 +245,8 @@ class NetworkMargins:
     @cached_property
     def _quadrics(self) -> NetworkSolvers | None:
         """Solvers for all pairs at once where the whole network has degree two."""
-        network = self._network
-        if isinstance(network, PolynomialNetwork) and network.degree == 2 and network.dimension > 1:
-            return NetworkSolvers(network)
-        return None
+        layers = quadratic_layers(self._network)
+        return None if layers is None or layers.dimension < 2 else NetworkSolvers(layers)
 
     def _defended(self, label: int, pairs: list[PairMargin], u: Array, noise: float) -> list[PairMargin]:
         """Bounds with proofs instead of what enumeration could not settle, or what does not stand up to a second look."""

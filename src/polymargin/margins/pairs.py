@@ -46,6 +46,7 @@ class Search:
     limit: int
     cache: Cache
     timeout: float
+    rtol: float = 1e-6
 
 
 class Pair(Protocol):

@@ -22,7 +22,7 @@ def rounding_noise(network: Network, points: NDArray[np.float64]) -> NDArray[np.
     Infinite where the terms of the logits leave the range in which doubles keep their precision.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        largest = network.without_signs.logits(np.abs(points)).max(axis=-1)
+        largest = network.term_sizes(points).max(axis=-1)
     ordinary = (largest == 0) | ((largest >= SMALLEST_TERM) & (largest <= LARGEST_TERM))
     return np.where(ordinary, 4 * float(np.finfo(np.float64).eps) * largest, np.inf)
 

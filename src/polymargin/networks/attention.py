@@ -196,6 +196,10 @@ class LightningAttention:
         """The module with every weight replaced by its absolute value: it bounds all terms."""
         return LightningAttention(*(np.abs(array) for array in self._arrays))
 
+    def term_sizes(self, points: Array) -> Array:
+        """Bounds of all terms of the logits: what the weights without signs make of |x|."""
+        return np.asarray(self.without_signs.logits(np.abs(points)))
+
     @property
     def rounding_steps(self) -> int:
         return self._forms.rounding_steps

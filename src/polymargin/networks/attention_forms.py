@@ -92,6 +92,10 @@ class AttentionForms:
         layers = (self.tokens, self.value, self.key, self.query, self.readout)
         return AttentionForms(*(Layer(np.abs(one.weights), np.abs(one.bias)) for one in layers))
 
+    def term_sizes(self, points: Array) -> Array:
+        """Bounds of all terms of the logits: what the weights without signs make of |x|."""
+        return np.asarray(self.without_signs.logits(np.abs(points)))
+
     @property
     def rounding_steps(self) -> int:
         """Roundings on the way from a variable to a logit: three factors, two sums of products, the read-out."""

@@ -41,13 +41,12 @@ class LogitMap(Protocol):
         ...
 
     @property
-    def without_signs(self) -> LogitMap:
-        """The same with every weight replaced by its absolute value: at |x| it bounds all terms at x."""
+    def rounding_steps(self) -> int:
+        """Floating-point logits err by at most this many units of roundoff, relative to the sizes of their terms."""
         ...
 
-    @property
-    def rounding_steps(self) -> int:
-        """Floating-point logits err by at most this many units of roundoff, relative to the logits without signs."""
+    def term_sizes(self, points: Array) -> Array:
+        """Bounds of all terms that are added up for each logit, at points (…, n)."""
         ...
 
     def logits(self, values: NDArray[Any]) -> NDArray[Any]:

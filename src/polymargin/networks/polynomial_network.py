@@ -172,6 +172,10 @@ class PolynomialNetwork:
         layers = [(np.abs(layer.weights), np.abs(layer.bias)) for layer in self.layers]
         return PolynomialNetwork(layers, activations=[[abs(c) for c in row] for row in self.activations])
 
+    def term_sizes(self, points: Array) -> Array:
+        """Bounds of all terms of the logits: what the weights without signs make of |x|."""
+        return np.asarray(self.without_signs.logits(np.abs(points)))
+
     @property
     def rounding_steps(self) -> int:
         """Roundings on the way from an input to a logit, counted once for every factor that a power makes of them."""

@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.network import Layered
-from polymargin.networks.polynomial_network import Layer
+from polymargin.networks.network import Layered, Network
+from polymargin.networks.polynomial_network import Layer, PolynomialNetwork
 from polymargin.networks.program.fixed_point import exact_values
 from polymargin.networks.program.forms import Forms
+from polymargin.networks.program.rounding import EPSILON, rounding_errors
 from polymargin.networks.program.squares import layers_of_squares
 from polymargin.networks.program.stages import Activation, Product, Stage, degrees_of
 from polymargin.networks.readers.npz_products import read_products, write_products
@@ -150,19 +151,16 @@ class ProductNetwork:
         """Nothing is known beyond the forms."""
         return
 
-    @cached_property
-    def without_signs(self) -> ProductNetwork:
-        """The network with every weight replaced by its absolute value: it bounds all terms."""
-        entry = None if self.entry is None else Layer(np.abs(self.entry.weights), np.abs(self.entry.bias))
-        return ProductNetwork([stage.without_signs for stage in self.stages], self.readout.without_signs, entry=entry)
+    # Roundings are counted in `term_sizes`.
+    rounding_steps = 0
 
-    @cached_property
-    def rounding_steps(self) -> int:
-        """Roundings on the way from an input to a logit, counted once for every factor that a product makes of them."""
-        steps = 0 if self.entry is None else self.dimension + 2
-        for stage in self.stages:
-            steps = max(steps, stage.rounding_steps(steps))
-        return steps + self.readout.longest + 2
+    def term_sizes(self, points: Array) -> Array:
+        """Bounds of the errors of the logits in units of roundoff, carried along from the inputs."""
+        errors = np.zeros_like(points)
+        if self.entry is not None:
+            entry = Forms.of(np.abs(self.entry.weights), np.abs(self.entry.bias))
+            points, errors = self.entry(points), (entry.longest + 2) * EPSILON * entry(np.abs(points))
+        return rounding_errors(self.stages, self.readout, points, errors) / EPSILON
 
     # -- layers, for bounds --------------------------------------------------------------------
 
@@ -200,6 +198,12 @@ class ProductNetwork:
     def load(cls, path: Any) -> ProductNetwork:
         """Read a network written by `save`."""
         return cls(*read_products(path))
+
+
+def quadratic_layers(network: Network) -> PolynomialNetwork | None:
+    """A network of degree two in layers of degree two, up to the rounding of their weights; None for any other."""
+    layers = network.layered(0, 1).network if isinstance(network, ProductNetwork) and network.degree == 2 else network
+    return layers if isinstance(layers, PolynomialNetwork) and layers.degree == 2 else None
 
 
 def _update(digest: Any, forms: Forms) -> None:

@@ -18,6 +18,7 @@ from polymargin.margins import Margin
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
+NORMS = {"l2": "L2", "linf": "L∞", "l1": "L1"}
 ANSWERED = (Standing.CERTIFIED, Standing.NUMERICAL, Standing.BRACKETED)
 
 
@@ -29,12 +30,14 @@ class CertifiedAccuracy:
     lowers    per standing: radii below which rows are certified, ascending
     uppers    per standing: radii from which rows are known to be vulnerable, ascending
     labelled  whether right classes were given; otherwise every prediction counts as right
+    norm      in which the radii are measured, as it is written: L2, L∞ or L1
     """
 
     count: int
     lowers: dict[Standing, Array]
     uppers: dict[Standing, Array]
     labelled: bool
+    norm: str = "L2"
 
     @classmethod
     def of(cls, margins: Sequence[Margin], labels: ArrayLike | None = None) -> CertifiedAccuracy:
@@ -48,6 +51,7 @@ class CertifiedAccuracy:
             {s: np.sort([m.lower for m in rows]).astype(np.float64) for s, rows in chosen.items()},
             {s: np.sort([m.upper for m in rows]).astype(np.float64) for s, rows in chosen.items()},
             labels is not None,
+            norm_of(margins),
         )
 
     @property
@@ -81,6 +85,14 @@ class CertifiedAccuracy:
         if not len(finite) or finite.max() <= 0:
             return 1.0
         return float(min(finite.max(), 2.0 * np.quantile(finite, 0.98)) or finite.max())
+
+
+def norm_of(margins: Sequence[Margin]) -> str:
+    """The norm of all margins, as it is written; margins of different norms do not go together."""
+    norms = sorted({margin.norm for margin in margins if margin.status is not Standing.FAILED})
+    if len(norms) > 1:
+        raise InputError(f"margins in the norms {', '.join(norms)}: expected one norm for all of them")
+    return NORMS[norms[0]] if norms else NORMS["l2"]
 
 
 def correct_rows(margins: Sequence[Margin], labels: ArrayLike | None) -> NDArray[np.bool_]:

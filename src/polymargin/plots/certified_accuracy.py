@@ -43,7 +43,7 @@ def draw_accuracy(axes: Any, accuracy: CertifiedAccuracy) -> Any:
         axes.step(radii, top, where="post", color=BRACKETED, linewidth=1.0, linestyle=(0, (4, 2)))
     word = "clean accuracy" if accuracy.labelled else "answered"
     axes.axhline(accuracy.clean, color=SOFT, linewidth=1.0, linestyle=(0, (1, 2)), label=f"{word} {accuracy.clean:.1%}")
-    axes.set(xlim=(0.0, reach), ylim=(0.0, 1.0), xlabel="radius (L2)")
+    axes.set(xlim=(0.0, reach), ylim=(0.0, 1.0), xlabel=f"radius ({accuracy.norm})")
     axes.set_ylabel("certified accuracy" if accuracy.labelled else "share that keeps its class")
     axes.grid(color=LINE, linewidth=0.7)
     axes.set_axisbelow(True)

@@ -15,9 +15,7 @@ def new_figure(**options: Any) -> Any:
 
 def legend_above(axes: Any) -> None:
     """A legend that never covers data."""
-    axes.legend(
-        frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.1
-    )
+    axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
 
 
 def from_matplotlib(name: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.margins import Margin
-from polymargin.plots.accuracy import ANSWERED, CertifiedAccuracy, correct_rows
+from polymargin.plots.accuracy import ANSWERED, CertifiedAccuracy, correct_rows, norm_of
 from polymargin.plots.door import legend_above
 from polymargin.plots.palette import INK, LINE, NAMES, OF_STANDING, WRONG
 from polymargin.standing import Standing
@@ -46,7 +46,12 @@ def margin_histogram(axes: Any, margins: Sequence[Margin], labels: ArrayLike | N
     remarks = [f"{endless} never change class"] * bool(endless) + [f"{beyond} farther out, in the last bar"] * bool(
         beyond
     )
-    axes.set(xlim=(0.0, reach), xlabel="margin (L2)" + "".join(f"; {text}" for text in remarks), ylabel="points")
+    axes.set(
+        xlim=(0.0, reach),
+        xlabel=f"margin ({norm_of(margins)})" + "".join(f"; {text}" for text in remarks),
+        ylabel="points",
+    )
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.grid(axis="y", color=LINE, linewidth=0.7)
     axes.set_axisbelow(True)
     legend_above(axes)

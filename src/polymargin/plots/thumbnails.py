@@ -47,6 +47,21 @@ def checked_shape(shape: Any, inputs: int) -> Shape:
     return tuple(int(size) for size in sizes)
 
 
+def image_shape_of(points: Array, given: Any) -> Shape | None:
+    """How points (m, …) are shown: as `given` says ("none": not as images), as their own shape says, or as a square."""
+    inputs = int(np.prod(points.shape[1:]))
+    if isinstance(given, str):
+        if given != "none":
+            raise InputError(f"image_shape={given!r}: expected a shape such as (28, 28), or 'none'")
+        return None
+    if given is not None:
+        return checked_shape(given, inputs)
+    if points.ndim > 2:
+        own = points.shape[1:]
+        return checked_shape(own[1:] if len(own) == 3 and own[0] == 1 else own, inputs)
+    return guessed_shape(inputs)
+
+
 def pixels(values: ArrayLike, shape: Shape) -> Array:
     """Flat values as (h, w) or (h, w, 3), channels last."""
     array = np.reshape(np.asarray(values, dtype=np.float64), shape)

@@ -148,7 +148,9 @@ class QuadricSolver:
             shaken = ~(2 * np.abs(multipliers) * spectrum.tolerance <= LARGEST_DOUBT * smallest)
             unseen = ~(NOISE * views.value_sizes <= LARGEST_DOUBT * np.abs(views.values))
         regular = kinds == NearestKind.REGULAR
-        settled = np.isin(kinds, (NearestKind.SPHERE, NearestKind.EMPTY)) & spectrum.is_clear
+        settled = np.isin(kinds, (NearestKind.SPHERE, NearestKind.EMPTY))
+        if settled.any():
+            settled &= spectrum.is_clear
         return np.asarray(unseen | np.where(regular, shaken, ~settled))
 
     def _corrections(self, points: Array) -> Array:

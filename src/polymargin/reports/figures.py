@@ -15,7 +15,7 @@ def figures(report: Report) -> dict[str, Any]:
     """Accuracy, histogram and counterexamples."""
     drawn: dict[str, Any] = {}
     for name in ("accuracy", "histogram", "counterexamples"):
-        figure = new_figure(figsize=(5.2, 3.5), layout="constrained")
+        figure = new_figure(figsize=(4.7, 3.5), layout="constrained")
         axes = figure.add_subplot()
         match name:
             case "accuracy":

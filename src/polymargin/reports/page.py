@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from polymargin.errors import printable
 from polymargin.plots.palette import NAMES
 from polymargin.reports.cards import cards
@@ -89,20 +91,23 @@ def _summary(report: Report) -> str:
     accuracy, radii = report.accuracy, report.radii
     middle = radii[len(radii) // 2]
     failed = sum(m.status is Standing.FAILED for m in report.margins)
+    certified = float(accuracy.part(Standing.CERTIFIED, middle))
+    proved = _percent(certified) if certified else "none"
     if accuracy.labelled:
         first = ("clean accuracy", _percent(accuracy.clean))
-        second = (f"certified at radius {middle:g}", _percent(accuracy.at(middle)))
+        second = (f"right within {middle:g} (proved: {proved})", _percent(accuracy.at(middle)))
     else:
         first = ("points with an answer", _percent(accuracy.clean))
-        second = (f"keep their class within {middle:g}", _percent(accuracy.at(middle)))
+        second = (f"keep their class within {middle:g} (proved: {proved})", _percent(accuracy.at(middle)))
     smallest = min((m.lower for m in report.margins if not math.isnan(m.lower)), default=math.nan)
+    kind = "lower bound" if any(m.status is Standing.BRACKETED for m in report.margins) else "margin"
     tiles = [
         ("points", f"{len(report.margins):,}"),
         first,
         second,
-        ("median margin", _number(report.median)),
-        ("smallest margin", _number(smallest)),
-        ("time", _time(report.about.seconds)),
+        (f"median {kind}", _number(report.median)),
+        (f"smallest {kind}", _number(smallest)),
+        ("median time a point", _time(float(np.median([m.seconds for m in report.margins])))),
     ]
     tiles += [("without an answer", str(failed))] if failed else []
     return "".join(f"<div><b>{_text(value)}</b><span>{_text(name)}</span></div>" for name, value in tiles)
@@ -113,7 +118,7 @@ def _radii(report: Report) -> str:
     accuracy = report.accuracy
     parts = [s for s in NAMES if len(accuracy.lowers[s])]
     wide = sorted({*report.radii, 0.0, *(2 * radius for radius in report.radii[-1:])})
-    head = ["radius", "certified", *(NAMES[s] for s in parts), "at most"]
+    head = ["radius", "together", *(NAMES[s] for s in parts), "at most"]
     rows = [
         [
             f"{r:g}",
@@ -183,6 +188,7 @@ def _facts(report: Report) -> str:
         ("labels", labels),
         ("command", f"<code>{_text(about.command)}</code>" if about.command else "made in Python by pm.report"),
         ("seed", str(about.seed)),
+        ("time", _text(f"{_time(about.seconds)}, without rows that were kept from before")),
         ("made", _text(f"{about.date} by polymargin {about.version}; {about.machine}")),
     ]
     if report.image_shape is not None:

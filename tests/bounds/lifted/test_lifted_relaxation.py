@@ -36,7 +36,7 @@ def relax(network: pm.PolynomialNetwork, radius: float, cuts: np.ndarray | None 
     expansion = Expansion.of(view)
     ranges = rest_ranges(expansion, radius)
     question = Question(expansion, label, rival, radius)
-    top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst)
+    top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst_last)
     chosen = np.zeros((0, len(ranges[0]))) if cuts is None else cuts
     return Relaxation(expansion, top, question.size, radius, tuple(ranges), chosen)
 
@@ -166,6 +166,6 @@ def test_parabolas_below_the_last_layer():
     a, b, c = relaxation.top.minorants.T
     gap = gamma * sigma - (a * t**2 + b * t + c)
     assert (gap > 0).all()
-    t = question.worst
+    t = question.worst_last
     there = gamma * np.polynomial.polynomial.polyval(layer.value + t, view.activation(2)) - (a * t**2 + b * t + c)
     assert (there < 1e-6 * np.abs(gamma)).all()

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
+from polymargin.bounds.lifted.local import LocalRows, as_array
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
@@ -34,14 +36,19 @@ class ExpandedLayer:
     slopes     a (h, m), in coordinates of the row space of W¹
     rise       σ'(p) (h,)
     bend       c, the coefficient of z² in σ
-    weights    W (h, h below); for the first layer those of the input in the coordinates above
+    weights    W (h, h below), sparse where most are zero; for the first layer those of the input in the coordinates above
     """
 
     value: Array
     slopes: Array
     rise: Array
     bend: float
-    weights: Array
+    weights: Any
+
+    @cached_property
+    def squares(self) -> LocalRows:
+        """Weighted sums of the squares (a_j·δ)²."""
+        return LocalRows(self.slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +63,12 @@ class Expansion:
         layers: list[ExpandedLayer] = []
         value, slopes = view.shift, view.factor
         for number in range(1, view.depth + 1):
-            weights = view.factor
+            weights = view.first_operator
             if number > 1:
-                weights, below = view.weights(number), layers[-1]
+                weights, below = view.operator(number), layers[-1]
                 sigma = polyval(below.value, view.activation(number - 1))
                 value = weights @ sigma + view.bias(number)
-                slopes = (weights * below.rise) @ below.slopes
+                slopes = weights @ (below.rise[:, None] * below.slopes)
             coefficients = view.activation(number)
             rise = np.asarray(polyval(value, view.activation(number, 1)), dtype=np.float64)
             bend = float(coefficients[2]) if len(coefficients) > 2 else 0.0
@@ -74,6 +81,17 @@ class Expansion:
         return int(self.view.factor.shape[1])
 
     @property
+    def variables(self) -> int:
+        """Of the lifted program: 1, δ and all rests."""
+        return 1 + self.dimension + sum(len(layer.value) for layer in self.lifted)
+
+    def rests(self, place: Array) -> list[tuple[Array, Array]]:
+        """t and w of every hidden layer at δ = place."""
+        states = self.view.preactivations(self.layers[0].weights @ place)
+        moved = [states[0], *(z - layer.value for z, layer in zip(states[1:], self.lifted, strict=True))]
+        return [(t, t - layer.slopes @ place) for t, layer in zip(moved, self.layers, strict=True)]
+
+    @property
     def lifted(self) -> tuple[ExpandedLayer, ...]:
         """The layers whose rests are variables: all but the first."""
         return self.layers[1:]
@@ -81,18 +99,13 @@ class Expansion:
     @cached_property
     def _gram(self) -> Array:
         """W¹W¹ᵀ."""
-        return np.asarray(self.layers[0].weights @ self.layers[0].weights.T)
-
-    def curvature(self, combination: Array) -> Array:
-        """Σ c_i Q_i with w²_i = δᵀQ_iδ, in coordinates of the row space."""
-        first, second = self.layers[0], self.layers[1]
-        return np.asarray(first.weights.T @ ((first.bend * (combination @ second.weights))[:, None] * first.weights))
+        return np.asarray(self.layers[0].slopes @ self.layers[0].slopes.T)
 
     def squared_curvature(self, weights: Array) -> Array:
         """Σ α_i Q_i²."""
         first, second = self.layers[0], self.layers[1]
-        mixed = self._gram * (second.weights.T @ (weights[:, None] * second.weights))
-        return np.asarray(first.bend**2 * (first.weights.T @ (mixed @ first.weights)))
+        mixed = self._gram * as_array(second.weights.T @ (second.weights * weights[:, None]))
+        return np.asarray(first.bend**2 * (first.slopes.T @ (mixed @ first.slopes)))
 
     def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
         """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""
@@ -108,6 +121,19 @@ class Expansion:
         return result
 
 
+_recent: list[Expansion] = []
+
+
+def expansion_at(view: View) -> Expansion:
+    """The expansion around the view's point: the last one made if it is the same, with all that was computed from it."""
+    for known in _recent:
+        if known.view.layered is view.layered and np.array_equal(known.view.point, view.point):
+            return known
+    _recent[:] = [Expansion.of(view)]
+    return _recent[0]
+
+
 def can_lift(view: View) -> bool:
-    """Whether the network is deep and its activations are quadratic, but for the last one, which may be any polynomial."""
-    return view.depth > 1 and all(len(view.activation(number)) <= 3 for number in range(1, view.depth))
+    """Whether all activations are quadratic but for the last one, which may be any polynomial; attention stays what it is."""
+    deep = view.depth > 1 or view.lowering is None
+    return deep and all(len(view.activation(number)) <= 3 for number in range(1, view.depth))

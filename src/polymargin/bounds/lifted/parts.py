@@ -16,7 +16,7 @@ from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import narrowed
-from polymargin.bounds.lifted.relaxation import Relaxation, cut_weights
+from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf
 
@@ -27,6 +27,9 @@ ENOUGH = 1e-8
 # Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
 CLEARLY = 1e-12
 WORST_STEPS = 20
+ROUNDS = 10
+# Variables up to which the program is solved.
+LARGEST_PROGRAM = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +54,16 @@ class Question:
     @property
     def enough(self) -> float:
         """A bound above this leaves room for rounding."""
-        variables = 1 + self.expansion.dimension + sum(len(layer.value) for layer in self.expansion.lifted)
-        return ENOUGH * variables * abs(self.size)
+        return ENOUGH * self.expansion.variables * abs(self.size)
+
+    @property
+    def by_guesses(self) -> bool:
+        """Whether the first guesses of the multipliers have to do: few are missing, or too many to solve for."""
+        return len(self.expansion.layers) == 1 or self.expansion.variables > LARGEST_PROGRAM
 
     @cached_property
     def worst(self) -> Array:
-        """t of the last layer where the functional is small: damped steps to where its gradient points on the sphere."""
+        """δ where the functional is small: damped steps to where its gradient points on the sphere."""
         view, rivals = self.expansion.view, np.array([self.rival])
         best, place = (np.inf, np.zeros(self.expansion.dimension)), np.zeros(self.expansion.dimension)
         for step in range(WORST_STEPS):
@@ -66,8 +73,12 @@ class Question:
             aim = -self.radius * slopes[0] / max(float(np.linalg.norm(slopes[0])), 1e-300)
             place = aim if step < WORST_STEPS // 3 else (place + aim) / 2
             place = self.radius * place / max(float(np.linalg.norm(place)), 1e-300)
-        layer = self.expansion.layers[-1]
-        return np.asarray(view.preactivations(view.factor @ best[1])[-1] - layer.value)
+        return best[1]
+
+    @cached_property
+    def worst_last(self) -> Array:
+        """t of the last layer there."""
+        return self.expansion.rests(self.worst)[-1][0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +125,11 @@ def bound_part(
     expansion, rests = question.expansion, part.rests
     if part.first:
         rests = narrowed(expansion, question.radius, rests, part.first)
-    top = top_terms(expansion, *question.output, question.radius, rests[-1], question.worst)
-    cuts = cut_weights(expansion, top, rests)
-    relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, part.first)
     enough = question.enough
-    y, value = relaxation.start()
+    large = question.by_guesses
+    relaxation, y, value = _best_start(question, rests, part.first, 2 * enough if decide else math.inf)
     optimum = None
-    if decide and value > 2 * enough:
+    if large or (decide and value > 2 * enough):
         y[0] = value - enough
     elif perf_counter() < deadline and np.isfinite(value):
         limits = {"enough": enough, "hopeless": enough} if decide else {}
@@ -130,9 +139,36 @@ def bound_part(
     leaf = None
     if y[0] > enough:
         roomy = relaxation.with_room(y)
-        if _clearly_positive(relaxation.program.matrix(roomy)):
-            leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, top.minorants)
+        if _clearly_positive(relaxation.reduced(roomy) if large else relaxation.program.matrix(roomy)):
+            leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
+
+
+def _best_start(
+    question: Question, rests: tuple[Array, ...], first: Mapping[int, tuple[float, float]], enough: float
+) -> tuple[Relaxation, Array, float]:
+    """The relaxation with the best parabolas below the last layer, and its start.
+
+    Parabolas touch at the worst input first. Then the relaxation's own minimiser answers, and they touch at the average of all
+    answers: both sides of a game that has a value, and ten rounds come within a hundredth of it.
+    """
+    expansion = question.expansion
+    last = rests[-1] if rests else np.zeros((len(expansion.layers[0].value), 2))
+    touch = question.worst_last
+    best: tuple[Relaxation, Array, float] | None = None
+    for number in range(ROUNDS):
+        top = top_terms(expansion, *question.output, question.radius, last, touch)
+        cuts = cut_weights(expansion, top, rests)
+        relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, first, question.worst)
+        y, value = relaxation.start(enough)
+        if best is None or value > best[2]:
+            best = (relaxation, y, value)
+        if top.minorants is None or value > enough or expansion.dimension > FEW or not np.isfinite(value):
+            break
+        answer = expansion.rests(relaxation.minimiser(y))[-1][0]
+        touch = touch + (answer - touch) / (number + 2)
+    assert best is not None
+    return best
 
 
 def _clearly_positive(matrix: Array) -> bool:

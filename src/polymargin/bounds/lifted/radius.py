@@ -15,9 +15,11 @@ import numpy as np
 
 from polymargin.bounds.lifted.parts import Outcome, Part, Question, bound_part
 from polymargin.bounds.lifted.ranges import rest_ranges
+from polymargin.bounds.lifted.spectra import spectra
 from polymargin.bounds.lifted.tree import LiftedProof
 
 SOLVES = 12
+EVALUATIONS = 60
 HALVINGS = 12
 # How far to stay below the root of a tangent, as a part of the way to it.
 CAUTION = 0.1
@@ -29,7 +31,7 @@ def prove_at(question: Question, deadline: float = math.inf) -> LiftedProof | No
     """A proof on the whole ball, without cutting it."""
     part = Part(tuple(rest_ranges(question.expansion, question.radius)))
     leaf = bound_part(question, part, deadline=deadline).leaf
-    return None if leaf is None else LiftedProof(part.rests, leaf)
+    return None if leaf is None else LiftedProof(part.rests, leaf, spectra(question.expansion))
 
 
 def proved_at_once(question: Question, radius: float, halvings: int = HALVINGS) -> tuple[float, LiftedProof | None]:
@@ -39,7 +41,7 @@ def proved_at_once(question: Question, radius: float, halvings: int = HALVINGS) 
         part = Part(tuple(rest_ranges(question.expansion, here.radius)))
         leaf = bound_part(here, part, deadline=-math.inf).leaf
         if leaf is not None:
-            return here.radius, LiftedProof(part.rests, leaf)
+            return here.radius, LiftedProof(part.rests, leaf, spectra(question.expansion))
     return 0.0, None
 
 
@@ -51,6 +53,8 @@ def largest_radius(
         low, proof = proved_at_once(question, limit, 0)
         if proof is not None:
             return low, proof
+    if question.by_guesses:
+        return _by_values(question, limit, tolerance, deadline)
     low, high, proof, trial = 0.0, limit, None, min(question.radius, limit)
     for attempt in range(SOLVES):
         here = replace(question, radius=trial)
@@ -58,7 +62,7 @@ def largest_radius(
         outcome = bound_part(here, part, tolerance=ACCURACY, decide=attempt > 0, deadline=deadline)
         reach = _tangent_root(here, outcome)
         if outcome.leaf is not None:
-            low, proof = trial, LiftedProof(part.rests, outcome.leaf)
+            low, proof = trial, LiftedProof(part.rests, outcome.leaf, spectra(question.expansion))
             high = max(min(high, reach), low)
         else:
             high = trial
@@ -69,6 +73,35 @@ def largest_radius(
         if math.isinf(trial):
             trial = 2 * low
     return (low, proof) if proof is not None else proved_at_once(question, min(question.radius, limit) / 2)
+
+
+def _by_values(question: Question, limit: float, tolerance: float, deadline: float) -> tuple[float, LiftedProof | None]:
+    """Regula falsi with Illinois' halving: `low` is proved, `high` is not."""
+    low, high, at_low, at_high, side = 0.0, math.inf, question.size, -math.inf, 0
+    proof, trial = None, min(question.radius, limit)
+    for _ in range(EVALUATIONS):
+        here = replace(question, radius=trial)
+        part = Part(tuple(rest_ranges(question.expansion, trial)))
+        outcome = bound_part(here, part, decide=False)
+        if outcome.leaf is not None:
+            low, at_low, proof = trial, outcome.value, LiftedProof(part.rests, outcome.leaf, spectra(here.expansion))
+            at_high = at_high / 2 if side > 0 else at_high
+            side = 1
+        else:
+            high, at_high = trial, min(outcome.value, 0.0)
+            at_low = at_low / 2 if side < 0 else at_low
+            side = -1
+        closed = math.isfinite(high) and high - low <= tolerance * high
+        if low >= limit or closed or perf_counter() > deadline:
+            break
+        if math.isinf(high):
+            trial = min(2 * low, limit)
+        elif math.isfinite(at_high) and at_low > at_high:
+            room = tolerance * high / 3
+            trial = min(max((low * at_high - high * at_low) / (at_high - at_low), low + room), high - room)
+        else:
+            trial = (low + high) / 2
+    return low, proof
 
 
 def _tangent_root(question: Question, outcome: Outcome) -> float:

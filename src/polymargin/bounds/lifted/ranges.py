@@ -2,7 +2,7 @@
 
 The rests of the second layer are quadratic forms, w_i = δᵀQ_iδ with Q_i = c W¹ᵀ diag(W²_i) W¹, so they lie between r² times
 the extreme eigenvalues of Q_i. These do not depend on the point, the rival or the radius: they are computed once per network.
-Deeper rests get plain intervals from the ranges below,
+Deeper rests lie within what their curvatures and the remainder allow (`spectra.py`), and within plain intervals from those below,
 
     w_i = Σ_j W_ij (σ'(p_j) w_j + c t_j²),       |t_j − w_j| ≤ r‖a_j‖.
 """
@@ -10,13 +10,13 @@ Deeper rests get plain intervals from the ranges below,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.bounds.lifted.local import as_array
+from polymargin.bounds.lifted.spectra import deeper_spectrum, second_spectrum
 
 Array = NDArray[np.float64]
 
@@ -25,18 +25,32 @@ OUTWARD = 1e-6
 # Ranges are not narrower than this fraction of the widest in their layer: a neuron without curvature has none.
 NARROWEST = 1e-6
 
-_spectra: WeakKeyDictionary[PolynomialNetwork, Array] = WeakKeyDictionary()
-
 
 def rest_ranges(expansion: Expansion, radius: float) -> list[Array]:
     """(h, 2) for every layer from the second on."""
-    network = expansion.view.layered
-    if network not in _spectra:
-        _spectra[network] = _extreme_eigenvalues(expansion)
-    ranges = [radius * radius * _spectra[network]]
+    if len(expansion.layers) < 2:
+        return []
+    second = second_spectrum(expansion)
+    ranges = [_widened(radius * radius * second.eigenvalues)]
+    length, remainder = radius**2 * np.sqrt(second.together or 0.0), 0.0
     for number in range(3, len(expansion.layers) + 1):
-        ranges.append(_intervals(expansion, number, radius, {}, ranges[-1]))
+        plain = _intervals(expansion, number, radius, {}, ranges[-1])
+        curved, errors = _curved(expansion, number, radius, length, remainder)
+        low, high = np.maximum(plain[:, 0], curved[:, 0]), np.minimum(plain[:, 1], curved[:, 1])
+        ranges.append(np.stack([low, high], axis=-1))
+        length, remainder = float(np.linalg.norm(np.abs(ranges[-1]).max(axis=1))), float(np.linalg.norm(errors))
     return ranges
+
+
+def _curved(expansion: Expansion, number: int, radius: float, length: float, remainder: float) -> tuple[Array, Array]:
+    """Ranges from curvatures, and bounds of the remainders; `length` ≥ ‖w‖ and `remainder` ≥ ‖e‖ of the layer below."""
+    spectrum, below = deeper_spectrum(expansion, number), expansion.layers[number - 2]
+    weights = as_array(expansion.layers[number - 1].weights)
+    steep = np.linalg.norm(weights * below.rise, axis=1) * remainder
+    mixed = 2 * radius * spectrum.spreads * length
+    errors = steep + mixed + np.abs(below.bend * weights).max(axis=1) * length**2
+    limits = radius**2 * spectrum.eigenvalues + np.stack([-errors, errors], axis=-1)
+    return _widened(limits), errors * (1 + OUTWARD)
 
 
 def narrowed(
@@ -52,20 +66,11 @@ def narrowed(
     return tuple(result)
 
 
-def _extreme_eigenvalues(expansion: Expansion) -> Array:
-    count = len(expansion.layers[1].value)
-    limits = np.empty((count, 2))
-    for i, unit in enumerate(np.eye(count)):
-        values = np.linalg.eigvalsh(expansion.curvature(unit))
-        limits[i] = min(values[0], 0.0), max(values[-1], 0.0)  # zero where W¹ has fewer rows than columns, or δ = 0
-    return _widened(limits)
-
-
 def _intervals(
     expansion: Expansion, number: int, radius: float, first: Mapping[int, tuple[float, float]], below: Array
 ) -> Array:
     """Interval arithmetic for the rests of a layer, from those of the layer below (none below the second layer)."""
-    layer, weights = expansion.layers[number - 2], expansion.layers[number - 1].weights
+    layer, weights = expansion.layers[number - 2], as_array(expansion.layers[number - 1].weights)
     reach = radius * np.linalg.norm(layer.slopes, axis=1) * (1 + OUTWARD)
     low, high = -reach, reach
     if number == 2:

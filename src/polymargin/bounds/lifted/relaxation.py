@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.local import as_array
 from polymargin.bounds.lifted.program import Program
 from polymargin.bounds.lifted.top import Top
 
@@ -35,6 +36,12 @@ Array = NDArray[np.float64]
 
 # The multiplier of the cut at the start; optimal ones were seen between 1.5 and 2.6.
 START_CUT = 2.0
+# How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
+SLACKS = (0.3, 1.0)
+# Dimensions of δ up to which the best μ is found from all eigenvalues.
+FEW = 160
+# A cut costs a matrix with the square of the width of the first layer.
+WIDEST_CUT = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +64,7 @@ class Relaxation:
     ranges   (h, 2) for every lifted layer
     cuts     (k, h₂): the weights α of each cut
     first    ranges of first-layer neurons that are narrower than the ball makes them
+    worst    the worst δ known: a second guess at the multipliers starts there
     """
 
     expansion: Expansion
@@ -66,6 +74,7 @@ class Relaxation:
     ranges: tuple[Array, ...]
     cuts: Array
     first: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    worst: Array | None = None
 
     @cached_property
     def middles(self) -> list[Array]:
@@ -93,7 +102,7 @@ class Relaxation:
 
     @property
     def _cut_place(self) -> slice:
-        start = self.unknowns[-1][1].stop
+        start = self.unknowns[-1][1].stop if self.unknowns else 2
         return slice(start, start + len(self.cuts))
 
     @property
@@ -107,7 +116,7 @@ class Relaxation:
     @cached_property
     def cut_scales(self) -> Array:
         """What makes the block of w of a cut about one."""
-        return np.asarray(self.cuts @ self.halves[0] ** 2)
+        return np.asarray(self.cuts @ self.halves[0] ** 2) if len(self.cuts) else np.zeros(0)
 
     @cached_property
     def program(self) -> Program:
@@ -130,7 +139,7 @@ class Relaxation:
             below, layer = self.expansion.layers[k], self.expansion.layers[k + 1]
             middle, half = self.middles[k], self.halves[k]
             each = np.arange(len(middle))
-            weights = layer.weights / half[:, None]
+            weights = as_array(layer.weights) / half[:, None]
             linear[nu.start + each, place.start + each] = 1.0
             linear[nu, 0] = middle / half
             squares[nu, starts[k] : starts[k + 1]] = -below.bend * weights
@@ -157,32 +166,109 @@ class Relaxation:
         form[:, 0] = self.middles[0]
         form[:, place] = np.diag(self.halves[0])
         result = form.T @ (weights[:, None] * form)
-        result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self.expansion.squared_curvature(weights)
+        result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self._squared_curvatures[index]
         return np.asarray(result / self.cut_scales[index])
 
-    def start(self) -> tuple[Array, float]:
-        """A strictly feasible y, and the best γ that its other multipliers prove.
-
-        ν cancels the linear terms in w; θ or κ makes the block of w positive; μ is the best of a few for these.
-        """
-        program, m = self.program, self.expansion.dimension
-        scale = abs(self.size)
-        y = np.zeros(program.unknowns)
-        theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
-        for k, (slope, curvature) in enumerate(derivatives(self.expansion, self.top, self.middles)):
-            nu, kappa = self.unknowns[k]
-            bend = curvature * self.halves[k] ** 2
-            have = self.cuts.T @ theta * self.halves[0] ** 2 if k == 0 else 0.0
-            y[kappa] = 1.2 * np.maximum(0.0, -bend - have) + 0.02 * np.abs(bend).mean() + 1e-6 * scale
-            y[nu] = -slope * self.halves[k]
-        y[self._first_place] = 0.01 * scale
-        y[self._cut_place] = theta * self.cut_scales
-        Z = program.matrix(y)
-        mixed = Z[1 + m :, : 1 + m]
-        rest = Z[: 1 + m, : 1 + m] - mixed.T @ linalg.solve(Z[1 + m :, 1 + m :], mixed, assume_a="pos")
-        value, y[1] = _best_ball(rest, scale)
+    def start(self, enough: float = np.inf) -> tuple[Array, float]:
+        """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
+        best: tuple[float, Array] = (-np.inf, np.zeros(self._first_place.stop))
+        for states, slack in self._guesses():
+            y = self._guess(states, slack)
+            value, y[1] = _best_ball(self.reduced(y), abs(self.size))
+            if value > best[0] or not best[1].any():
+                best = (value, y)
+            if value > enough:
+                break
+        value, y = best
         y[0] = value - 0.3 * self.scale(value)
         return y, value
+
+    def _guesses(self) -> list[tuple[list[tuple[Array, Array]], float]]:
+        """(t, w) of the lifted layers where the Lagrangian is made stationary in w, and how much more convex than needed.
+
+        The centre of the ranges comes first, then the worst input known: where the relaxation is tight, the Lagrangian is
+        stationary there.
+        """
+        centre = [(middle, middle) for middle in self.middles]
+        if self.worst is None or not centre:
+            return [(centre, 0.0)]
+        worst = self.expansion.rests(self.worst)[1:]
+        return [(centre, 0.0), *((worst, slack) for slack in SLACKS)]
+
+    def _guess(self, states: list[tuple[Array, Array]], slack: float) -> Array:
+        """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary there."""
+        y = np.zeros(self._first_place.stop)
+        scale = abs(self.size)
+        theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
+        y[self._first_place] = 0.01 * scale
+        y[self._cut_place] = theta * self.cut_scales
+        slope, square = self.top.linear, self.top.square
+        if states:
+            slope = slope + 2 * square * states[-1][0]
+        for k in reversed(range(len(states))):
+            (nu, kappa), half, rest = self.unknowns[k], self.halves[k], states[k][1]
+            bend = square * half**2
+            cut = self.cuts.T @ theta if k == 0 else np.zeros_like(half)
+            y[kappa] = (1.2 + slack) * np.maximum(0.0, -bend - cut * half**2) + slack * np.maximum(0.0, bend)
+            y[kappa] += 0.02 * np.abs(bend).mean() + 1e-6 * scale
+            y[nu] = -(slope * half + 2 * y[kappa] * (rest - self.middles[k]) / half + 2 * cut * rest * half)
+            if k:
+                layer, above = self.expansion.layers[k], self.expansion.layers[k + 1]
+                outer = -(above.weights.T @ (y[nu] / half))
+                slope, square = outer * (layer.rise + 2 * layer.bend * states[k - 1][0]), outer * layer.bend
+        return y
+
+    def reduced(self, y: Array) -> Array:
+        """Z(y) as a form in (1, δ/r), the rests minimised over: they meet each other nowhere, so that is a division each.
+
+        Infinite where Z is not convex in a rest.
+        """
+        m, r, layers = self.expansion.dimension, self.radius, self.expansion.layers
+        corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
+        inner = y[1] * np.eye(m)
+        outers = [
+            -(layers[k + 1].weights.T @ (y[nu] / half))
+            for k, ((nu, _), half) in enumerate(zip(self.unknowns, self.halves, strict=True))
+        ]
+        squares = [*(layer.bend * outer for layer, outer in zip(layers, outers, strict=False)), self.top.square]
+        slopes = [*(layer.rise * outer for layer, outer in zip(layers, outers, strict=False)), self.top.linear]
+        theta = (y[self._cut_place] / self.cut_scales) @ self.cuts if len(self.cuts) else np.zeros(0)
+        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self._first_place.start):
+            eta = y[row] / ((high - low) / 2) ** 2
+            squares[0][neuron] += eta
+            corner += eta * low * high
+            border -= eta * (low + high) / 2 * r * layers[0].slopes[neuron]
+        inner += r * r * layers[0].squares.weighted(squares[0])
+        for k, ((nu, kappa), middle, half) in enumerate(zip(self.unknowns, self.middles, self.halves, strict=True)):
+            layer, square, slope = layers[k + 1], squares[k + 1], slopes[k + 1]
+            own = square * half**2 + y[kappa]
+            pull = square * middle * half + (slope * half + y[nu]) / 2
+            corner += float(square @ middle**2 + slope @ middle + y[nu] @ (middle / half) - y[kappa].sum())
+            if k == 0 and len(theta):
+                own = own + theta * half**2
+                pull = pull + theta * middle * half
+                corner += float(theta @ middle**2)
+                for index, multiplier in enumerate(y[self._cut_place] / self.cut_scales):
+                    inner -= multiplier * r**4 * self._squared_curvatures[index]
+            if own.min() <= 0:
+                return np.full((1 + m, 1 + m), np.inf)
+            mixed = square * half
+            inner += r * r * layer.squares.weighted(square - mixed**2 / own)
+            border += r * (layer.slopes.T @ (square * middle - mixed * pull / own))
+            corner -= float((pull**2 / own).sum())
+        result = np.empty((1 + m, 1 + m))
+        result[0, 0], result[1:, 1:] = corner, inner
+        result[0, 1:] = result[1:, 0] = border
+        return result
+
+    def minimiser(self, y: Array) -> Array:
+        """δ where Z(y) is least, the rests minimised over."""
+        form = self.reduced(y)
+        return np.asarray(-self.radius * linalg.solve(form[1:, 1:], form[1:, 0], assume_a="sym"))
+
+    @cached_property
+    def _squared_curvatures(self) -> list[Array]:
+        return [self.expansion.squared_curvature(weights) for weights in self.cuts]
 
     def scale(self, value: float) -> float:
         """The size of the numbers in a program that starts at this value: that at the point, unless the start is far below."""
@@ -222,14 +308,20 @@ def derivatives(expansion: Expansion, top: Top, middles: Sequence[Array]) -> lis
 
 def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
     """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
+    if not ranges or len(expansion.layers[0].value) > WIDEST_CUT:
+        return np.zeros((0, len(ranges[0]) if ranges else 0))
     middles = [limits.mean(axis=1) for limits in ranges]
     weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
 
 
 def _best_ball(rest: Array, scale: float) -> tuple[float, float]:
-    """The best of a few μ for the form `rest` in (1, δ/r) − γ, and the γ it proves; −∞ where rounding spoils them all."""
+    """A good μ for the form `rest` in (1, δ/r) − γ, the best in few dimensions, and the γ it proves; −∞ if rounding spoils it."""
     inner, border, corner = rest[1:, 1:], rest[1:, 0], rest[0, 0]
+    if not np.isfinite(rest).all():
+        return -np.inf, scale
+    if len(inner) <= FEW:
+        return _exact_ball(inner, border, float(corner), scale)
     least = float(linalg.eigh(inner, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
     floor = max(0.0, -least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
     best = (-np.inf, floor)
@@ -243,3 +335,18 @@ def _best_ball(rest: Array, scale: float) -> tuple[float, float]:
             break
         best = (value, float(mu))
     return best
+
+
+def _exact_ball(inner: Array, border: Array, corner: float, scale: float) -> tuple[float, float]:
+    """The best μ: corner − μ − Σ b²/(λ + μ) is concave, and its slope −1 + Σ b²/(λ + μ)² falls."""
+    eigenvalues, vectors = np.linalg.eigh(inner)
+    squares = (vectors.T @ border) ** 2
+    floor = max(0.0, -float(eigenvalues[0])) + 1e-12 * (scale + float(np.abs(eigenvalues).max()))
+    low, high = floor, floor + float(np.sqrt(squares.sum())) + 1e-12 * scale
+    for _ in range(100):
+        mu = (low + high) / 2
+        if float((squares / (eigenvalues + mu) ** 2).sum()) > 1:
+            low = mu
+        else:
+            high = mu
+    return float(corner - high - (squares / (eigenvalues + high)).sum()), high

@@ -21,6 +21,7 @@ from polymargin.bounds.lifted.interior_point import Optimum
 from polymargin.bounds.lifted.parts import Part, Question, bound_part
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.spectra import spectra
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit
 
 Array = NDArray[np.float64]
@@ -63,7 +64,8 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
             leaves += 1
             continue
         if outcome.optimum is None:
-            reason = "timeout" if perf_counter() > deadline else "rounding"
+            reason = "too large" if question.by_guesses else "rounding"
+            reason = "timeout" if perf_counter() > deadline else reason
             return Search(None, leaves, 1 + len(waiting), reason)
         place = minimiser(outcome.optimum, outcome.relaxation)
         if suspect(place):
@@ -73,7 +75,7 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
         found[number] = (layer, neuron, value, low, high)
         for name, half in zip((low, high), part.cut(layer, neuron, value), strict=True):
             heapq.heappush(waiting, (outcome.value, name, half))
-    return Search(LiftedProof(root.rests, _tree(found, 0)), leaves, 0, "proved")
+    return Search(LiftedProof(root.rests, _tree(found, 0), spectra(expansion)), leaves, 0, "proved")
 
 
 def minimiser(optimum: Optimum, relaxation: Relaxation) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.lifted.relaxation import Multipliers
+from polymargin.bounds.lifted.spectra import Spectra
 
 Array = NDArray[np.float64]
 
@@ -56,10 +57,12 @@ class LiftedSplit:
 
 @dataclass(frozen=True, eq=False)
 class LiftedProof:
-    """Ranges of the rests on the whole ball, per lifted layer, and the tree over them."""
+    """Ranges of the rests on the whole ball, the tree over them, and what proves the ranges beyond the second layer."""
 
     ranges: tuple[Array, ...]
     tree: LiftedSplit | LiftedLeaf
+    spectra: Spectra | None = None
 
     def to_proof(self) -> dict[str, Any]:
-        return {"ranges": [hexadecimal(limits) for limits in self.ranges], "tree": self.tree.to_proof()}
+        proof = {"ranges": [hexadecimal(limits) for limits in self.ranges], "tree": self.tree.to_proof()}
+        return proof if self.spectra is None else {**proof, "spectra": self.spectra.to_proof()}

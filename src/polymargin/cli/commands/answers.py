@@ -1,4 +1,4 @@
-"""`margin`, `verify`, `certify`, `check`, `report` and `demo`: questions about the points of a file."""
+"""`margin`, `verify`, `certify`, `check`, `report`, `explore` and `demo`: questions about the points of a file."""
 
 from __future__ import annotations
 
@@ -183,6 +183,10 @@ def report(
         Path | None, typer.Option(help="Prove every row, and keep the certificates in this directory.")
     ] = None,
     checkpoint: Checkpoint = None,
+    norm: Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")] = "l2",
+    domain: Annotated[
+        str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds per point where all critical points are too many.")] = 30.0,
     jobs: Jobs = 1,
     cluster: Cluster = None,
@@ -206,6 +210,8 @@ def report(
             rows=rows,
             certificates=certificates,
             checkpoint=checkpoint,
+            norm=norm,
+            domain=domain,
             timeout=timeout,
             jobs=jobs,
             cluster=cluster,
@@ -213,6 +219,59 @@ def report(
             seed=seed,
             limit=limit,
             cache=not no_cache,
+            trust=trust,
+        )
+    )
+
+
+def explore(
+    model: Model,
+    points: Annotated[
+        Path | None, typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Right classes, one per row (.npy, .npz or .csv).",
+            show_default="'labels' in POINTS if it is an .npz file",
+        ),
+    ] = None,
+    plane: Annotated[
+        str | None,
+        typer.Option(help="Three rows i,j,k of POINTS: the plane through them.", show_default="the first three"),
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Window s0,s1,c0,c1 of the plane.", show_default="around the points")
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write a page that needs no server to this .html file, and serve nothing.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1.", show_default="any free one")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds per answer where all critical points are too many.")] = 5.0,
+    seed: Seed = 0,
+    trust: Trust = False,
+) -> None:
+    """A page in which a point is dragged: boundary, margin, critical points, chambers, counterexamples."""
+    from polymargin.cli.explore import run_explore
+
+    raise typer.Exit(
+        run_explore(
+            model,
+            points,
+            labels=labels,
+            plane=plane,
+            window=window,
+            image=image,
+            export=export,
+            port=port,
+            browser=not no_browser,
+            timeout=timeout,
+            seed=seed,
             trust=trust,
         )
     )

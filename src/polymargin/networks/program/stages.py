@@ -49,17 +49,9 @@ class Product:
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self.left(values) * self.right(values))
 
-    @property
-    def without_signs(self) -> Product:
-        return Product(self.left.without_signs, self.right.without_signs)
-
     def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
         """Degrees of the new values in the input, if nothing cancels."""
         return degrees_of(self.left, before) + degrees_of(self.right, before)
-
-    def rounding_steps(self, before: int) -> int:
-        """Roundings that the new values have gone through, counted for each of their factors."""
-        return 2 * before + self.left.longest + self.right.longest + 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +89,8 @@ class Activation:
         rule = horner if self.basis == POWERS else clenshaw
         return np.asarray(rule(numbers, z))
 
-    @property
-    def without_signs(self) -> Activation:
-        return Activation(self.form.without_signs, tuple(abs(c) for c in self.coefficients), self.basis)
-
     def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.degree * degrees_of(self.form, before)
-
-    def rounding_steps(self, before: int) -> int:
-        inner = before + self.form.longest + 2
-        # z T_k'(z) ≤ k² T_k(z) for z ≥ 1, and |T_k'| ≤ k² within [−1, 1]; Clenshaw's own errors are of the same order.
-        factor = self.degree if self.basis == POWERS else self.degree**2
-        return factor * (inner + 4) + len(self.coefficients)
 
 
 Stage = Product | Activation

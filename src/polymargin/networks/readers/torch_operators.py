@@ -16,6 +16,7 @@ from polymargin.networks.tape.arithmetic import add, concatenate, divide, multip
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
 from polymargin.networks.tape.padding import padded
+from polymargin.networks.tape.series import chebyshev
 from polymargin.networks.tape.windows import (
     adaptive_average,
     average_pool,
@@ -282,6 +283,12 @@ def _bilinear_module(module: Any, left: Any, right: Any) -> Any:
 
 def _pad_module(mode: str) -> Callable[..., Any]:
     return lambda module, value: _pad(value, module.padding, mode, getattr(module, "value", 0.0))
+
+
+def chebyshev_module(module: Any, value: Any) -> Any:
+    """The one activation that is not traced: its basis would be lost."""
+    centred = subtract(multiply(value, 2.0), module.low + module.high)
+    return chebyshev(divide(centred, module.high - module.low), numbers(module.coefficients).tolist())
 
 
 def _dropout_module(module: Any, value: Any) -> Any:

@@ -16,6 +16,7 @@ from polymargin.networks.tape.attention import MatrixProduct
 from polymargin.networks.tape.operations import (
     CONSTANT,
     LARGEST_DEGREE,
+    LARGEST_EXPANDED,
     Array,
     Tape,
     Tensor,
@@ -178,10 +179,13 @@ def _multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
         left = right = left.as_forms()
     apart = np.flatnonzero(_differing(left, right))
     ratios = _ratios(left, right, apart)
-    mixed = np.isnan(ratios)
-    if mixed.any():
-        places = np.zeros(left.size, dtype=bool)
-        places[apart[mixed]] = True
+    places = np.zeros(left.size, dtype=bool)
+    places[apart[np.isnan(ratios)]] = True
+    if left.degree + right.degree > LARGEST_EXPANDED:
+        pure = [np.count_nonzero(side.coefficients, axis=1) <= 1 for side in (left, right)]
+        moving = (left.directions != CONSTANT) & (right.directions != CONSTANT)
+        places |= moving & ~(pure[0] & pure[1])
+    if places.any():
         return _partly_mixed(left, right, places)
     left, right = _on_common_forms(left, right)
     left.tape.spend(left.size * (left.degree + right.degree + 1))
@@ -197,7 +201,7 @@ def _multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
 def _partly_mixed(left: Tensor, right: Tensor, mixed: Any) -> Tensor:
     """A product whose marked entries have factors of different forms: each of these is a new atom."""
     places, others = np.flatnonzero(mixed), np.flatnonzero(~mixed)
-    sides = [_plain_forms(side.take(places)) for side in (left, right)]
+    sides = [plain_forms(side.take(places)) for side in (left, right)]
     pairs = [zip(side.directions.tolist(), side.shifts.tolist(), strict=True) for side in sides]
     atoms = np.array([left.tape.product(*pair) for pair in zip(*pairs, strict=True)])
     products = left.tape.units(atoms, places.shape)
@@ -208,7 +212,7 @@ def _partly_mixed(left: Tensor, right: Tensor, mixed: Any) -> Tensor:
     return _joined([rest, products]).take(order.reshape(left.shape))
 
 
-def _plain_forms(tensor: Tensor) -> Tensor:
+def plain_forms(tensor: Tensor) -> Tensor:
     """The same entries, each one a form of its own."""
     return tensor.as_forms() if tensor.affine else linear(tensor, tensor.numbers[..., None], 1.0)
 

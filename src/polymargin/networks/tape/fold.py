@@ -49,6 +49,6 @@ def fold(outputs: Any) -> Folded:
         constants = np.array([0.0, constants[0]])
     if tape.attention is not None:
         return attention(tape, rows, constants)
-    if tape.products:
+    if tape.products or tape.series:
         return program(tape, rows, constants)
     return layers(tape, rows, constants)

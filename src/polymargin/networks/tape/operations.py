@@ -30,6 +30,8 @@ Form = tuple[int, float]  # a direction and a shift
 
 # What a file may ask for at most: degree of one activation (as in the checker), entries of a tensor, weights of a layer, work.
 LARGEST_DEGREE = 64
+# Products are multiplied out up to this degree, beyond it for plain powers alone: a Clenshaw scheme would lose its digits.
+LARGEST_EXPANDED = 16
 LARGEST_TENSOR = 1 << 20
 LARGEST_WORK = 1 << 26
 # Work is counted in numbers that NumPy touches; what is done in Python, one by one, counts for more.
@@ -53,6 +55,8 @@ class Tape:
         self.input_count = 0
         # Atoms that are products of two forms, and not P(form).
         self.products: dict[int, tuple[Form, Form]] = {}
+        # Atoms that are a series in Chebyshev polynomials of a form: the form and the coefficients.
+        self.series: dict[int, tuple[Form, tuple[float, ...]]] = {}
         # A product of three matrices, and which atoms are its entries.
         self.attention: tuple[Tensor, Tensor, Tensor] | None = None
         self.attention_atoms = range(0)
@@ -123,6 +127,17 @@ class Tape:
             self._known[key] = len(self.levels)
             self.products[len(self.levels)] = (left, right)
             self.levels.append(1 + max(self._direction_level(left[0]), self._direction_level(right[0])))
+            self.atoms.append((CONSTANT, 0.0, ()))
+            self.spend(ATOM_WORK)
+        return self._known[key]
+
+    def series_of(self, form: Form, coefficients: tuple[float, ...]) -> int:
+        """The number of an atom that is Σ c_k T_k(form)."""
+        key = ("chebyshev", form, coefficients)
+        if key not in self._known:
+            self._known[key] = len(self.levels)
+            self.series[len(self.levels)] = (form, coefficients)
+            self.levels.append(1 + self._direction_level(form[0]))
             self.atoms.append((CONSTANT, 0.0, ()))
             self.spend(ATOM_WORK)
         return self._known[key]

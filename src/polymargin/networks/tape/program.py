@@ -9,39 +9,46 @@ import numpy as np
 
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import Activation, Product, Stage
+from polymargin.networks.program.stages import CHEBYSHEV, POWERS, Activation, Product, Stage
 from polymargin.networks.tape.operations import Array, Form, Tape
 
 SQUARE = (0.0, 0.0, 1.0)
+Kind = tuple[tuple[float, ...], str] | None  # coefficients and basis of an activation; None for products
 
 
 def program(tape: Tape, rows: Any, constants: Array) -> ProductNetwork:
     """The network whose logits are rows @ atoms + constants; atoms that nothing uses are left out."""
-    blocks: dict[int, dict[tuple[float, ...] | None, list[int]]] = defaultdict(lambda: defaultdict(list))
+    blocks: dict[int, dict[Kind, list[int]]] = defaultdict(lambda: defaultdict(list))
     for atom in sorted(_used(tape, rows)):
-        coefficients = None if atom in tape.products else tape.atoms[atom - tape.input_count][2]
-        blocks[tape.levels[atom]][None if coefficients == SQUARE else coefficients].append(atom)
+        blocks[tape.levels[atom]][_kind(tape, atom)].append(atom)
     order = list(range(tape.input_count))
     stages: list[Stage] = []
     for level in sorted(blocks):
         known = list(order)
-        for coefficients, atoms in blocks[level].items():
+        for kind, atoms in blocks[level].items():
             width = len(order)  # this level's earlier blocks are there too, though no form of the level uses them
-            if coefficients is None:
+            if kind is None:
                 sides = zip(*(factors_of(tape, atom) for atom in atoms), strict=True)
                 stages.append(Product(*(_forms(tape, side, known, width) for side in sides)))
             else:
-                plain = [tape.atoms[atom - tape.input_count][:2] for atom in atoms]
-                stages.append(Activation(_forms(tape, plain, known, width), coefficients))
+                plain = [factors_of(tape, atom)[0] for atom in atoms]
+                stages.append(Activation(_forms(tape, plain, known, width), *kind))
             order += atoms
     return ProductNetwork(stages, Forms.of(rows[:, order], constants))
 
 
+def _kind(tape: Tape, atom: int) -> Kind:
+    if atom in tape.series:
+        return tape.series[atom][1], CHEBYSHEV
+    coefficients = SQUARE if atom in tape.products else tape.atoms[atom - tape.input_count][2]
+    return None if coefficients == SQUARE else (coefficients, POWERS)
+
+
 def factors_of(tape: Tape, atom: int) -> tuple[Form, Form]:
-    """The two forms whose product an atom is; a square has the same form twice."""
+    """The two forms whose product an atom is; a square and an activation have the same form twice."""
     if atom in tape.products:
         return tape.products[atom]
-    form = tape.atoms[atom - tape.input_count][:2]
+    form = tape.series[atom][0] if atom in tape.series else tape.atoms[atom - tape.input_count][:2]
     return form, form
 
 

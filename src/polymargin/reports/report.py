@@ -22,7 +22,7 @@ from polymargin.margins import Margin, margin
 from polymargin.networks.network import Network
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
 from polymargin.plots.accuracy import checked_labels
-from polymargin.plots.thumbnails import Shape, checked_shape, guessed_shape
+from polymargin.plots.thumbnails import Shape, image_shape_of
 from polymargin.reports.record import About, Report
 from polymargin.work import Workers
 
@@ -40,6 +40,8 @@ def report(
     title: str = "",
     command: str = "",
     certificates: str | Path | None = None,
+    norm: str = "l2",
+    domain: tuple[Any, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
     limit: int = DEFAULT_LIMIT,
@@ -61,6 +63,7 @@ def report(
     command       printed on the page as what made it
     certificates  a directory: rows are proved by `certify` too, and their certificates kept there
     checkpoint    a file that collects finished rows
+    norm, domain  what a perturbation may be, as for `margin`; there are certificates for "l2" without a domain
     seed, threads, limit, timeout, cache, progress, executor   as for `margin`
 
     >>> from polymargin.networks import PolynomialNetwork
@@ -75,11 +78,16 @@ def report(
             f"points of shape {given.shape}: expected (m, n), or images (m, h, w), (m, h, w, 3), (m, 3, h, w)"
         )
     array = given.reshape(len(given), -1)
-    shape = _image_shape(given, image_shape)
+    shape = image_shape_of(given, image_shape)
     right = None if labels is None else checked_labels(labels, len(array))
     piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
     if piecewise and (certificates is not None or checkpoint is not None):
         raise InputError("there are no certificates and no checkpoints for piecewise networks; leave them out")
+    free = norm == "l2" and domain is None
+    if not free and (piecewise or certificates is not None):
+        raise InputError(
+            f"norm={norm!r}, domain={domain!r}: piecewise networks and certificates are for l2 without a domain"
+        )
     started = perf_counter()
     files: tuple[Path | None, ...] = (None,) * len(array)
     if isinstance(model, (ReLUNetwork, SplineNetwork)):
@@ -90,7 +98,9 @@ def report(
     else:
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
         shown = progress if certificates is None else None
-        margins = margin(model, array, checkpoint=checkpoint, progress=shown, executor=executor, **options)
+        margins = margin(
+            model, array, checkpoint=checkpoint, progress=shown, executor=executor, norm=norm, domain=domain, **options
+        )
         if certificates is not None:
             margins, files = _proved(
                 model, array, margins, Path(certificates), options | {"executor": executor}, progress
@@ -147,17 +157,3 @@ def _with_proof(known: Margin, proof: Margin) -> Margin:
         notes=(*known.notes, *proof.notes),
         error=None,
     )
-
-
-def _image_shape(points: NDArray[np.float64], given: Shape | str | None) -> Shape | None:
-    inputs = int(np.prod(points.shape[1:]))
-    if isinstance(given, str):
-        if given != "none":
-            raise InputError(f"image_shape={given!r}: expected a shape such as (28, 28), or 'none'")
-        return None
-    if given is not None:
-        return checked_shape(given, inputs)
-    if points.ndim > 2:
-        own = points.shape[1:]
-        return checked_shape(own[1:] if len(own) == 3 and own[0] == 1 else own, inputs)
-    return guessed_shape(inputs)

@@ -1,0 +1,170 @@
+"""How much the rests of a layer can curve: what is radius-free in their ranges.
+
+To second order the rest of any layer is a quadratic form, w_i = δᵀM_iδ + e_i, with M_i = Σ_k a^kᵀ diag(d^k_i) a^k over the layers
+k below,
+
+    d^{l−1}_i = c W_i,      d^k_i = c_k times what W_i ∘ σ'(p) becomes on its way down to layer k.
+
+For the second layer e = 0, M_i = Q_i does not depend on the point, and ‖w²‖² = Σ (δᵀQ_iδ)² ≤ ‖δ‖² Σ ‖Q_iδ‖² ≤ r⁴Λ with Λ the
+largest eigenvalue of Σ Q_i². Above it, with ω ≥ ‖w‖ and ε ≥ ‖e‖ of the layer below and σ_i the norm of diag(c W_i) a,
+
+    |e_i| ≤ ‖W_i ∘ σ'(p)‖ ε + 2 r σ_i ω + max_j |c W_ij| ω²,
+
+because e_i = Σ_j W_ij (σ'(p_j) e_j + 2c (a_j·δ) w_j + c w_j²). All neurons at once cannot be at the ends of their ranges, and ω
+knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import eigsh
+
+from polymargin.bounds.bound import hexadecimal
+from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.local import as_array
+from polymargin.networks.polynomial_network import PolynomialNetwork
+
+Array = NDArray[np.float64]
+
+# Sides up to which all eigenvalues are computed; beyond, the extreme ones are guessed and confirmed.
+SMALL = 160
+# Guessed eigenvalues are stretched by this, and by four times as much for every time that it was not enough.
+STRETCH = 0.01
+# Room for rounding, here and in the checker, per row and relative to the largest entry.
+OUTWARD = 1e-9
+
+_second: WeakKeyDictionary[PolynomialNetwork, Second] = WeakKeyDictionary()
+_deeper: WeakKeyDictionary[Expansion, dict[int, Deeper]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """Of the second layer: eigenvalues (h, 2) with those of every Q_i between them, and Λ (None for two layers)."""
+
+    eigenvalues: Array
+    together: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Deeper:
+    """Of a deeper layer: eigenvalues (h, 2) with those of every M_i between them; spreads σ (h,)."""
+
+    eigenvalues: Array
+    spreads: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """What the ranges beyond the second layer rest on: a little above what was computed, so that a proof has room."""
+
+    together: float
+    layers: tuple[Deeper, ...]
+
+    def to_proof(self) -> dict[str, Any]:
+        rows = [np.column_stack([layer.eigenvalues, layer.spreads]) for layer in self.layers]
+        return {"together": self.together.hex(), "layers": [hexadecimal(layer) for layer in rows]}
+
+
+def spectra(expansion: Expansion) -> Spectra | None:
+    """None for networks of two hidden layers or fewer."""
+    if len(expansion.layers) < 3:
+        return None
+    together = second_spectrum(expansion).together
+    layers = (deeper_spectrum(expansion, number) for number in range(3, len(expansion.layers) + 1))
+    return Spectra(float(together or 0.0), tuple(layers))
+
+
+def second_spectrum(expansion: Expansion) -> Second:
+    """Once per network."""
+    network = expansion.view.layered
+    if network not in _second:
+        _second[network] = _of_second(expansion)
+    return _second[network]
+
+
+def deeper_spectrum(expansion: Expansion, number: int) -> Deeper:
+    """Of layer `number` ≥ 3, once per point."""
+    known = _deeper.setdefault(expansion, {})
+    if number not in known:
+        known[number] = _of_deeper(expansion, number)
+    return known[number]
+
+
+def _of_second(expansion: Expansion) -> Second:
+    count = len(expansion.layers[1].value)
+    limits, seen = np.zeros((count, 2)), dict[bytes, tuple[float, float]]()
+    together = np.zeros((expansion.dimension, expansion.dimension)) if len(expansion.layers) > 2 else None
+    for neuron, (columns, curvature) in enumerate(_curvatures(expansion)):
+        key = curvature.tobytes()  # convolutions repeat themselves
+        if key not in seen:
+            values = np.linalg.eigvalsh(curvature)
+            seen[key] = (min(values[0], 0.0), max(values[-1], 0.0))  # zero elsewhere in the input
+        limits[neuron] = seen[key]
+        if together is not None:
+            together[columns[:, None], columns] += curvature @ curvature
+    return Second(limits, None if together is None else largest_eigenvalue(together))
+
+
+def _curvatures(expansion: Expansion) -> Iterator[tuple[NDArray[np.int64], Array]]:
+    """Inputs that the rest of a second-layer neuron sees, and Q_i on them."""
+    first, second = expansion.layers[0], expansion.layers[1]
+    everything = np.arange(expansion.dimension)
+    for i in range(len(second.value)):
+        if sparse.issparse(second.weights) and sparse.issparse(first.weights):
+            row = second.weights[[i], :]
+            seen = first.weights[row.indices, :]
+            columns = np.unique(seen.indices)
+            block = seen[:, columns].toarray()
+            yield columns, first.bend * (block.T @ (row.data[:, None] * block))
+        else:
+            yield everything, first.squares.weighted(first.bend * as_array(second.weights[[i], :])[0])
+
+
+def _of_deeper(expansion: Expansion, number: int) -> Deeper:
+    own, below = expansion.layers[number - 1], expansion.layers[number - 2]
+    weights = as_array(own.weights)
+    factors = _factors(expansion, number)
+    limits, spreads = np.empty((len(weights), 2)), np.empty(len(weights))
+    for i, row in enumerate(weights):
+        curvature = np.zeros((expansion.dimension, expansion.dimension))
+        for layer, factor in zip(expansion.layers, factors, strict=False):
+            curvature += layer.squares.weighted(factor[i])
+        limits[i] = -largest_eigenvalue(-curvature), largest_eigenvalue(curvature)
+        spreads[i] = np.sqrt(largest_eigenvalue(below.squares.weighted((below.bend * row) ** 2)))
+    return Deeper(limits, spreads)
+
+
+def _factors(expansion: Expansion, number: int) -> list[Array]:
+    """d^k (h, h_k) for the layers k = 1 … number − 1."""
+    factor: Any = as_array(expansion.layers[number - 1].weights)
+    result: list[Array] = []
+    for k in reversed(range(number - 1)):
+        layer = expansion.layers[k]
+        result.insert(0, layer.bend * factor)
+        if k:
+            factor = np.asarray((factor * layer.rise) @ layer.weights)
+    return result
+
+
+def largest_eigenvalue(matrix: Array) -> float:
+    """An upper bound with room for rounding, and above zero; a hundredth above the truth for large matrices."""
+    side, size = len(matrix), float(np.abs(matrix).max(initial=0.0))
+    if side <= SMALL:
+        return max(float(np.linalg.eigvalsh(matrix)[-1]), 0.0) + OUTWARD * side * size + 1e-100
+    start = np.random.default_rng(0).normal(size=side)
+    guess = float(eigsh(matrix, k=1, which="LA", tol=STRETCH / 2, v0=start, return_eigenvectors=False)[0])
+    stretch = STRETCH
+    while True:
+        value = max(guess, 0.0) + stretch * max(abs(guess), 1e-6 * size) + 1e-300
+        shifted = -matrix
+        shifted[np.arange(side), np.arange(side)] += value
+        if linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)[1] == 0:
+            return value
+        stretch *= 4

@@ -1,0 +1,141 @@
+"""Live answers: the margin at a place of the plane, and the critical points of every rival's boundary.
+
+What is prepared once per boundary (stage 1) is kept, so that an answer costs milliseconds for small networks. One answer is
+computed at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.arguments import DEFAULT_LIMIT
+from polymargin.boundary import Boundary
+from polymargin.continuation import Tracker
+from polymargin.enumeration import CriticalPoints, critical_points
+from polymargin.enumeration.cache import Cache
+from polymargin.explorer.scene import Scene, located
+from polymargin.margins import Margin, PairMargin
+from polymargin.margins.models import margins_of
+from polymargin.margins.pairs import Search
+from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_critical_points
+
+Array = NDArray[np.float64]
+Found = CriticalPoints | QuadricCriticalPoints
+
+# Boundaries with more critical points or inputs show the nearest one alone: a picture of the others says nothing, and takes long.
+MOST_SHOWN, MOST_INPUTS = 2_000, 32
+# Rivals nearer to each other than this share of their distance are said to tie.
+TIE = 1e-6
+
+
+class Answers:
+    """The answers of one scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self._tracker, self._lock = Tracker(threads=1), Lock()
+        search = Search(self._tracker, scene.seed, DEFAULT_LIMIT, Cache.from_option(True), scene.timeout)
+        self._margins = margins_of(scene.network, search)
+        self._boundaries: dict[tuple[int, int], Boundary] = {}
+        self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
+
+    def margin_at(self, u: Array) -> Margin:
+        """The margin at a point of the whole space."""
+        with self._lock:
+            return self._margins.margin_at(u, self._tracker)
+
+    def at(self, at: tuple[float, float]) -> dict[str, Any]:
+        """The answer at a place of the plane, as plain data."""
+        u = self.scene.plane.points([at])[0]
+        with self._lock:
+            margin = self._margins.margin_at(u, self._tracker)
+            critical = {
+                rival: self._critical_points(u, margin.label, rival)
+                for rival in range(self.scene.network.class_count)
+                if margin.label is not None and rival != margin.label
+            }
+        pairs = {pair.rival: pair for pair in margin.pairs}
+        rivals = []
+        for rival, found in critical.items():
+            pair = pairs.get(rival)
+            rivals.append(
+                {
+                    "rival": rival,
+                    "lower": plain(pair.lower) if pair is not None else None,
+                    "upper": plain(pair.upper) if pair is not None else None,
+                    "complex": None if found is None else len(found),
+                    "real": None if found is None else int(found.real.sum()),
+                    "points": self._places(_shown(pair, found)),
+                }
+            )
+        return {
+            "place": list(at),
+            "class": margin.label,
+            "rival": margin.rival,
+            "lower": plain(margin.lower),
+            "upper": plain(margin.upper),
+            "standing": margin.status.name,
+            "method": margin.method,
+            "seconds": margin.seconds,
+            "notes": list(margin.notes),
+            "nearest": None if margin.point is None else self._places(margin.point[None])[0],
+            "tied": tied_rivals(margin),
+            "rivals": rivals,
+        }
+
+    def boundary(self, label: int, rival: int) -> Boundary:
+        """The boundary between two classes, the same object for both orders."""
+        key = (min(label, rival), max(label, rival))
+        if key not in self._boundaries:
+            self._boundaries[key] = Boundary.from_network(self.scene.network, *key)
+        return self._boundaries[key]
+
+    def _quadric(self, label: int, rival: int) -> QuadricSolver:
+        key = (min(label, rival), max(label, rival))
+        if key not in self._quadrics:
+            self._quadrics[key] = QuadricSolver(self.boundary(*key))
+        return self._quadrics[key]
+
+    def _critical_points(self, u: Array, label: int, rival: int) -> Found | None:
+        boundary = self.boundary(label, rival)
+        if boundary.degree < 1 or boundary.dimension > MOST_INPUTS:
+            return None
+        if boundary.degree == 2:
+            return quadric_critical_points(self._quadric(label, rival), u)
+        if boundary.degree > 2 and boundary.critical_bound > MOST_SHOWN:
+            return None
+        return critical_points(boundary, u, seed=self.scene.seed, threads=1)
+
+    def _places(self, points: Array) -> list[list[float]]:
+        if not points.size:
+            return []
+        return [[float(f"{value:.9g}") for value in row] for row in located(self.scene.plane, points).tolist()]
+
+
+def _shown(pair: PairMargin | None, found: Found | None) -> Array:
+    """All real critical points where they are known, the nearest otherwise."""
+    if found is not None:
+        return np.asarray(found.points[found.real].real)
+    return np.empty((0, 0)) if pair is None or pair.point is None else pair.point[None]
+
+
+def tied_rivals(margin: Margin) -> list[int]:
+    """Rivals whose boundaries are equally near, as far as can be seen; empty where one is nearest."""
+    near = [
+        pair.rival
+        for pair in margin.pairs
+        if pair.rival is not None and math.isfinite(pair.upper) and pair.upper <= margin.upper * (1 + TIE)
+    ]
+    return near if len(near) > 1 else []
+
+
+def plain(value: float) -> float | str | None:
+    """A number for JSON, which has neither infinity nor NaN."""
+    if math.isnan(value):
+        return None
+    return "inf" if math.isinf(value) else value

@@ -1,0 +1,56 @@
+"""`explore`: open the page for a network and go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from polymargin.arguments import checked
+from polymargin.explorer.scene import Scene
+from polymargin.explorer.server import Explorer
+from polymargin.networks.network import Network
+
+
+@checked(Network)
+def explore(
+    model: Network,
+    points: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    plane: tuple[int, int, int] | None = None,
+    window: tuple[float, float, float, float] | None = None,
+    image_shape: Any = None,
+    title: str = "",
+    seed: int = 0,
+    timeout: float = 5.0,
+    browser: bool = True,
+) -> Explorer:
+    """Serve the explorer on the loopback address, open it in the browser and return at once; `.close()` ends it.
+
+    Parameters
+    ----------
+    points        (m, n) or images; shown in the picture, and as a gallery where they are images
+    labels        their right classes (m,)
+    plane         three rows of `points`, for more than two inputs: the plane through them; the first three by default
+    window        of the plane (left, right, bottom, top); by default it holds the points
+    image_shape   as for `report`
+    seed          of every random choice, the plane's too where there are not three points
+    timeout       seconds for one answer where all critical points are too many
+    browser       False only serves; `.address` says where
+    """
+    scene = Scene.of(
+        model,
+        points,
+        labels=labels,
+        rows=plane,
+        window=window,
+        image_shape=image_shape,
+        title=title,
+        seed=seed,
+        timeout=timeout,
+    )
+    explorer = Explorer(scene)
+    if browser:
+        explorer.open()
+    return explorer

@@ -1,0 +1,119 @@
+"""A page without a server: small networks in two inputs carry what the page needs to solve for itself, others a grid of answers.
+
+Solving for itself: per pair of classes the polynomial in reduced coordinates and its critical points at a generic complex point,
+which the script follows to wherever the point is dragged (`solver.js`): stage 2 of the enumeration, in doubles, without the
+confirmation and the bounds that stand behind a `Margin`. The page says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.continuation import Tracker
+from polymargin.enumeration import base_solutions
+from polymargin.enumeration.cache import Cache
+from polymargin.errors import PolymarginError
+from polymargin.explorer.answers import Answers
+from polymargin.explorer.page import static_page
+from polymargin.explorer.pictures import grid, logit_field
+from polymargin.explorer.scene import Scene
+
+ComplexArray = NDArray[np.complex128]
+
+# More paths than this cannot be followed thirty times a second by a script.
+MOST_PATHS = 60
+LARGEST_DEGREE = 12
+# Answers a side of the window where the page cannot solve for itself.
+GRID = 33
+
+
+def export_page(scene: Scene, file: str | Path, progress: Callable[[int], None] | None = None) -> Path:
+    """Write one HTML file that can be dragged in without a server; `progress` is called with 1 per precomputed answer."""
+    answers = Answers(scene)
+    data = _solvable(scene, answers)
+    if data is None:
+        data = _precomputed(scene, answers, progress)
+    Path(file).write_text(static_page(scene, data), encoding="utf-8")
+    return Path(file)
+
+
+def precomputed_count(scene: Scene) -> int:
+    """How many answers a page needs that does not solve for itself; 0 for one that does."""
+    return GRID * GRID if _solvable(scene, Answers(scene)) is None else 0
+
+
+def _solvable(scene: Scene, answers: Answers) -> dict[str, Any] | None:
+    network = scene.network
+    if network.dimension != 2 or network.degree > LARGEST_DEGREE:
+        return None
+    pairs = list(combinations(range(network.class_count), 2))
+    boundaries = [answers.boundary(*pair) for pair in pairs]
+    if any(boundary.degree < 2 or boundary.space.dimension != 2 for boundary in boundaries):
+        return None
+    if sum(boundary.critical_bound for boundary in boundaries) > MOST_PATHS:
+        return None
+    solved = []
+    for pair, boundary in zip(pairs, boundaries, strict=True):
+        base = base_solutions(boundary, Tracker(threads=1), seed=scene.seed, cache=Cache.from_option(True))
+        reduction = boundary.reduction
+        if base.unjudged:
+            return None
+        size = boundary.degree + 1
+        values = reduction.source.values
+        solved.append(
+            {
+                "classes": list(pair),
+                "degree": boundary.degree,
+                "coefficients": _rounded(_coefficients(lambda y: values(y) / reduction.factor, size)),  # noqa: B023
+                "basis": reduction.basis.tolist(),
+                "center": reduction.center.tolist(),
+                "scale": reduction.scale,
+                "parameters": _parts(base.parameters),
+                "starts": [_parts(row) for row in base.solutions],
+            }
+        )
+    left, right, low, high = scene.plane.window
+    middle, half = np.array([(left + right) / 2, (low + high) / 2]), max(right - left, high - low) / 2
+    size = network.degree + 1
+    logits = [
+        _rounded(_coefficients(lambda y: network.logits(middle + half * y)[..., label], size))  # noqa: B023
+        for label in range(network.class_count)
+    ]
+    return {"kind": "solve", "pairs": solved, "logits": logits, "middle": middle.tolist(), "half": half}
+
+
+def _precomputed(scene: Scene, answers: Answers, progress: Callable[[int], None] | None) -> dict[str, Any]:
+    found: list[dict[str, Any]] = []
+    for place in grid(scene.plane.window, GRID).tolist():
+        try:
+            answer = answers.at((place[0], place[1]))
+            found.append({name: value for name, value in answer.items() if name not in ("place", "method", "seconds")})
+        except PolymarginError as error:
+            found.append({"error": str(error)})
+        if progress is not None:
+            progress(1)
+    return {"kind": "grid", "size": GRID, "found": found, "field": logit_field(scene, scene.plane.window)}
+
+
+def _coefficients(values: Callable[[ComplexArray], Any], size: int) -> ComplexArray:
+    """Coefficients c[i][j] of y₀^i y₁^j of a polynomial with real coefficients, from its values at roots of unity."""
+    turns = np.exp(2j * np.pi * np.arange(size) / size)
+    first, second = np.meshgrid(turns, turns, indexing="ij")
+    return np.asarray(np.fft.fft2(values(np.stack([first, second], axis=-1))) / size**2)
+
+
+def _rounded(coefficients: ComplexArray) -> list[list[float]]:
+    """Real parts; what rounding left above the degree is dropped, so that the script follows the same number of paths."""
+    real = coefficients.real
+    size = len(real)
+    return [[float(real[i, j]) if i + j < size else 0.0 for j in range(size)] for i in range(size)]
+
+
+def _parts(values: ComplexArray) -> list[float]:
+    return [float(part) for value in values for part in (value.real, value.imag)]

@@ -1,0 +1,122 @@
+"""`exact_margin`: the distance to the nearest tie as a PyTorch function, with gradients for weights and inputs.
+
+Let x* be the nearest tie of a point u against a rival, B = f_y − f_rival with y the true class, and s the signed distance:
+positive where y wins, negative where it loses (then x* is the nearest tie of y with the class that wins). By the envelope theorem
+
+    ∂s/∂θ = (∂B/∂θ)(x*) / ‖∇B(x*)‖_dual,      ∂s/∂u = ∇B(x*) / ‖∇B(x*)‖_dual,
+
+so no derivative of a solver is needed: the module is evaluated once more, at the constant points x*, and divided by constant
+lengths. Both formulas hold on either side of the boundary and on it. The values where they say nothing:
+
+    no tie exists            s = ±∞, gradient zero
+    ∇B(x*) = 0 (singular)    gradient zero for the weights, (u − x*)/s for the inputs
+    several nearest ties     the gradient of one of them
+    no answer (BRACKETED)    s is the upper bound, its tie the one that was found
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.errors import InputError
+from polymargin.learning.extra import torch_package
+from polymargin.margins import Margin
+from polymargin.margins.margin import margin
+from polymargin.networks.readers.from_torch import from_torch
+
+Array = NDArray[np.float64]
+
+# The norm whose unit ball the gradient is measured by, for each norm of the perturbation.
+DUAL = {"l2": 2.0, "linf": 1.0, "l1": np.inf}
+
+
+def exact_margin(module: Any, points: Any, labels: Any = None, *, norm: str = "l2", **options: Any) -> Any:
+    """Signed distances (m,) of points (m, n) to the nearest tie, differentiable in the module's weights and in the points.
+
+    labels      the true classes (m,); the module's own predictions if None, and then no distance is negative
+    norm        "l2", "linf" or "l1"
+    options     of `margin`: threads, limit, seed
+
+    >>> import torch
+    >>> from polymargin.learning import shallow_network
+    >>> module = shallow_network(2, 3, 2, seed=0, dtype=torch.float64)
+    >>> distance = exact_margin(module, torch.tensor([[0.3, 0.2]], dtype=torch.float64))
+    >>> distance.backward()
+    >>> module[0].weight.grad.shape
+    torch.Size([3, 2])
+    """
+    torch = torch_package()
+    x = torch.as_tensor(points)
+    if x.ndim != 2:
+        raise InputError(f"points of shape {tuple(x.shape)}: expected a batch (m, n)")
+    if norm not in DUAL:
+        raise InputError(f"norm {norm!r}: expected 'l2', 'linf' or 'l1'")
+    inputs = x.detach().cpu().double().numpy()
+    found = margin(from_torch(module), inputs, norm=norm, cache=False, **options)
+    chosen = _labels(labels, found)
+    distances, ties, rivals = _nearest_ties(found, chosen, inputs)
+    return _differentiable(module, x, chosen, rivals, distances, ties, DUAL[norm])
+
+
+def _labels(labels: Any, found: list[Margin]) -> NDArray[np.int64]:
+    failures = [row.error for row in found if row.error is not None]
+    if failures:
+        raise InputError(f"{len(failures)} of {len(found)} points have no margin; the first says: {failures[0]}")
+    predicted = np.array([row.label for row in found], dtype=np.int64)
+    if labels is None:
+        return predicted
+    chosen = np.asarray(torch_package().as_tensor(labels).cpu(), dtype=np.int64)
+    if chosen.shape != predicted.shape:
+        raise InputError(f"labels of shape {chosen.shape}: expected one for each of the {len(predicted)} points")
+    return chosen
+
+
+def _nearest_ties(
+    found: list[Margin], labels: NDArray[np.int64], inputs: Array
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Signed distances, the ties themselves (the point where there is none), and the other class of each tie."""
+    distances, rivals, ties = np.empty(len(found)), np.empty(len(found), dtype=np.int64), inputs.copy()
+    for row, (one, label) in enumerate(zip(found, labels.tolist(), strict=True)):
+        if one.label == label:
+            distances[row], rivals[row], tie = one.radius, label if one.rival is None else one.rival, one.point
+        else:
+            pair = next((pair for pair in one.pairs if pair.rival == label), None)
+            distances[row], tie = (0.0, one.point) if pair is None else (-pair.radius, pair.point)
+            rivals[row] = one.label if one.label is not None else label
+        if tie is not None:
+            ties[row] = tie
+    return distances, ties, rivals
+
+
+def _differentiable(
+    module: Any,
+    x: Any,
+    labels: NDArray[np.int64],
+    rivals: NDArray[np.int64],
+    distances: Array,
+    ties: Array,
+    dual: float,
+) -> Any:
+    """The distances as constants, plus what is zero but has their derivatives."""
+    torch = torch_package()
+    places = torch.as_tensor(ties, dtype=x.dtype, device=x.device).requires_grad_()
+    rows = torch.arange(len(labels), device=x.device)
+    with torch.enable_grad():
+        logits = module(places)
+        values = logits[rows, torch.as_tensor(labels)] - logits[rows, torch.as_tensor(rivals)]
+        (slopes,) = torch.autograd.grad(values.sum(), places, retain_graph=True)
+    steepness = torch.linalg.vector_norm(slopes, ord=dual, dim=1)
+    signed = torch.as_tensor(distances, dtype=x.dtype, device=x.device)
+    regular = torch.isfinite(signed) & (steepness > 0) & torch.isfinite(steepness)
+    weight = torch.where(regular, 1 / torch.where(regular, steepness, 1.0), 0.0)
+    result = signed + torch.where(regular, weight * (values - values.detach()), 0.0)
+    if not x.requires_grad:
+        return result
+    normals = slopes * weight[:, None]
+    singular = torch.isfinite(signed) & ~regular & (signed != 0)
+    length = torch.where(singular, signed, 1.0)[:, None]
+    normals = torch.where(singular[:, None], (x.detach() - places.detach()) / length, normals)
+    return result + (normals.detach() * (x - x.detach())).sum(dim=1)

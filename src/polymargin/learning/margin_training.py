@@ -1,0 +1,62 @@
+"""Training on exact margins: losses of signed distances, and a loop that can be read in a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from polymargin.learning.exact_margin import exact_margin
+from polymargin.learning.extra import torch_package
+
+Loss = Callable[[Any], Any]
+
+
+def margin_hinge(wanted: float) -> Loss:
+    """mean max(0, wanted − s): nothing to gain beyond the radius that is wanted."""
+    torch = torch_package()
+    return lambda distances: torch.relu(wanted - distances).mean()
+
+
+def margin_softplus(wanted: float, width: float) -> Loss:
+    """The hinge with its corner rounded over `width`."""
+    torch = torch_package()
+    return lambda distances: width * torch.nn.functional.softplus((wanted - distances) / width).mean()
+
+
+def margin_step(radius: float, width: float) -> Loss:
+    """A smooth version of the share of points that are not robust at the radius."""
+    torch = torch_package()
+    return lambda distances: torch.sigmoid((radius - distances) / width).mean()
+
+
+def fine_tune(
+    module: Any,
+    points: Any,
+    labels: Any,
+    loss: Loss,
+    *,
+    epochs: int,
+    rate: float = 1e-3,
+    batch: int = 256,
+    seed: int = 0,
+    averaged: bool = True,
+    **options: Any,
+) -> Any:
+    """Adam on a loss of signed distances; returns the module, with its weights averaged over the last half if `averaged`."""
+    torch = torch_package()
+    inputs, targets = torch.as_tensor(points), torch.as_tensor(labels)
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(module.parameters(), lr=rate)
+    steps = epochs * (len(inputs) // batch)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    average = torch.optim.swa_utils.AveragedModel(module)
+    for epoch in range(epochs):
+        for rows in torch.randperm(len(inputs), generator=generator).split(batch)[: len(inputs) // batch]:
+            distances = exact_margin(module, inputs[rows], targets[rows], **options)
+            optimizer.zero_grad()
+            loss(distances[torch.isfinite(distances)]).backward()
+            optimizer.step()
+            schedule.step()
+            if 2 * epoch >= epochs:
+                average.update_parameters(module)
+    return average.module if averaged else module

@@ -1,0 +1,157 @@
+"""The real pages in a real browser: dragged, clicked, exported, at the width of a phone, in the dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from explorer.browser import Watched, browser
+from problems import random_network
+
+import polymargin as pm
+from polymargin.explorer import Scene
+from polymargin.explorer.export import export_page
+
+pytest.importorskip("waitress")
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as opened:
+        yield opened
+
+
+def answered(page: Any, least: int) -> None:
+    """Wait for so many answers; the page's policy forbids waiting by an expression."""
+    for _ in range(200):
+        if int(page.evaluate("() => Number(document.body.dataset.answers || 0)")) >= least:
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"fewer than {least} answers: {page.inner_text('#trouble')}")
+
+
+def drag(page: Any, across: float, up: float) -> None:
+    """Press in the middle of the picture and move by these shares of it."""
+    box = page.locator("#picture").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across * box["width"], y - up * box["height"], steps=5)
+    page.mouse.up()
+
+
+def place_shown(page: Any) -> list[float]:
+    return [float(part) for part in page.inner_text("#place").removeprefix("at (").removesuffix(")").split(",")]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+def test_dragging_shows_the_margin(chromium: Any, width: int, scheme: str) -> None:
+    net = random_network([2, 4, 3], 3, seed=1)
+    points = np.random.default_rng(0).normal(size=(4, 2))
+    with pm.explore(net, points, window=(-2.0, 2.0, -2.0, 2.0), browser=False) as served:
+        watched = Watched(chromium, served.address, width=width, scheme=scheme)
+        page = watched.page
+        answered(page, 1)
+        before = int(page.evaluate("() => Number(document.body.dataset.answers)"))
+        drag(page, 0.2, 0.1)
+        answered(page, before + 2)
+        page.wait_for_timeout(300)
+        place = place_shown(page)
+        assert place == pytest.approx([0.8, 0.4], abs=0.02)
+        expected = pm.margin(net, place)
+        assert float(page.inner_text("#margin")) == pytest.approx(expected.radius, rel=2e-3)  # the place is rounded
+        assert page.inner_text("#standing") == "NUMERICAL"
+        assert f"class {expected.label}; the nearest tie is with class {expected.rival}" in page.inner_text("#sentence")
+        assert page.locator("#rivals tr").count() == 2
+        page.focus("#picture")
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(300)
+        assert place_shown(page)[0] == pytest.approx(place[0] - 0.04, abs=2e-3)
+        page.locator("#strip button").nth(2).click()
+        page.locator("#picked .cards figure").first.wait_for()
+        assert page.locator("#picked .cards figure").count() == 2
+        assert watched.fits()
+        assert watched.complaints == []
+        assert all(address.startswith(served.address) for address in watched.requests)
+
+
+def test_chambers_on_demand(chromium: Any) -> None:
+    net = random_network([2, 3, 2], 2, seed=1)
+    with pm.explore(net, browser=False) as served:
+        page = Watched(chromium, served.address).page
+        answered(page, 1)
+        for name, words in (("chambers", "Real critical points"), ("discriminant", "ED discriminant of degree")):
+            before = page.evaluate("() => document.getElementById('picture').toDataURL()")
+            page.click(f"#{name}")
+            page.locator(f"#{name}[aria-pressed=true]:not([disabled])").wait_for()
+            page.wait_for_timeout(200)
+            assert words in page.inner_text("#legend")
+            assert page.evaluate("() => document.getElementById('picture').toDataURL()") != before
+
+
+@pytest.mark.parametrize(
+    ("widths", "degree", "kind"), [([2, 4, 3], 3, "solve"), ([2, 4, 2], 4, "solve"), ([3, 3, 2], 3, "grid")]
+)
+def test_an_exported_page_drags_without_a_server(
+    chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, widths: list[int], degree: int, kind: str
+) -> None:
+    monkeypatch.setattr("polymargin.explorer.export.GRID", 9)
+    net = random_network(widths, degree, seed=1)
+    window = (-2.0, 2.0, -2.0, 2.0)
+    scene = Scene.of(net, None, window=window, title="</script><script>alert(1)</script>")
+    file = export_page(scene, tmp_path / "page.html")
+    assert f'"kind":"{kind}"' in file.read_text(encoding="utf-8")
+    watched = Watched(chromium, file.as_uri())
+    page = watched.page
+    answered(page, 1)
+    for across, up in ((0.25, 0.125), (-0.25, 0.25), (0.1, -0.3)):
+        drag(page, across, up)
+        page.wait_for_timeout(300)
+        place = place_shown(page)
+        expected = pm.margin(net, scene.plane.points([place])[0])
+        assert float(page.inner_text("#margin")) == pytest.approx(expected.radius, rel=5e-3, abs=2e-3)
+        assert f"class {expected.label};" in page.inner_text("#sentence")
+        nearest = page.locator("#rivals tr.nearest td").all_inner_texts()
+        assert (int(nearest[2]), int(nearest[3])) == (expected.complex_count, expected.real_count)
+    assert watched.complaints == []
+    assert watched.requests == [file.as_uri()]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+def test_the_report_sorts_and_filters(chromium: Any, tmp_path: Path, width: int, scheme: str) -> None:
+    net = random_network([2, 5, 3], 3, seed=3)
+    points = np.random.default_rng(5).normal(size=(120, 2))
+    labels = net.predict(points)
+    labels[:9] = (labels[:9] + 1) % 3
+    made = pm.report(net, points, labels, title='<img src=x onerror="alert(1)">')
+    file = made.save(tmp_path / "report.html")
+    watched = Watched(chromium, file.as_uri(), width=width, scheme=scheme)
+    page = watched.page
+
+    def column(number: int) -> list[str]:
+        return page.locator(f"#table tbody tr td:nth-child({number})").all_inner_texts()
+
+    assert page.inner_text("h1") == '<img src=x onerror="alert(1)">'
+    assert page.locator("#table tbody tr").count() == 50
+    order = np.argsort([m.lower for m in made.margins], kind="stable")
+    assert column(1) == [str(row) for row in order[:50]]  # the smallest margins first
+    page.click("#table th:nth-child(1) button")
+    assert column(1) == [str(row) for row in range(50)]
+    page.click("#table th:nth-child(1) button")
+    assert column(1)[0] == "119"
+    page.click("#next")
+    page.click("#next")
+    assert page.locator("#table tbody tr").count() == 20
+    page.select_option("[data-filter=answer]", label="wrong")
+    assert page.inner_text("#count") == "9 of 120 points"
+    assert sorted(map(int, column(1))) == list(range(9))
+    page.select_option("[data-filter=answer]", label="all")
+    page.fill("[data-filter=below]", "0.1")
+    assert page.inner_text("#count") == f"{sum(m.lower < 0.1 for m in made.margins)} of 120 points"
+    assert watched.fits()
+    assert watched.complaints == []
+    assert watched.requests == [file.as_uri()]

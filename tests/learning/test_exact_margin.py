@@ -1,0 +1,180 @@
+"""The gradient of the exact margin, against central differences in 50-digit arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from polymargin.errors import InputError  # noqa: E402
+from polymargin.learning import (  # noqa: E402
+    exact_margin,
+    fine_tune,
+    margin_hinge,
+    margin_softplus,
+    margin_step,
+    shallow_network,
+    train,
+)
+
+
+class Power(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, z: Any) -> Any:
+        return z**3
+
+
+def cubic(seed: int) -> Any:
+    torch.manual_seed(seed)
+    linear = torch.nn.Linear
+    return torch.nn.Sequential(linear(2, 3), Power(), linear(3, 3)).double()
+
+
+def distance(parameters: list[Any], degree: int, u: list[Any], label: int, rival: int, start: Any) -> Any:
+    """The distance to the tie near `start`, by Newton's method on the Lagrange equations in 50 digits."""
+    first, bias, second, shift = parameters
+    n = len(u)
+
+    def boundary(x: list[Any]) -> Any:
+        hidden = [
+            (sum(w * v for w, v in zip(row, x, strict=True)) + b) ** degree for row, b in zip(first, bias, strict=True)
+        ]
+        weights = [a - b for a, b in zip(second[label], second[rival], strict=True)]
+        return sum(w * h for w, h in zip(weights, hidden, strict=True)) + shift[label] - shift[rival]
+
+    def gradient(x: list[Any]) -> list[Any]:
+        weights = [a - b for a, b in zip(second[label], second[rival], strict=True)]
+        slopes = [
+            w * degree * (sum(c * v for c, v in zip(row, x, strict=True)) + b) ** (degree - 1)
+            for w, row, b in zip(weights, first, bias, strict=True)
+        ]
+        return [sum(s * row[i] for s, row in zip(slopes, first, strict=True)) for i in range(n)]
+
+    def equations(*values: Any) -> list[Any]:
+        x, multiplier = list(values[:n]), values[n]
+        slope = gradient(x)
+        return [x[i] - u[i] + multiplier * slope[i] for i in range(n)] + [boundary(x)]
+
+    slope = gradient([mpmath.mpf(v) for v in start])
+    guess = sum((a - b) * s for a, b, s in zip(u, start, slope, strict=True)) / sum(s * s for s in slope)
+    found = mpmath.findroot(equations, [mpmath.mpf(v) for v in start] + [guess], tol=1e-80)
+    size = mpmath.sqrt(sum((found[i] - u[i]) ** 2 for i in range(n)))
+    return size if boundary(u) > 0 else -size
+
+
+@pytest.mark.parametrize(
+    ("make", "degree"), [(lambda: shallow_network(2, 3, 3, seed=2, dtype=torch.float64), 2), (lambda: cubic(4), 3)]
+)
+@pytest.mark.parametrize("wrong", [False, True])
+def test_gradients_to_eight_digits(make: Any, degree: int, wrong: bool) -> None:
+    module = make()
+    u = torch.tensor([[0.4, -0.3]], dtype=torch.float64, requires_grad=True)
+    predicted = int(module(u).argmax())
+    label = (predicted + 1) % 3 if wrong else predicted
+    value = exact_margin(module, u, torch.tensor([label]), threads=1)
+    value.sum().backward()
+    assert (value.item() < 0) is wrong
+    analytic = [p.grad.flatten().tolist() for p in module.parameters()] + [u.grad.flatten().tolist()]
+    with mpmath.workdps(50):
+        from polymargin import margin
+        from polymargin.networks import from_torch
+
+        found = margin(from_torch(module), [0.4, -0.3], cache=False, threads=1)
+        pair = next(p for p in found.pairs if p.rival == (label if wrong else found.rival))
+        rival = predicted if wrong else pair.rival
+        shapes = [tuple(p.shape) for p in module.parameters()]
+        flat = [[mpmath.mpf(v) for v in p.detach().flatten().tolist()] for p in module.parameters()]
+        flat.append([mpmath.mpf(0.4), mpmath.mpf(-0.3)])
+        step = mpmath.mpf(10) ** -15
+
+        def at(values: list[list[Any]]) -> Any:
+            nested = [
+                list(v) if len(s) == 1 else [v[r * s[1] : (r + 1) * s[1]] for r in range(s[0])]
+                for v, s in zip(values[:4], shapes, strict=True)
+            ]
+            return distance(nested, degree, values[4], label, rival, pair.point)
+
+        for block, expected in zip(range(5), analytic, strict=True):
+            for entry in range(len(flat[block])):
+                moved = [[list(b) for b in flat] for _ in range(2)]
+                moved[0][block][entry] += step
+                moved[1][block][entry] -= step
+                slope = float((at(moved[0]) - at(moved[1])) / (2 * step))
+                assert expected[entry] == pytest.approx(slope, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_gradients_in_other_norms(norm: str) -> None:
+    module = shallow_network(2, 3, 2, seed=5, dtype=torch.float64)
+    u = torch.tensor([[0.2, 0.1]], dtype=torch.float64, requires_grad=True)
+    exact_margin(module, u, norm=norm, threads=1).sum().backward()
+    step = 1e-6
+    for parameter in [*module.parameters(), u]:
+        for index in np.ndindex(*parameter.shape):
+            ends = []
+            for sign in (1, -1):
+                with torch.no_grad():
+                    parameter[index] += sign * step
+                    ends.append(exact_margin(module, u.detach(), norm=norm, threads=1).item())
+                    parameter[index] -= sign * step
+            assert parameter.grad[index].item() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
+
+
+def test_stated_values_and_no_nan() -> None:
+    square = shallow_network(1, 1, 2, seed=0, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter, values in zip(square.parameters(), ([[1.0]], [0.0], [[1.0], [0.0]], [0.0, 1.0]), strict=True):
+            parameter.copy_(torch.tensor(values))
+    x = torch.tensor([[0.5], [1.0], [-3.0]], dtype=torch.float64, requires_grad=True)
+    found = exact_margin(square, x, torch.tensor([1, 1, 0]), threads=1)  # class 1 inside |x| < 1
+    assert found.tolist() == pytest.approx([0.5, 0.0, 2.0])
+    found.sum().backward()
+    assert torch.isfinite(x.grad).all()
+    with torch.no_grad():
+        square[2].bias.copy_(torch.tensor([0.0, -1.0]))  # class 0 everywhere
+    x.grad = None
+    never = exact_margin(square, x, torch.tensor([0, 0, 1]), threads=1)
+    assert never.tolist() == [np.inf, np.inf, -np.inf]
+    losses = sum(loss(never[:2]) for loss in (margin_hinge(1.0), margin_softplus(1.0, 0.5), margin_step(1.0, 0.1)))
+    losses.backward()
+    assert all(torch.isfinite(p.grad).all() for p in square.parameters())
+
+
+def test_a_touching_tie_has_a_gradient_for_the_input_alone() -> None:
+    module = shallow_network(1, 1, 2, seed=0, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter, values in zip(module.parameters(), ([[1.0]], [0.0], [[1.0], [0.0]], [0.0, 0.0]), strict=True):
+            parameter.copy_(torch.tensor(values))
+    x = torch.tensor([[2.0]], dtype=torch.float64, requires_grad=True)
+    found = exact_margin(module, x, threads=1)
+    found.sum().backward()
+    assert found.item() == pytest.approx(2.0)
+    assert x.grad.item() == pytest.approx(1.0)
+    assert all(not parameter.grad.any() for parameter in module.parameters() if parameter.grad is not None)
+
+
+def test_fine_tuning_widens_the_margins() -> None:
+    generator = np.random.default_rng(0)
+    x = torch.tensor(generator.normal(size=(128, 2)))
+    x = x[x.abs().min(dim=1).values > 0.1]
+    y = (x[:, 0] * x[:, 1] > 0).long()
+    module = shallow_network(2, 4, 2, seed=1, dtype=torch.float64)
+    train(module, x, y, steps=300, rate=2e-2)
+    before = exact_margin(module, x, y, threads=1).detach()
+    tuned = fine_tune(module, x, y, margin_softplus(1.0, 0.2), epochs=10, rate=5e-3, batch=32, threads=1)
+    after = exact_margin(tuned, x, y, threads=1).detach()
+    assert margin_softplus(1.0, 0.2)(after) < margin_softplus(1.0, 0.2)(before)
+    assert after.median() > before.median()
+
+
+def test_one_sentence_for_bad_input() -> None:
+    module = shallow_network(2, 3, 2, seed=0)
+    with pytest.raises(InputError, match="batch"):
+        exact_margin(module, torch.zeros(2))
+    with pytest.raises(InputError, match="norm 'l3'"):
+        exact_margin(module, torch.zeros(1, 2), norm="l3")
+    with pytest.raises(InputError, match="one for each"):
+        exact_margin(module, torch.zeros(2, 2), torch.zeros(1))
