@@ -84,6 +84,12 @@ def test_the_reference_has_every_public_name() -> None:
         assert pages[room].count("\n## ") == len(names)
 
 
+def test_the_table_of_the_reference_has_every_public_name() -> None:
+    table = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", "".join(line for line in table.splitlines() if line.startswith("|"))))
+    assert named == set(pm.__all__)
+
+
 def test_citation_names_this_version() -> None:
     assert f"version: {pm.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 

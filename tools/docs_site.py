@@ -1,15 +1,17 @@
-"""What MkDocs does not find in docs/: the API reference, the tables of options, results, changelog and contributing.
+"""What MkDocs does not find in docs/: the API reference, the tables of options, formulas, results, changelog and contributing.
 
 A hook file of mkdocs.yml. Everything is made in memory while the site is built, so nothing generated is kept.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from api_reference import reference_pages
 from command_reference import with_options
+from mathematics import Formulas, displayed
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
@@ -18,7 +20,8 @@ BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md")
 
 
 def on_config(config: Any) -> Any:
-    """Navigation to the pages that are made, and to the results."""
+    """Navigation to the pages that are made, and to the results; formulas within lines."""
+    config.markdown_extensions.append(Formulas())
     api = [f"api/{room}.md" for room in reference_pages()]
     config.nav.append({"API reference": ["api.md", *api]})
     readmes = sorted((ROOT / "results").glob("*/README.md"))
@@ -42,11 +45,19 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links that leave docs/ in the repository stay on the site."""
     uri = page.file.src_uri
+    markdown = displayed(markdown)
     if uri in BESIDE:
         return markdown.replace("](docs/", "](")
     if "/" not in uri:
         markdown = markdown.replace("](../", "](")
     return with_options(markdown) if uri == "command-line.md" else markdown
+
+
+def on_post_build(config: Any) -> None:
+    """The index of the search as a script: from disk, a page may load that but not fetch a file."""
+    folder = Path(config.site_dir) / "search"
+    documents = json.loads((folder / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    (folder / "search_index.js").write_text(f"polymarginSearch({json.dumps(documents)});\n", encoding="utf-8")
 
 
 def _uri(file: Path) -> str:

@@ -2,7 +2,7 @@
 
 The parameters are (u, ε, weights). Whatever (x, λ) and weights one chooses, exactly one (u, ε) makes them a solution, namely
 the value of the equations at u = 0, ε = 0; so the solutions over all parameters form one irreducible family, and one member
-is had for nothing. Complex weights keep loops away from badly conditioned networks.
+comes free. Complex weights keep loops away from badly conditioned networks.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def layer_ranges(view: View, first: Array, radius: Array) -> list[list[LayerRang
                 limit = bias[i] + sign * value - sign * 1e-14 * abs(bias[i])
                 if np.isfinite(value) and sign * (limit - limits[leaf, i, side]) > 0:
                     limits[leaf, i, side], proofs[leaf][i][side] = limit, bound
-        for leaf, i in np.argwhere(limits[:, :, 0] >= limits[:, :, 1]):  # an empty leaf proves anything; stay sober
+        for leaf, i in np.argwhere(limits[:, :, 0] >= limits[:, :, 1]):  # an empty leaf would prove anything
             limits[leaf, i], proofs[leaf][i] = plain[leaf, i], [None, None]
         for leaf, found in enumerate(result):
             found.append(LayerRanges(limits[leaf], tuple((low, high) for low, high in proofs[leaf])))

@@ -29,7 +29,7 @@ def run_ed_discriminant(
     threads: int | None,
     as_json: bool,
 ) -> int:
-    """The polynomial where it can be had, the picture in any case; 2 if neither was possible."""
+    """The polynomial where it can be computed in the time there is, and the picture; 2 if neither was possible."""
     boundary = Boundary.from_network(load(model), label, rival)
     corners = parse_window(window)
     check_pictures(plot)

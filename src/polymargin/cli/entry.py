@@ -97,7 +97,7 @@ def _status(error: BaseException) -> int:
     """The exit status of whatever was raised, after it has been told."""
     if isinstance(error, Passed) and error.__cause__ is not None:
         error = error.__cause__
-    how = "; ".join(getattr(error, "__notes__", ["the same command starts anew"]))
+    how = "; ".join(getattr(error, "__notes__", ["the same command starts over"]))
     match error:
         case Terminated():
             _say(f"told to end; {how}")

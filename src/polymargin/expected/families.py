@@ -2,7 +2,7 @@
 
 One program serves a whole family: it takes the parameters as inputs of its own, so thousands of random members are solved by
 moving one generic member's critical points to all of them in a single batch (see `counting`). A family also knows one member
-whose critical points can be had.
+whose critical points can be computed.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import typer
 
 from polymargin.cli.options import AsJson, Jobs, Seed, Threads
 
-commands = typer.Typer(help="Tables and figures of the paper, computed anew.", no_args_is_help=True)
+commands = typer.Typer(help="Tables and figures of the paper, computed again.", no_args_is_help=True)
 
 RESULTS = Path("results")
 Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
