@@ -1,16 +1,13 @@
 """A function of one point, asked about many: here or on an executor, from a checkpoint where a row is known, told as rows finish.
 
-Rows are given out a few at a time. A worker that gets a network again uses the one it has, with everything that was
-computed for it.
+Rows are given out a few at a time; the question, with the network and everything that was computed for it, travels once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import real_array
 from polymargin.errors import InputError, PolymarginError
 from polymargin.standing import Standing
-from polymargin.work import completed
+from polymargin.work import Workers, completed_together
 
 Array = NDArray[np.float64]
 
@@ -84,7 +81,7 @@ def answers(
     points: Array,
     *,
     store: Store | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     on_row: OnRow | None = None,
 ) -> list[Row]:
     """One answer per row of points (m, n); a bad row fails alone, and is asked again when a run is continued."""
@@ -97,7 +94,7 @@ def answers(
 
 
 def _each(
-    question: Question[Row], points: Array, store: Store | None, executor: Executor | None
+    question: Question[Row], points: Array, store: Store | None, executor: Workers | None
 ) -> Iterator[tuple[int, Row]]:
     left = []
     for row in range(len(points)):
@@ -108,37 +105,15 @@ def _each(
             yield row, known
     size = 1 if executor is None else ROWS_PER_TASK
     blocks = [left[first : first + size] for first in range(0, len(left), size)]
-    tasks = [_Task(question, points[block]) for block in blocks]
-    for place, results in completed(_here if executor is None else _on_a_worker, tasks, executor):
+    for place, results in completed_together(_answered, question, [points[block] for block in blocks], executor):
         pairs = list(zip(blocks[place], results, strict=True))
         if store is not None:
             store.add([(row, answer) for row, answer in pairs if answer.status is not Standing.FAILED])
         yield from pairs
 
 
-@dataclass(frozen=True, eq=False)
-class _Task(Generic[Row]):
-    question: Question[Row]
-    points: Array
-
-
-def _here(task: _Task[Row]) -> list[Row]:
-    return [_answer_or_failure(task.question, point) for point in task.points]
-
-
-# Of a worker: the network that it was last asked about, with everything that was computed for it.
-_last_network: dict[str, Any] = {}
-
-
-def _on_a_worker(task: _Task[Row]) -> list[Row]:
-    network = task.question.network
-    name = f"{type(network).__qualname__} {network.fingerprint}"
-    known = _last_network.get(name)
-    if known is None:
-        _last_network.clear()
-        _last_network[name] = network
-        return _here(task)
-    return _here(_Task(replace(task.question, network=known), task.points))  # type: ignore[type-var]
+def _answered(question: Question[Row], points: Array) -> list[Row]:
+    return [_answer_or_failure(question, point) for point in points]
 
 
 def _answer_or_failure(question: Question[Row], point: Array) -> Row:

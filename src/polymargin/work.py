@@ -1,21 +1,45 @@
-"""Many independent pieces of work: here, or wherever an executor takes them.
+"""Many independent pieces of work: here, or wherever an executor or a cluster takes them.
 
-Any `concurrent.futures.Executor` will do: a process pool, Dask's, MPI's. Results come back as they are ready, each exactly once.
-What an executor loses because a worker died is done in this process instead.
+Any `concurrent.futures.Executor` will do (a process pool, MPI's), and so will a Dask `Client`. Results come back as they are
+ready, each exactly once. What is lost because a worker died is done in this process instead.
+
+What all pieces have in common, a model with everything that was computed for it, travels apart from them: a cluster sends it to
+each worker once, and every worker unpacks it once.
 """
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from polymargin.errors import InputError
+
+Common = TypeVar("Common")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+@runtime_checkable
+class Cluster(Protocol):
+    """What is used of a Dask `Client`."""
+
+    def get_executor(self, **options: Any) -> Any: ...
+
+    def scatter(self, data: Any, **options: Any) -> Any: ...
+
+    def nthreads(self) -> Any: ...
+
+
+Workers: TypeAlias = Executor | Cluster
+
+
 def completed(
-    function: Callable[[Item], Result], items: Sequence[Item], executor: Executor | None = None
+    function: Callable[[Item], Result], items: Sequence[Item], executor: Workers | None = None
 ) -> Iterator[tuple[int, Result]]:
     """(index, function(item)) for every item; in order without an executor, as they finish with one.
 
@@ -26,20 +50,98 @@ def completed(
         for index, item in enumerate(items):
             yield index, function(item)
         return
+    pool = _executor(executor)
     futures: dict[Any, int] = {}
     left = list(range(len(items)))
     try:
         for index in list(left):
-            futures[executor.submit(function, items[index])] = index
+            futures[pool.submit(function, items[index])] = index
             left.remove(index)
     except BrokenExecutor:
         pass  # the pool broke while it was being filled; `left` holds what it never got
+    yield from _gathered(futures, left, lambda index: function(items[index]))
+
+
+def completed_together(
+    function: Callable[[Common, Item], Result], common: Common, items: Sequence[Item], executor: Workers | None = None
+) -> Iterator[tuple[int, Result]]:
+    """(index, function(common, item)) for every item, where `common` may be large.
+
+    >>> sorted(completed_together(pow, 2, [3, 5]))
+    [(0, 8), (1, 32)]
+    """
+    if executor is None:
+        for index, item in enumerate(items):
+            yield index, function(common, item)
+        return
+    pool = _executor(executor)
+    parcel: Any = _Parcel.of(common)
+    if isinstance(executor, Cluster):
+        parcel = executor.scatter(parcel, broadcast=True)
+    futures: dict[Any, int] = {}
+    left = list(range(len(items)))
+    try:
+        for index in list(left):
+            futures[pool.submit(_unpacked, function, parcel, items[index])] = index
+            left.remove(index)
+    except BrokenExecutor:
+        pass
+    yield from _gathered(futures, left, lambda index: function(common, items[index]))
+
+
+def worker_count(executor: Workers) -> int:
+    """About how many pieces are worked on at the same time."""
+    if isinstance(executor, Cluster):
+        return max(1, int(sum(executor.nthreads().values())))
+    return int(getattr(executor, "_max_workers", 4))
+
+
+def _executor(executor: Workers) -> Any:
+    if isinstance(executor, Executor):
+        return executor
+    if isinstance(executor, Cluster):
+        return executor.get_executor()
+    raise InputError(f"executor {executor!r}: expected a concurrent.futures.Executor or a Dask Client")
+
+
+def _gathered(futures: dict[Any, int], left: list[int], here: Callable[[int], Result]) -> Iterator[tuple[int, Result]]:
     for future in as_completed(list(futures)):
         try:
             result = future.result()
-        except (BrokenExecutor, CancelledError):
+        except Exception as error:
+            if not isinstance(error, (BrokenExecutor, CancelledError)) and not _lost(error):
+                raise
             left.append(futures[future])
             continue
         yield futures[future], result
     for index in left:
-        yield index, function(items[index])
+        yield index, here(index)
+
+
+def _lost(error: Exception) -> bool:
+    """Whether the cluster lost the work; what the work itself raises is raised here too."""
+    kinds = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.partition(".")[0] == "distributed"}
+    return bool(kinds & {"KilledWorker", "FutureCancelledError", "CommClosedError"})
+
+
+@dataclass(frozen=True)
+class _Parcel:
+    """Something packed up, with a name by which a worker knows that it has it already."""
+
+    name: str
+    content: bytes
+
+    @classmethod
+    def of(cls, value: Any) -> _Parcel:
+        content = pickle.dumps(value)
+        return cls(hashlib.sha256(content).hexdigest(), content)
+
+
+_kept = threading.local()
+
+
+def _unpacked(function: Callable[[Any, Item], Result], parcel: _Parcel, item: Item) -> Result:
+    """On a worker: every thread keeps the last parcel that it unpacked, with all that was computed since."""
+    if getattr(_kept, "name", None) != parcel.name:
+        _kept.value, _kept.name = pickle.loads(parcel.content), parcel.name
+    return function(_kept.value, item)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_a_dask_cluster_loses_nothing_when_a_worker_is_killed(tmp_path: Path) ->
     distributed = pytest.importorskip("distributed")
     alone = pm.margin(NETWORK, POINTS, cache=tmp_path, threads=1)
     finished: list[int] = []
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options, silence_logs=50) as cluster, distributed.Client(cluster) as client:
         pids = list(client.run(os.getpid).values())
 
@@ -46,7 +47,7 @@ def test_a_dask_cluster_loses_nothing_when_a_worker_is_killed(tmp_path: Path) ->
             NETWORK,
             POINTS,
             cache=tmp_path,
-            executor=client.get_executor(),
+            executor=client,
             progress=kill_one,
             checkpoint=tmp_path / "rows",
         )
@@ -58,3 +59,47 @@ def test_a_dask_cluster_loses_nothing_when_a_worker_is_killed(tmp_path: Path) ->
         if '"row": ' in line
     ]
     assert all(count == 1 for count in Counter(indices).values())
+
+
+def test_a_worker_that_comes_late_takes_its_share(tmp_path: Path) -> None:
+    """One worker at first; a second one joins when the first rows are back, and the first is killed when it has."""
+    distributed = pytest.importorskip("distributed")
+    alone = pm.margin(NETWORK, POINTS, cache=False, threads=1)
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options, silence_logs=50) as cluster, distributed.Client(cluster) as client:
+        first = list(client.run(os.getpid).values())
+        seen: list[int] = []
+
+        def change_workers(row: int, found: pm.Margin) -> None:
+            if not seen:
+                cluster.scale(2)
+                client.wait_for_workers(2, timeout=60)
+                os.kill(first[0], signal.SIGKILL)
+            seen.append(row)
+
+        together = pm.margin(NETWORK, POINTS, cache=False, executor=client, on_row=change_workers)
+    assert [row.radius for row in together] == pytest.approx([row.radius for row in alone], rel=1e-12)
+    assert sorted(seen) == list(range(len(POINTS)))
+
+
+def test_workers_get_the_base_solutions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stage 1 is computed here; what travels is complete without it."""
+    import pickle
+
+    from polymargin.margins import batch
+
+    def here(function: Any, common: Any, items: Any, executor: Any) -> Any:
+        there = pickle.loads(pickle.dumps(common))
+        monkeypatch.setattr("polymargin.margins.pairs.base_solutions", None)  # whoever computes it again fails
+        return ((index, function(there, item)) for index, item in enumerate(items))
+
+    alone = pm.margin(NETWORK, POINTS, cache=False, threads=1)
+    monkeypatch.setattr(batch, "completed_together", here)
+    with ThreadPoolExecutor(2) as pool:
+        together = pm.margin(NETWORK, POINTS, cache=False, executor=pool)
+    assert [row.radius for row in together] == pytest.approx([row.radius for row in alone], rel=1e-12)
+
+
+def test_other_things_are_no_executor() -> None:
+    with pytest.raises(pm.InputError, match=r"expected a concurrent\.futures\.Executor or a Dask Client"):
+        pm.margin(NETWORK, POINTS, executor="tcp://somewhere:8786")  # type: ignore[call-overload]

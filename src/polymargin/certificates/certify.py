@@ -7,7 +7,6 @@ counterexample from above bracket the margin; a relative gap of 1e-6 counts as C
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
@@ -37,6 +36,7 @@ from polymargin.margins.result import failed
 from polymargin.networks.network import Network
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
+from polymargin.work import Workers
 
 CERTIFIED_GAP = 1e-6
 # Fractions of the upper bound that branch and bound tries to prove, the easiest first.
@@ -90,7 +90,7 @@ def certify(
     settings: TrackerSettings | None = None,
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
 ) -> Any:
     """Proved bounds of the margin; `method` may ask for 'completeness' or 'exclusion' alone.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
 from polymargin.rows import OnRow
+from polymargin.work import Workers
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ProofOptions(TypedDict, total=False):
     settings: TrackerSettings | None
     checkpoint: str | Path | None
     on_row: OnRow | None
-    executor: Executor | None
+    executor: Workers | None
 
 
 # Kinds of networks that the separate checker reads.

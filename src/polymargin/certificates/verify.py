@@ -7,7 +7,6 @@ only with a point whose logits were compared in exact arithmetic.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -35,6 +34,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
+from polymargin.work import Workers
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -76,7 +76,7 @@ def verify(
     settings: TrackerSettings | None = None,
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
 ) -> Any:
     """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
 
@@ -91,7 +91,7 @@ def verify(
     seed, threads, limit, cache, settings   as for `margin`
     checkpoint   a file that collects finished rows with their certificates; the same call continues where it stopped
     on_row       called with the number of a row and its verdict as soon as there is one
-    executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
+    executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],

@@ -41,6 +41,7 @@ def run_certify(
     as_json: bool,
     threads: int | None,
     jobs: int,
+    cluster: str | None,
     seed: int,
     limit: int,
     timeout: float,
@@ -62,7 +63,11 @@ def run_certify(
         files[row] = None if folder is None else folder.keep(row, found.certificate)
         table.add(row, certified_cells(found))
 
-    with going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))), table, workers(jobs) as executor:
+    with (
+        going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))),
+        table,
+        workers(jobs, cluster) as executor,
+    ):
         found = certify(
             network,
             array,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from polymargin.boundary import Boundary
+from polymargin.cli.jobs import workers
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers
@@ -20,6 +21,7 @@ def run_chambers(
     samples: int,
     seed: int,
     threads: int | None,
+    cluster: str | None,
     plot: list[Path],
     as_json: bool,
 ) -> int:
@@ -29,10 +31,15 @@ def run_chambers(
     check_pictures(plot)
     two = boundary.dimension == 2
     plane = Plane.of_two_inputs(corners) if two else Plane.random(boundary.dimension, corners, seed)
-    with progress_bar() as bar:
+    with progress_bar() as bar, workers(1, cluster) as executor:
         task = bar.add_task("samples", total=samples)
         found = chambers(
-            boundary, plane, samples, threads=threads, progress=lambda done: bar.update(task, completed=done)
+            boundary,
+            plane,
+            samples,
+            threads=threads,
+            executor=executor,
+            progress=lambda done: bar.update(task, completed=done),
         )
     for file in plot:
         from polymargin.plots.chambers import draw_chambers

@@ -7,6 +7,7 @@ import math
 from rich.table import Table
 
 from polymargin import __version__
+from polymargin.cli.jobs import workers
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.errors import InputError
 from polymargin.expected import (
@@ -24,10 +25,11 @@ def run_expected(
     simulate: int | None,
     seed: int,
     threads: int | None,
+    cluster: str | None,
     as_json: bool,
 ) -> int:
     """The expected number of real critical points of a random shallow network, with a simulation if asked for."""
-    with progress_bar() as progress:
+    with progress_bar() as progress, workers(1, cluster) as executor:
         task = progress.add_task("networks", total=simulate or 0, visible=simulate is not None)
         found = expected_real_critical_points(
             dimension,
@@ -36,6 +38,7 @@ def run_expected(
             simulate=simulate,
             seed=seed,
             threads=threads,
+            executor=executor,
             progress=lambda count: progress.advance(task, count),
         )
     if as_json:

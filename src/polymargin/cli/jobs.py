@@ -1,19 +1,58 @@
-"""`--jobs`: worker processes that take rows, or networks, from each other."""
+"""`--jobs` and `--cluster`: worker processes here, or workers of a Dask cluster elsewhere."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from polymargin.errors import InputError, MissingExtraError
+from polymargin.work import Workers
+
+# Seconds to wait for a scheduler.
+PATIENCE = 10
 
 
 @contextmanager
-def workers(jobs: int) -> Iterator[Executor | None]:
-    """None for one job, which is this process. Processes start afresh: torch does not survive a fork once it has threads."""
-    if jobs == 1:
+def workers(jobs: int, cluster: str | None = None) -> Iterator[Workers | None]:
+    """None for one job, which is this process."""
+    if cluster is not None:
+        if jobs != 1:
+            raise InputError(
+                f"--jobs {jobs} and --cluster {cluster}: expected one of them; a cluster has its own workers"
+            )
+        with _client(cluster) as client:
+            yield client
+    elif jobs == 1:
         yield None
-        return
+    else:
+        with _processes(jobs) as pool:
+            yield pool
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Workers]:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise MissingExtraError("--cluster needs Dask: pip install 'polymargin[dask]'") from None
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:  # no such host, no scheduler there, not an address
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"--cluster {address}: no Dask scheduler answers there ({reason})") from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Workers]:
+    """Processes start afresh: torch does not survive a fork once it has threads."""
     from multiprocessing import get_context
 
     from polymargin.processes import die_with

@@ -42,6 +42,7 @@ def run_margin(
     as_json: bool,
     threads: int | None,
     jobs: int,
+    cluster: str | None,
     seed: int,
     limit: int,
     timeout: float | None,
@@ -55,7 +56,11 @@ def run_margin(
     network, array = read_both(model, points, trust)
     started = perf_counter()
     table = RowTable(f"{model.name}: {network!r}", COLUMNS, len(array), silent=as_json)
-    with going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))), table, workers(jobs) as executor:
+    with (
+        going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))),
+        table,
+        workers(jobs, cluster) as executor,
+    ):
         shared: dict[str, Any] = {
             "seed": seed,
             "checkpoint": checkpoint,

@@ -18,6 +18,9 @@ Label = Annotated[int, typer.Option(min=0, help="One class of the boundary.")]
 Rival = Annotated[int, typer.Option(min=0, help="The other class.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes that share the work, one thread each.")]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers share the work: tcp://host:8786.")
+]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds per point.")]
 Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")]
 Domain = Annotated[

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from polymargin.cli.entry import going_on
+from polymargin.cli.jobs import workers
 from polymargin.cli.models import how_to_go_on, read_model
 from polymargin.cli.points import has_labels, interval, read_data, read_labels
 from polymargin.cli.printing import progress_bar
@@ -30,6 +31,8 @@ def run_report(
     norm: str,
     domain: str | None,
     timeout: float,
+    jobs: int,
+    cluster: str | None,
     threads: int | None,
     seed: int,
     limit: int,
@@ -52,6 +55,7 @@ def run_report(
     with (
         going_on(lambda: how_to_go_on(checkpoint, sum(finished), len(points[:rows]))),
         progress_bar() as progress,
+        workers(jobs, cluster) as executor,
     ):
         task = progress.add_task("margins", total=len(points[:rows]))
 
@@ -76,6 +80,7 @@ def run_report(
             cache=cache,
             checkpoint=checkpoint,
             progress=advance,
+            executor=executor,
         )
     made.save(output)
     print(f"{printable(str(output))}: {made!r}")

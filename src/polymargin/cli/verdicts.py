@@ -36,6 +36,7 @@ def run_verify(
     as_json: bool,
     threads: int | None,
     jobs: int,
+    cluster: str | None,
     seed: int,
     limit: int,
     timeout: float | None,
@@ -57,7 +58,11 @@ def run_verify(
         files[row] = None if folder is None else folder.keep(row, verdict.certificate)
         table.add(row, verdict_cells(verdict))
 
-    with going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))), table, workers(jobs) as executor:
+    with (
+        going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))),
+        table,
+        workers(jobs, cluster) as executor,
+    ):
         shared: dict[str, Any] = {"timeout": timeout, "seed": seed, "checkpoint": checkpoint, "executor": executor}
         if isinstance(network, ReLUNetwork):
             verdicts = piecewise_verify(network, array, radius, on_row=keep, **shared)

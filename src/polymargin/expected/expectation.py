@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from polymargin.expected.kernel import ShallowKernel
 from polymargin.expected.random_polynomials import ShallowEnsemble
 from polymargin.expected.result import ExpectedCount
 from polymargin.expected.simulation import simulate_real_counts
+from polymargin.work import Workers
 
 
 @checked()
@@ -30,7 +30,7 @@ def expected_real_critical_points(
     seed: int = 0,
     tolerance: float | None = None,
     threads: int | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ExpectedCount:
     """Expected number of real critical points of the distance from a point to the boundary of a random shallow network.

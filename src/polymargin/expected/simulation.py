@@ -7,7 +7,7 @@ points are the zeros, counted with a proof (`real_zeros`); otherwise continuatio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from polymargin.expected.fields import Array
 from polymargin.expected.integral import as_point
 from polymargin.expected.real_zeros import count_real_zeros
 from polymargin.expected.result import SimulatedCounts
+from polymargin.work import Workers, completed
 
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 # Members (T, P), a point and threads to real critical points (T,) and missing ones (T,); any process can do it.
@@ -38,7 +39,7 @@ def simulate_real_counts(
     *,
     seed: int = 0,
     threads: int | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> SimulatedCounts:
     """Real critical points of the distance from `point` to random members of a family.
@@ -75,12 +76,26 @@ def simulate_real_counts(
 
 
 def _results(
-    count_batch: CountBatch, batches: list[Array], u: Array, threads: int | None, executor: Executor | None
+    count_batch: CountBatch, batches: list[Array], u: Array, threads: int | None, executor: Workers | None
 ) -> Iterator[Counts]:
     if executor is None:
         return (count_batch(batch, u, threads) for batch in batches)
-    futures = [executor.submit(count_batch, batch, u, 1) for batch in batches]
-    return (future.result() for future in futures)
+    return _in_order(completed(partial(_counted, count_batch, u), batches, executor))
+
+
+def _counted(count_batch: CountBatch, u: Array, batch: Array) -> Counts:
+    return count_batch(batch, u, 1)
+
+
+def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
+    """Batches as early as possible, but in their order: counts belong to networks."""
+    waiting: dict[int, Counts] = {}
+    following = 0
+    for index, found in results:
+        waiting[index] = found
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
 
 
 def _count_zeros(parameters: Array, u: Array, threads: int | None) -> Counts:

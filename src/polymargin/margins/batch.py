@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from polymargin.continuation import Tracker, available_threads
 from polymargin.errors import PolymarginError
 from polymargin.margins.models import ModelMargins
 from polymargin.margins.result import Margin, failed
-from polymargin.work import completed
+from polymargin.work import Workers, completed_together, worker_count
 
 Array = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.intp]
@@ -34,13 +34,13 @@ PATHS_PER_GPU_BLOCK = 1 << 22
 GPU_BLOCKS = 4
 MOST_ROWS = 4096
 MOST_ENTRIES = 1 << 20
-# Rows that a worker of an executor gets at a time, enough to find or read stage 1 for.
-ROWS_PER_TASK = 16
+# Workers of an executor get the rows in about so many pieces each: few enough to cost little, enough to end together.
+TASKS_PER_WORKER = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of a batch; a session travels to a worker with its model and comes back with nothing."""
+    """Rows of a batch, and what they are asked of."""
 
     session: ModelMargins
     points: Array
@@ -48,18 +48,21 @@ class Block:
 
 
 def margins_in_blocks(
-    session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Executor | None = None
+    session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Workers | None = None
 ) -> Iterator[tuple[Rows, list[Margin]]]:
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
     threads = tracker.threads or available_threads()
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
     if tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
-    blocks = _blocks(session, rows, MOST_ROWS if executor is None else ROWS_PER_TASK, tracker)
+    most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
+    blocks = _blocks(session, rows, most, tracker)
     if executor is not None:
-        alone = replace(tracker, threads=1)
-        tasks = [Block(session, points[block], alone) for block in blocks]
-        for place, found in completed(margins_of_block, tasks, executor):
+        _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
+        shared = _Session(session, replace(tracker, threads=1))
+        for place, found in completed_together(
+            _margins_of_block, shared, [points[block] for block in blocks], executor
+        ):
             yield blocks[place], found
     elif threads > 1 and len(blocks) > threads:
         yield from _side_by_side(session, points, blocks, tracker, threads)
@@ -69,8 +72,17 @@ def margins_in_blocks(
             yield from _pieces(rows_of_block, block, ordinary_margins(block))
 
 
-def margins_of_block(block: Block) -> list[Margin]:
+@dataclass(frozen=True, eq=False)
+class _Session:
+    """What a worker needs besides the rows: the model with its base solutions."""
+
+    session: ModelMargins
+    tracker: Tracker
+
+
+def _margins_of_block(shared: _Session, points: Array) -> list[Margin]:
     """All rows of a block, whatever becomes of each."""
+    block = Block(shared.session, points, shared.tracker)
     return [
         margin_or_failure(block.session, u, block.tracker) if answer is None else answer
         for u, answer in zip(block.points, ordinary_margins(block), strict=True)

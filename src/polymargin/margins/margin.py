@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
@@ -26,6 +25,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
 from polymargin.standing import Standing
+from polymargin.work import Workers
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
@@ -45,7 +45,7 @@ class MarginOptions(TypedDict, total=False):
     checkpoint: str | Path | None
     progress: Callable[[int], None] | None
     on_row: OnRow | None
-    executor: Executor | None
+    executor: Workers | None
     device: str | None
     norm: str
     weights: ArrayLike | None
@@ -77,7 +77,7 @@ def margin(
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     on_row: OnRow | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     device: str | None = None,
     norm: str = "l2",
     weights: ArrayLike | None = None,
@@ -102,7 +102,7 @@ def margin(
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with the number of rows that were finished since the last call
     on_row       called with the number of a row and its margin as soon as there is one
-    executor     any `concurrent.futures.Executor` that takes the rows of a batch; one thread per worker then
+    executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
     device       'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
     norm         "l2", "linf" or "l1"
     weights      positive numbers w: the norm of w∘δ; for "l2" also a positive definite matrix M: √(δᵀMδ)

@@ -7,7 +7,6 @@ search is NUMERICAL; what a timeout leaves is BRACKETED. Counterexamples are com
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +33,7 @@ from polymargin.piecewise.spline.network import SplineNetwork
 from polymargin.piecewise.spline.view import SplineView
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
+from polymargin.work import Workers
 
 Array = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ class PiecewiseOptions(TypedDict, total=False):
     seed: int
     checkpoint: str | Path | None
     on_row: OnRow | None
-    executor: Executor | None
+    executor: Workers | None
 
 
 @overload
@@ -106,7 +106,7 @@ def piecewise_margin(
     seed: int = 0,
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
 ) -> Any:
     """The exact L2 margin at one point (n,), or `Margins` for a batch (m, n); a bad row reports its own error.
 
@@ -117,7 +117,7 @@ def piecewise_margin(
     seed         of the local search that finds the first counterexample; the answer does not depend on it
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     on_row       called with the number of a row and its margin as soon as there is one
-    executor     any `concurrent.futures.Executor` that takes the rows of a batch
+    executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch
 
     >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])    # |x| against 1
     >>> piecewise_margin(net, [0.25])
@@ -156,7 +156,7 @@ def piecewise_verify(
     seed: int = 0,
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
 ) -> Any:
     """Decide whether another class ties or wins at a distance of at most `radius`, for one point (n,) or a batch (m, n).
 

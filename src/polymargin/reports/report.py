@@ -17,13 +17,14 @@ from polymargin import __version__
 from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
 from polymargin.certificates import certify
 from polymargin.continuation import available_threads
-from polymargin.errors import InputError, PolymarginError
+from polymargin.errors import InputError
 from polymargin.margins import Margin, margin
 from polymargin.networks.network import Network
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
 from polymargin.plots.accuracy import checked_labels
 from polymargin.plots.thumbnails import Shape, image_shape_of
 from polymargin.reports.record import About, Report
+from polymargin.work import Workers
 
 # Seconds for one point where all critical points are too many.
 DEFAULT_TIMEOUT = 30.0
@@ -48,6 +49,7 @@ def report(
     cache: bool | str | Path = True,
     checkpoint: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
+    executor: Workers | None = None,
 ) -> Report:
     """Margins of all points, and what they say together; `.save("report.html")` writes one page that opens anywhere.
 
@@ -62,7 +64,7 @@ def report(
     certificates  a directory: rows are proved by `certify` too, and their certificates kept there
     checkpoint    a file that collects finished rows
     norm, domain  what a perturbation may be, as for `margin`; there are certificates for "l2" without a domain
-    seed, threads, limit, timeout, cache, progress   as for `margin`
+    seed, threads, limit, timeout, cache, progress, executor   as for `margin`
 
     >>> from polymargin.networks import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
@@ -90,13 +92,19 @@ def report(
     files: tuple[Path | None, ...] = (None,) * len(array)
     if isinstance(model, (ReLUNetwork, SplineNetwork)):
         told = None if progress is None else lambda row, found: progress(1)
-        margins: list[Margin] = piecewise_margin(model, array, timeout=timeout, seed=seed, on_row=told)
+        margins: list[Margin] = piecewise_margin(
+            model, array, timeout=timeout, seed=seed, on_row=told, executor=executor
+        )
     else:
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
         shown = progress if certificates is None else None
-        margins = margin(model, array, checkpoint=checkpoint, progress=shown, norm=norm, domain=domain, **options)
+        margins = margin(
+            model, array, checkpoint=checkpoint, progress=shown, executor=executor, norm=norm, domain=domain, **options
+        )
         if certificates is not None:
-            margins, files = _proved(model, array, margins, Path(certificates), options, progress)
+            margins, files = _proved(
+                model, array, margins, Path(certificates), options | {"executor": executor}, progress
+            )
     about = About(
         title=title or repr(model),
         model=repr(model),
@@ -120,19 +128,17 @@ def _proved(
 ) -> tuple[list[Margin], tuple[Path | None, ...]]:
     """The same margins with proved bounds and a certificate each; a row that cannot be certified stays as it is."""
     directory.mkdir(parents=True, exist_ok=True)
+    told = None if progress is None else lambda row, found: progress(1)
+    certified = certify(network, array, on_row=told, **options)
     proved: list[Margin] = []
     files: list[Path | None] = []
-    for index, (row, known) in enumerate(zip(array, margins, strict=True)):
-        try:
-            found = certify(network, row, **options)
-        except PolymarginError as error:
-            proved.append(replace(known, notes=(*known.notes, f"no certificate: {error}")))
+    for index, (known, found) in enumerate(zip(margins, certified, strict=True)):
+        if found.certificate is None:
+            proved.append(replace(known, notes=(*known.notes, f"no certificate: {found.margin.error}")))
             files.append(None)
         else:
             proved.append(_with_proof(known, found.margin))
             files.append(Path(found.certificate.save(directory / f"point-{index}.json")))
-        if progress is not None:
-            progress(1)
     return proved, tuple(files)
 
 

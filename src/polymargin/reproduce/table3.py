@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
-from concurrent.futures import Executor
 from datetime import date
 from pathlib import Path
 from time import perf_counter
@@ -28,6 +27,7 @@ from polymargin.soundness import (
     verify_benchmark,
 )
 from polymargin.soundness.benchmark_files import CLEAN, UNVERIFIABLE, read_instances
+from polymargin.work import Workers
 
 
 def reproduce_table3(
@@ -35,7 +35,7 @@ def reproduce_table3(
     *,
     epochs: int = 5000,
     seed: int = 0,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Row]:
     """Train the eight networks, verify the 160 instances, and write table3.csv, README.md and the benchmark itself.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from polymargin.soundness.benchmark_files import (
 )
 from polymargin.soundness.planted_training import PlantedNetwork, plant
 from polymargin.soundness.settings import Plan, Setting
-from polymargin.work import completed
+from polymargin.work import Workers, completed
 
 EDITION = "planted"
 
@@ -45,7 +44,7 @@ def generate_benchmark(
 def train_benchmark(
     directory: str | Path,
     *,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[PlantedNetwork]:
     """Train every network of the plan and write models, queries, instances and ground truth."""

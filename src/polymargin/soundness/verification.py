@@ -11,7 +11,6 @@ import csv
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -28,7 +27,7 @@ from polymargin.soundness.benchmark_files import Instance, read_instances
 from polymargin.soundness.checking import proved
 from polymargin.standing import Standing
 from polymargin.vnnlib.competition import ResultRow, write_results
-from polymargin.work import completed
+from polymargin.work import Workers, completed
 
 RESULTS = {Answer.ROBUST: "unsat", Answer.VULNERABLE: "sat", Answer.UNKNOWN: "unknown"}
 # Beyond this relative distance from the margin, margin and verdict have no excuse to disagree.
@@ -66,7 +65,7 @@ def verify_benchmark(
     *,
     timeout: float = 60.0,
     seed: int = 0,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[VerifierOutcome]:
     """Answer every instance; write outcomes.csv, results.csv (VNN-COMP's columns) and the certificates."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polymargin.cli.options import AsJson, Label, Model, Rival, Seed, Threads
+from polymargin.cli.options import AsJson, Cluster, Label, Model, Rival, Seed, Threads
 
 
 def discriminant(
@@ -91,6 +91,7 @@ def chambers(
     samples: Annotated[int, typer.Option(min=9, help="Samples in the plane.")] = 15_000,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
     threads: Threads = None,
+    cluster: Cluster = None,
     plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +107,7 @@ def chambers(
             samples=samples,
             seed=seed,
             threads=threads,
+            cluster=cluster,
             plot=plot or [],
             as_json=as_json,
         )
@@ -123,11 +125,21 @@ def expected(
     ] = None,
     as_json: AsJson = False,
     threads: Threads = None,
+    cluster: Cluster = None,
     seed: Seed = 0,
 ) -> None:
     """Expected number of real critical points of a random wide shallow network."""
     from polymargin.cli.expected import run_expected
 
     raise typer.Exit(
-        run_expected(dimension, degree, point=point, simulate=simulate, seed=seed, threads=threads, as_json=as_json)
+        run_expected(
+            dimension,
+            degree,
+            point=point,
+            simulate=simulate,
+            seed=seed,
+            threads=threads,
+            cluster=cluster,
+            as_json=as_json,
+        )
     )

@@ -8,7 +8,6 @@ how small they would have to be.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.geometry.discriminants.planes import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
+from polymargin.work import Workers
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
@@ -67,7 +67,7 @@ def chambers(
     *,
     seed: int = 0,
     threads: int | None = None,
-    executor: Executor | None = None,
+    executor: Workers | None = None,
     cache: bool | str | Path = True,
     progress: Callable[[int], None] | None = None,
 ) -> Chambers:

@@ -8,7 +8,6 @@ sample is tried again on another way and marked if doubt remains: it lies on the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
 from polymargin.geometry.ed_degrees.boundary_count import regular_at_level_zero
 from polymargin.polynomials import Program
-from polymargin.work import completed
+from polymargin.work import Workers, completed
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -73,7 +72,7 @@ class RealCounter:
         return len(self.solutions)
 
     def at(
-        self, points: Array, *, threads: int | None = None, executor: Executor | None = None
+        self, points: Array, *, threads: int | None = None, executor: Workers | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of real critical points at every point (m, n), and which of them are doubtful."""
         batches: Sequence[_Batch] = [
