@@ -134,6 +134,18 @@ def test_wrong_width_and_limit(model: Path, tmp_path: Path, points: Path) -> Non
     assert "FAILED" not in bounded.stdout
 
 
+def test_norms_and_domains(model: Path, points: Path) -> None:
+    data = json.loads(run("margin", model, points, "--norm", "linf", "--domain", "-9,9", "--json").stdout)
+    plain = json.loads(run("margin", model, points, "--json").stdout)
+    for other, row in zip(data["margins"], plain["margins"], strict=True):
+        assert (other["norm"], row["norm"]) == ("linf", "l2")
+        assert other["radius"] <= row["radius"]
+    for words, sentence in ((("--norm", "l7"), "norm 'l7'"), (("--domain", "1"), "two numbers")):
+        refused = run("margin", model, points, *words)
+        assert refused.returncode == 2
+        assert sentence in refused.stderr
+
+
 def test_unknown_options_are_refused(model: Path, points: Path) -> None:
     result = run("margin", model, points, "--thread", "2")
     assert result.returncode == 2

@@ -14,6 +14,7 @@ from polymargin import __version__
 from polymargin.cli.entry import going_on
 from polymargin.cli.jobs import workers
 from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.points import interval
 from polymargin.cli.printing import print_json
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable
@@ -48,6 +49,8 @@ def run_margin(
     checkpoint: Path | None,
     cache: bool,
     trust: bool,
+    norm: str = "l2",
+    domain: str | None = None,
 ) -> int:
     """Margins of every row; 2 if some row has no answer."""
     network, array = read_both(model, points, trust)
@@ -65,9 +68,12 @@ def run_margin(
             "on_row": lambda row, found: table.add(row, margin_cells(found)),
         }
         if isinstance(network, ReLUNetwork):
+            if norm != "l2" or domain is not None:
+                raise InputError("--norm and --domain: ReLU networks have L2 margins without a domain")
             margins = piecewise_margin(network, array, timeout=timeout, **shared)
         else:
-            bounds: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+            bounds: dict[str, Any] = {"norm": norm, "domain": None if domain is None else interval(domain)}
+            bounds |= {} if timeout is None else {"timeout": timeout}
             margins = margin(network, array, threads=threads, limit=limit, cache=cache, **bounds, **shared)
     if as_json:
         rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]

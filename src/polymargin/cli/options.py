@@ -22,6 +22,10 @@ Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers share the work: tcp://host:8786.")
 ]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds per point.")]
+Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")]
+Domain = Annotated[
+    str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
+]
 Certificates = Annotated[
     Path | None, typer.Option(help="Folder for the proofs: point-0.json and so on, and the model as model.npz.")
 ]

@@ -110,3 +110,12 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def interval(text: str) -> tuple[float, float]:
+    """The two numbers of --domain."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--domain {text!r}: expected two numbers lo,hi such as 0,1") from None
+    return low, high

@@ -9,7 +9,7 @@ from pathlib import Path
 from polymargin.cli.entry import going_on
 from polymargin.cli.jobs import workers
 from polymargin.cli.models import how_to_go_on, read_model
-from polymargin.cli.points import has_labels, read_data, read_labels
+from polymargin.cli.points import has_labels, interval, read_data, read_labels
 from polymargin.cli.printing import progress_bar
 from polymargin.errors import InputError, printable
 from polymargin.plots.door import new_figure
@@ -72,7 +72,7 @@ def run_report(
             command=shlex.join(["polymargin", *sys.argv[1:]]),
             certificates=certificates,
             norm=norm,
-            domain=None if domain is None else _interval(domain),
+            domain=None if domain is None else interval(domain),
             seed=seed,
             threads=threads,
             limit=limit,
@@ -94,11 +94,3 @@ def image_shape(text: str | None) -> tuple[int, ...] | str | None:
     if not all(size.isascii() and size.isdigit() for size in sizes):
         raise InputError(f"--image {text!r}: expected a shape such as 28x28 or 3x32x32, or none")
     return tuple(map(int, sizes))
-
-
-def _interval(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--domain {text!r}: expected two numbers lo,hi such as 0,1") from None
-    return low, high

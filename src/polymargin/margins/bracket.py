@@ -55,6 +55,10 @@ def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: fl
         if math.isinf(upper):
             return pair_lower_bound(network, u, label, rival, tolerance=1e-2).radius
         best = 0.0
+        closest = SHARES[-1] * upper
+        # For quadrics, and near enough elsewhere, one relaxation is tight: then the closest share is proved at once.
+        if upper > 0 and exclude(network, u, label, rival, closest, timeout=PATIENCE, max_leaves=1).proved:
+            return closest
         for share in SHARES if upper > 0 else ():
             left = end - perf_counter()
             if left <= 0:

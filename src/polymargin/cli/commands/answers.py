@@ -12,10 +12,12 @@ from polymargin.cli.options import (
     Certificates,
     Checkpoint,
     Cluster,
+    Domain,
     Jobs,
     Limit,
     Model,
     NoCache,
+    Norm,
     Points,
     Seed,
     Threads,
@@ -28,6 +30,8 @@ def margin(
     model: Model,
     points: Points,
     as_json: AsJson = False,
+    norm: Norm = "l2",
+    domain: Domain = None,
     checkpoint: Checkpoint = None,
     jobs: Jobs = 1,
     cluster: Cluster = None,
@@ -62,6 +66,8 @@ def margin(
             checkpoint=checkpoint,
             cache=not no_cache,
             trust=trust,
+            norm=norm,
+            domain=domain,
         )
     )
 
@@ -183,10 +189,8 @@ def report(
         Path | None, typer.Option(help="Prove every row, and keep the certificates in this directory.")
     ] = None,
     checkpoint: Checkpoint = None,
-    norm: Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")] = "l2",
-    domain: Annotated[
-        str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
-    ] = None,
+    norm: Norm = "l2",
+    domain: Domain = None,
     timeout: Annotated[float, typer.Option(help="Seconds per point where all critical points are too many.")] = 30.0,
     jobs: Jobs = 1,
     cluster: Cluster = None,

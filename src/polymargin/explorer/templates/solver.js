@@ -168,7 +168,7 @@ const solver = (() => {
     const note = lost ? "Two critical points nearly merge here, or a path got lost: no answer at this place."
       : "Computed in this page in floating point: all critical points by continuation, neither confirmed nor proved.";
     return {
-      place, class: label, rival: best ? best.rival : null, standing: lost ? "FAILED" : "NUMERICAL", notes: [note],
+      place, class: label, rival: best ? best.rival : null, standing: lost ? "FAILED" : "UNCONFIRMED", notes: [note],
       lower: best ? best.lower : lost ? null : "inf", upper: best ? best.upper : lost ? null : "inf",
       nearest: best ? best.points[0] : null, tied: best ? known.filter((r) => r.upper <= best.upper * (1 + 1e-6)).map((r) => r.rival) : [], rivals,
     };
