@@ -93,7 +93,7 @@ def handwritten(
     reduction = boundary.reduction
     fixed = [
         np.ascontiguousarray(reduction.scale * weights @ reduction.basis),
-        bias + weights @ reduction.center,
+        bias + weights @ reduction.centre,
         outer / reduction.factor,
     ]
 

@@ -87,8 +87,8 @@ def _expanded(roots: list[Fraction], pairs: list[tuple[Fraction, Fraction]]) -> 
 def cluster_of_roots(generator: Generator) -> Made:
     size = int(generator.integers(2, 6))
     spread = Fraction(2.0 ** -float(generator.integers(6, 30)))
-    center = Fraction(int(generator.integers(-8, 9)), 4)
-    roots = [center + spread * int(k) for k in generator.integers(-8, 9, size=size)]
+    centre = Fraction(int(generator.integers(-8, 9)), 4)
+    roots = [centre + spread * int(k) for k in generator.integers(-8, 9, size=size)]
     return _on_a_line(_expanded(roots, []), 1.0, 0.0, float(generator.integers(-16, 17)) / 8, generator)
 
 
@@ -108,12 +108,12 @@ def nearly_real_pair(generator: Generator) -> Made:
 
 def cancellation(generator: Generator) -> Made:
     """A polynomial around a centre far away, expanded."""
-    center = int(generator.integers(20, 400))
+    centre = int(generator.integers(20, 400))
     level = int(generator.integers(1, 20))
     degree = int(generator.integers(2, 5))
-    coefficients = [float(math.comb(degree, k) * (-center) ** (degree - k)) for k in range(degree + 1)]
+    coefficients = [float(math.comb(degree, k) * (-centre) ** (degree - k)) for k in range(degree + 1)]
     coefficients[0] -= level
-    return _on_a_line(coefficients, 1.0, 0.0, center + float(generator.integers(-20, 21)) / 4, generator)
+    return _on_a_line(coefficients, 1.0, 0.0, centre + float(generator.integers(-20, 21)) / 4, generator)
 
 
 def far_scales(generator: Generator) -> Made:

@@ -218,7 +218,7 @@ def test_limits_are_kept() -> None:
     u = np.random.default_rng([0, 1]).normal(size=3)
     margin = pm.margin(network, u, cache=False)
     radius = (1 - 1e-9) * margin.radius
-    assert exclude(network, u, margin.label, margin.rival, radius, max_leaves=3).reason == "too many leaves"
+    assert exclude(network, u, margin.label, margin.rival, radius, most_leaves=3).reason == "too many leaves"
     slow = exclude(network, u, margin.label, margin.rival, radius, timeout=0.0)
     assert (slow.reason, slow.proved) == ("timeout", False)
 

@@ -22,6 +22,7 @@ OPTIONS: dict[str, Any] = {
     "threads": None,
     "jobs": 1,
     "seed": 0,
+    "cluster": None,
     "limit": 1000,
     "timeout": None,
     "checkpoint": None,

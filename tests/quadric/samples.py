@@ -54,14 +54,14 @@ def sample(generator: np.random.Generator, dimension: int, rotated: bool = True)
         if any(eigenvalues) and (shape != "paraboloid" or 0 in eigenvalues):
             break
     rotation = _rotation(generator, dimension) if rotated else _identity(dimension)
-    center = [Fraction(int(k), 4) for k in generator.integers(-4, 5, size=dimension)]
+    centre = [Fraction(int(k), 4) for k in generator.integers(-4, 5, size=dimension)]
     least = Fraction(0) if shape == "cone" else Fraction(int(generator.choice([-3, -2, -1, 1, 2])), 2)
     extra = [Fraction(0)] * dimension
     if shape == "paraboloid":
         extra = [Fraction(int(generator.integers(1, 4))) * (value == 0) for value in eigenvalues]
     # In eigencoordinates y: Σ σ (y − m)² + extra·y + least, then y = Qᵀ x.
-    linear = [-2 * s * m + e for s, m, e in zip(eigenvalues, center, extra, strict=True)]
-    constant = sum((s * m * m for s, m in zip(eigenvalues, center, strict=True)), least)
+    linear = [-2 * s * m + e for s, m, e in zip(eigenvalues, centre, extra, strict=True)]
+    constant = sum((s * m * m for s, m in zip(eigenvalues, centre, strict=True)), least)
     size = range(dimension)
     matrix = [
         [sum((rotation[i][k] * eigenvalues[k] * rotation[j][k] for k in size), Fraction(0)) for j in size] for i in size

@@ -179,8 +179,8 @@ def test_cases_with_regions_of_their_own(tmp_path: Path) -> None:
     """Two boxes, one of which holds a point of another class."""
     beyond = np.asarray(MARGIN.point) + 0.2 * (np.asarray(MARGIN.point) - POINT)
     parts = []
-    for center in (POINT, beyond):
-        bounds = " ".join(f"(>= X_{i} {v - 1e-3:.9f}) (<= X_{i} {v + 1e-3:.9f})" for i, v in enumerate(center.tolist()))
+    for centre in (POINT, beyond):
+        bounds = " ".join(f"(>= X_{i} {v - 1e-3:.9f}) (<= X_{i} {v + 1e-3:.9f})" for i, v in enumerate(centre.tolist()))
         parts.append(f"(and {bounds} (>= Y_{MARGIN.rival} Y_{MARGIN.label}))")
     assert ask(tmp_path, f"{OLD_HEAD}(assert {parts[0]})").result is Result.UNSAT
     answer = ask(tmp_path, f"{OLD_HEAD}(assert (or {' '.join(parts)}))")

@@ -159,11 +159,11 @@ def test_roots_are_rounded_upwards_and_tightly(value: Fraction) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(center=st.lists(rationals, min_size=1, max_size=4), radius=st.fractions(0, 100, max_denominator=10**9))
-def test_float_balls_enclose_and_are_enclosed(center: list[Fraction], radius: Fraction) -> None:
+@given(centre=st.lists(rationals, min_size=1, max_size=4), radius=st.fractions(0, 100, max_denominator=10**9))
+def test_float_balls_enclose_and_are_enclosed(centre: list[Fraction], radius: Fraction) -> None:
     """‖u − c‖ + r < outer and inner + ‖u − c‖ ≤ r, compared as rationals through squares."""
-    ball = Ball(tuple(center), radius**2)
-    gap = sum(((Fraction(u) - c) ** 2 for u, c in zip(ball.float_center.tolist(), center, strict=True)), Fraction(0))
+    ball = Ball(tuple(centre), radius**2)
+    gap = sum(((Fraction(u) - c) ** 2 for u, c in zip(ball.float_centre.tolist(), centre, strict=True)), Fraction(0))
     assert Fraction(ball.outer_radius) > radius
     assert (Fraction(ball.outer_radius) - radius) ** 2 > gap
     assert Fraction(ball.inner_radius) < radius

@@ -4,7 +4,7 @@ A boundary often depends on few combinations of the inputs: B(x) = b(Qᵀx) with
 the *active subspace*, the span of all gradients. The part of u orthogonal to it never changes, so the
 search for critical points happens in m = rank dimensions. There the coordinates are
 
-    x = u + scale · Q (y − û),      û = Qᵀ(u − center) / scale,
+    x = u + scale · Q (y − û),      û = Qᵀ(u − centre) / scale,
 
 with the scale chosen so that the homogeneous parts of b have comparable size. Distances are multiplied by
 `scale`, nothing else: the change of coordinates is a similarity. The subspace is found exactly (`active_space`), unless the
@@ -42,7 +42,7 @@ class Reduction:
     """The affine change of variables and the boundary polynomial after it, divided by `factor`."""
 
     basis: Array
-    center: Array
+    centre: Array
     scale: float
     factor: float
     source: Source
@@ -57,7 +57,7 @@ class Reduction:
     def coordinates(self, points: Array) -> Array:
         """û for points u (…, n)."""
         # A sum of its own for every point: matrix products round differently for one point and for many.
-        return np.asarray(np.einsum("...i,ij->...j", points - self.center, self.basis) / self.scale)
+        return np.asarray(np.einsum("...i,ij->...j", points - self.centre, self.basis) / self.scale)
 
     def lift(self, reduced: NDArray[Any], point: Array) -> NDArray[Any]:
         """Critical points y (…, m) belonging to the point u (n,), or each to a point of its own (…, n), in the original space."""
@@ -70,10 +70,10 @@ def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
     known = source.active_subspace()
     if known is not None and known[0].shape[1] == space.dimension:
         basis, inner = known
-        center, weakest = np.zeros(source.dimension), 1.0
+        centre, weakest = np.zeros(source.dimension), 1.0
     else:
-        center = source.center()
-        basis, inner, weakest = _on_active_space(source, space, center)
+        centre = source.centre()
+        basis, inner, weakest = _on_active_space(source, space, centre)
     size = inner.dimension
     unit = _unit(inner)
     scale, factor = _balance(inner.on_subspace(unit * np.eye(size), np.zeros(size)), degree)
@@ -81,10 +81,10 @@ def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
     scaled = inner.on_subspace(scale * np.eye(size), np.zeros(size))
     pure = np.array(axis_coefficients(scaled, degree))
     factor = _power_of_two(factor / _overreach(pure / factor, degree))
-    return Reduction(basis, center, scale, factor, scaled, pure / factor, weakest)
+    return Reduction(basis, centre, scale, factor, scaled, pure / factor, weakest)
 
 
-def _on_active_space(source: Source, space: ActiveSpace, center: Array) -> tuple[Array, Source, float]:
+def _on_active_space(source: Source, space: ActiveSpace, centre: Array) -> tuple[Array, Source, float]:
     """An orthonormal basis (n, m), the polynomial on it, and how weak the weakest direction is.
 
     Where the directions are far from orthogonal to each other or of very different strength, the weak ones come from
@@ -97,11 +97,11 @@ def _on_active_space(source: Source, space: ActiveSpace, center: Array) -> tuple
     weakest = float(strengths[space.dimension - 1] / strengths[0])
     if weakest > WELL_CONDITIONED:
         basis = np.eye(source.dimension) if space.directions is None else axes[: space.dimension].T
-        return basis, source.on_subspace(basis, center), weakest
+        return basis, source.on_subspace(basis, centre), weakest
     exact = space.directions or [[Fraction(entry) for entry in row] for row in rows.tolist()]
     columns = orthonormal_rationals(exact, space.dimension)
     matrix = tuple(zip(*columns, strict=True))
-    offset = tuple(Fraction(entry) for entry in center.tolist())
+    offset = tuple(Fraction(entry) for entry in centre.tolist())
     return np.array(matrix, dtype=np.float64), AffineSource(source, matrix, offset), weakest
 
 

@@ -45,8 +45,8 @@ class ShiftedSource:
         known = self.inner.active_subspace()
         return None if known is None else (known[0], ShiftedSource(known[1], self.lead))
 
-    def center(self) -> Array:
-        return self.inner.center()
+    def centre(self) -> Array:
+        return self.inner.centre()
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
         return ShiftedSource(self.inner.on_subspace(matrix, offset), self.lead)

@@ -59,7 +59,7 @@ class Source(Protocol):
         """An orthonormal basis (n, m) of what the polynomial depends on, and the polynomial on it, where its maker knows."""
         ...
 
-    def center(self) -> Array:
+    def centre(self) -> Array:
         """A point around which the polynomial is well scaled."""
         ...
 
@@ -114,7 +114,7 @@ class NetworkSource:
         known = self.network.active_subspace(self.label, self.rival)
         return None if known is None else (known[0], NetworkSource(known[1], self.label, self.rival))
 
-    def center(self) -> Array:
+    def centre(self) -> Array:
         # Where the forms have the smallest values: W x + b ≈ 0, as far as strong directions can make them so.
         forms = self.network.forms
         return np.asarray(np.linalg.lstsq(forms.weights, -forms.bias, rcond=WEAK_DIRECTION)[0])
@@ -167,7 +167,7 @@ class ExpressionSource:
     def active_subspace(self) -> None:
         return None
 
-    def center(self) -> Array:
+    def centre(self) -> Array:
         return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
@@ -217,7 +217,7 @@ class AffineSource:
     def active_subspace(self) -> None:
         return None
 
-    def center(self) -> Array:
+    def centre(self) -> Array:
         return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:

@@ -85,7 +85,7 @@ def exclude(
     radius: float,
     *,
     timeout: float = 60.0,
-    max_leaves: int = 100_000,
+    most_leaves: int = 100_000,
 ) -> Exclusion:
     """Prove that `rival` neither beats nor ties with `label` at a distance of at most `radius` from the point.
 
@@ -102,16 +102,16 @@ def exclude(
     view = View.of(network, point, label, rival)
     if view.depth > 1 and can_lift(view):
         squares = len(view.activation(view.depth)) <= 3
-        lifted = _lifted(view, label, rival, float(radius), timeout, max_leaves if squares else 1)
-        if squares or lifted.reason != "too many leaves" or max_leaves <= 1:
+        lifted = _lifted(view, label, rival, float(radius), timeout, most_leaves if squares else 1)
+        if squares or lifted.reason != "too many leaves" or most_leaves <= 1:
             return lifted
         timeout -= (
             lifted.seconds
         )  # splits do not narrow what the parabolas of a last layer of higher degree have to hold on
-    return _Search(view, label, rival, float(radius)).run(timeout, max_leaves)
+    return _Search(view, label, rival, float(radius)).run(timeout, most_leaves)
 
 
-def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, max_leaves: int) -> Exclusion:
+def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, most_leaves: int) -> Exclusion:
     started = perf_counter()
     question = Question(expansion_at(view), label, rival, radius)
     refuted: list[Array] = []
@@ -121,7 +121,7 @@ def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, m
         refuted.extend([] if found is None else [found])
         return found is not None
 
-    found = prove_positive(question, timeout, max_leaves, suspect)
+    found = prove_positive(question, timeout, most_leaves, suspect)
     return Exclusion(
         radius,
         label,
@@ -160,7 +160,7 @@ class _Search:
         self.leaves = 0
         self.counterexample: Array | None = None
 
-    def run(self, timeout: float, max_leaves: int) -> Exclusion:
+    def run(self, timeout: float, most_leaves: int) -> Exclusion:
         started = perf_counter()
         reason = "proved"
         while self.open and reason == "proved":
@@ -169,7 +169,7 @@ class _Search:
                 reason = "counterexample"
             elif self.open and perf_counter() - started > timeout:
                 reason = "timeout"
-            elif self.open and self.leaves + len(self.open) > max_leaves:
+            elif self.open and self.leaves + len(self.open) > most_leaves:
                 reason = "too many leaves"
         tree = self._tree(0) if reason == "proved" else None
         seconds = perf_counter() - started

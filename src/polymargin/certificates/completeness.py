@@ -94,17 +94,17 @@ def _original_program(boundary: Boundary) -> Program:
 
 def _disjoint(boxes: list[Box]) -> bool:
     """Pairwise disjoint boxes, from sorted real parts of a coordinate: only neighbours in reach need a closer look."""
-    centers = np.array([[(sum(re), sum(im)) for re, im in box.midpoint] for box in boxes]).reshape(len(boxes), -1)
+    centres = np.array([[(sum(re), sum(im)) for re, im in box.midpoint] for box in boxes]).reshape(len(boxes), -1)
     radii = np.array([box.radius for box in boxes])
     # Midpoints rounded to doubles move by far less than this.
-    guard = 1e-15 * (1 + np.abs(centers).max(axis=1))
-    order = np.argsort(centers[:, 0])
+    guard = 1e-15 * (1 + np.abs(centres).max(axis=1))
+    order = np.argsort(centres[:, 0])
     reach = (radii + guard).max()
     for position, i in enumerate(order):
         for j in order[position + 1 :]:
-            if centers[j, 0] - centers[i, 0] > radii[i] + guard[i] + reach:
+            if centres[j, 0] - centres[i, 0] > radii[i] + guard[i] + reach:
                 break
-            gap = np.abs(centers[i] - centers[j]).max()
+            gap = np.abs(centres[i] - centres[j]).max()
             if gap <= radii[i] + radii[j] + guard[i] + guard[j]:
                 return False
     return True

@@ -65,7 +65,7 @@ def prove_flat(session: Session, rival: int) -> RivalProof | None:
 
 def prove_by_ball(session: Session, rival: int, radius: float) -> RivalProof | None:
     """One relaxation of the whole ball, no branching."""
-    return prove_by_branching(session, rival, radius, timeout=session.time_left, max_leaves=1)
+    return prove_by_branching(session, rival, radius, timeout=session.time_left, most_leaves=1)
 
 
 def prove_at_once(session: Session, rival: int, radius: float) -> RivalProof | None:
@@ -85,13 +85,13 @@ def prove_smaller(session: Session, rival: int, radius: float, timeout: float) -
 
 
 def prove_by_branching(
-    session: Session, rival: int, radius: float, *, timeout: float, max_leaves: int = 100_000
+    session: Session, rival: int, radius: float, *, timeout: float, most_leaves: int = 100_000
 ) -> RivalProof | None:
     """B > 0 on the closed ball by branch and bound over neuron ranges."""
     if not session.network.hidden_layers:
         return None
     limited = min(timeout, session.time_left)
-    found = exclude(session.network, session.u, session.label, rival, radius, timeout=limited, max_leaves=max_leaves)
+    found = exclude(session.network, session.u, session.label, rival, radius, timeout=limited, most_leaves=most_leaves)
     return RivalProof(rival, radius, found.to_proof()) if found.proved else None
 
 

@@ -99,15 +99,15 @@ def _certify(system: BallProgram, parameters: list[Any], solution: Sequence[comp
 def passes(system: BallProgram, parameters: list[Any], coordinates: list[Any]) -> bool:
     """Krawczyk's test for a box given as complex balls."""
     whole = flint.acb_mat([[entry] for entry in coordinates])
-    center = whole.mid()
-    value, jacobian_at_center = system(center.entries(), parameters)
+    centre = whole.mid()
+    value, jacobian_at_centre = system(centre.entries(), parameters)
     _, jacobian = system(coordinates, parameters)
     try:
-        inverse = jacobian_at_center.mid().inv().mid()
+        inverse = jacobian_at_centre.mid().inv().mid()
     except ZeroDivisionError:
         return False
     identity = flint.acb_mat(inverse.nrows(), inverse.nrows(), 1)
-    image = center - inverse * value + (identity - inverse * jacobian) * (whole - center)
+    image = centre - inverse * value + (identity - inverse * jacobian) * (whole - centre)
     return all(
         bool(outer.real.contains_interior(inner.real)) and bool(outer.imag.contains_interior(inner.imag))
         for inner, outer in zip(image.entries(), coordinates, strict=True)

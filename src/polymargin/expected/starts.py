@@ -2,7 +2,7 @@
 
 If every polynomial of its degree belongs to the family, B₀ = Σ a_j x_j^D − c does, and its critical points are known in closed
 form (`continuation.start_systems`). For the boundaries of an architecture, which may have fewer critical points, the package's
-stage 1 finds those of a random member, in its reduced coordinates x = center + scale · Q y.
+stage 1 finds those of a random member, in its reduced coordinates x = centre + scale · Q y.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def start_at_boundary(boundary: Callable[[Array], Boundary], parameters: Array, 
         )
     reduction = member.reduction
     back = reduction.scale * reduction.basis
-    u = reduction.center + back @ base.parameters[:-1]
-    x = reduction.center + base.solutions[:, :-1] @ back.T
+    u = reduction.centre + back @ base.parameters[:-1]
+    x = reduction.centre + base.solutions[:, :-1] @ back.T
     # In reduced coordinates both the variables and B were scaled.
     multipliers = base.solutions[:, -1] * reduction.scale**2 / reduction.factor
     level = reduction.factor * base.parameters[-1]

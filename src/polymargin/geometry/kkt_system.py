@@ -232,9 +232,9 @@ def _system(
     gaps = [logits[index] - logits[label] for index in (rival, *others)]
     slopes = [gradient(gap, x) for gap in gaps]
     equations = []
-    for axis, (coordinate, center) in enumerate(zip(x, u.tolist(), strict=True)):
+    for axis, (coordinate, centre) in enumerate(zip(x, u.tolist(), strict=True)):
         weighted = [m * slope[axis] for m, slope in zip((multiplier, *slacks), slopes, strict=True)]
-        equations.append(sum(weighted, coordinate - center))
+        equations.append(sum(weighted, coordinate - centre))
     equations.append(gaps[0])
     equations.extend(slack * gap for slack, gap in zip(slacks, gaps[1:], strict=True))
     names = [*(f"x{axis}" for axis in range(len(x))), "lam", *(f"mu{index}" for index in others)]

@@ -57,13 +57,13 @@ def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: fl
         best = 0.0
         closest = SHARES[-1] * upper
         # For quadrics, and near enough elsewhere, one relaxation is tight: then the closest share is proved at once.
-        if upper > 0 and exclude(network, u, label, rival, closest, timeout=PATIENCE, max_leaves=1).proved:
+        if upper > 0 and exclude(network, u, label, rival, closest, timeout=PATIENCE, most_leaves=1).proved:
             return closest
         for share in SHARES if upper > 0 else ():
             left = end - perf_counter()
             if left <= 0:
                 break
-            found = exclude(network, u, label, rival, share * upper, timeout=left, max_leaves=MOST_LEAVES)
+            found = exclude(network, u, label, rival, share * upper, timeout=left, most_leaves=MOST_LEAVES)
             if not found.proved:
                 break
             best = share * upper

@@ -30,12 +30,12 @@ SLICE = (-2.0, 2.0, -1.5, 3.0)
 
 @dataclass(frozen=True)
 class StrataExample:
-    """The conic at (s, t), seen from `point`; `center` and `half_width` frame its little picture."""
+    """The conic at (s, t), seen from `point`; `centre` and `half_width` frame its little picture."""
 
     s: Fraction
     t: Fraction
     point: tuple[float, float]
-    center: tuple[float, float] = (0.0, 0.0)
+    centre: tuple[float, float] = (0.0, 0.0)
     half_width: float = 3.0
 
 
@@ -148,7 +148,7 @@ def _draw_example(axes: Any, example: StrataExample, linear: tuple[float, float]
     stratum = parameter_discriminant(boundary)
     regular = found.real & np.isfinite(found.multipliers)
     feet = found.points[regular].real
-    x, y = (np.linspace(middle - example.half_width, middle + example.half_width, 400) for middle in example.center)
+    x, y = (np.linspace(middle - example.half_width, middle + example.half_width, 400) for middle in example.centre)
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     axes.contour(
         x, y, np.asarray(boundary(grid.reshape(-1, 2))).reshape(400, 400), levels=[0.0], colors=CURVE, linewidths=1.8

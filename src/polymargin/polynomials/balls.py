@@ -89,8 +89,8 @@ def above(value: Any) -> float:
 def distance_bounds(x: Sequence[Any], u: NDArray[np.float64]) -> tuple[float, float]:
     """‖x − u‖ for real balls x, rounded outward; in the current precision."""
     total = flint.arb(0)
-    for coordinate, center in zip(x, u.tolist(), strict=True):
-        difference = coordinate - flint.arb(center)
+    for coordinate, centre in zip(x, u.tolist(), strict=True):
+        difference = coordinate - flint.arb(centre)
         total += difference * difference
     distance = total.nonnegative_part().sqrt()
     return max(0.0, below(distance)), above(distance)

@@ -109,8 +109,8 @@ def _collect(spectrum: Spectrum, views: Views, found: _Collection) -> None:
             _collect_family(found, spectrum, clusters, mu, g, equation, int(index), rounding)
     if singular:
         step = np.zeros((1, len(g)), dtype=np.complex128)
-        for center, cluster in zip(mu, clusters, strict=True):
-            step[0, cluster] = -g[cluster] / (2 * center)
+        for centre, cluster in zip(mu, clusters, strict=True):
+            step[0, cluster] = -g[cluster] / (2 * centre)
         count = 2 * len(mu) - sum(found.counts)
         found.add(step, np.array([np.inf]), count, spectrum.kernel_dimension)
 
@@ -122,8 +122,8 @@ def _least(value: float, mu: Array, squares: Array) -> float:
 
 def _noise(spectrum: Spectrum, mu: Array, squares: Array, kernel: float) -> Array:
     """What the errors of the computed eigenvectors can add to γ_j: (tolerance · ‖g_k/(μ_k − μ_j)‖)² over the others."""
-    centers, sizes = np.append(mu, 0.0), np.append(squares, kernel)
-    gaps = np.subtract.outer(mu, centers)
+    centres, sizes = np.append(mu, 0.0), np.append(squares, kernel)
+    gaps = np.subtract.outer(mu, centres)
     np.fill_diagonal(gaps, np.inf)
     return np.asarray(spectrum.tolerance**2 * (sizes / gaps**2).sum(axis=1))
 
@@ -141,9 +141,9 @@ def _collect_family(
     """The points at the pole of an eigenvalue on whose eigenspace g vanishes."""
     multiplier = -1 / (2 * mu[index])
     step = np.zeros(len(g), dtype=np.complex128)
-    for center, cluster in zip(mu, clusters, strict=True):
+    for centre, cluster in zip(mu, clusters, strict=True):
         if g[cluster].any():
-            step[cluster] = -multiplier * g[cluster] / (1 - center / mu[index])
+            step[cluster] = -multiplier * g[cluster] / (1 - centre / mu[index])
     flat = spectrum.eigenvalues == 0
     step[flat] = -multiplier * g[flat]
     d = 1 - equation.eigenvalues / mu[index]

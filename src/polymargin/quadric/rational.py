@@ -26,7 +26,7 @@ from polymargin.quadric.squares import Array
 
 Complex = NDArray[np.complex128]
 
-MAX_ITERATIONS = 80
+MOST_ITERATIONS = 80
 # Relative to the terms it is summed from: a leading coefficient below this is zero.
 LEADING_TOLERANCE = 1e-11
 # Sizes of d_j that count as close to the pole of μ_j when starts are chosen.
@@ -96,7 +96,7 @@ def all_roots(equation: Secular) -> Roots:
     bases[polar, reference[polar] - 1] = 0.0
     offsets = _apart(equation, start - origins, reference)
     active = np.arange(count)
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(MOST_ITERATIONS):
         if not len(active):
             break
         place, offset = origins[active], offsets[active]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from polymargin.quadric.spectrum import EPSILON, TOUCH_TOLERANCE, Spectrum, Views
 from polymargin.quadric.squares import Array
 
-MAX_ITERATIONS = 200
+MOST_ITERATIONS = 200
 # A step in log x after which Newton's method has converged.
 LAST_STEP = 1e-9
 SMALLEST = 1e-200
@@ -205,7 +205,7 @@ def _root(
     """Solve φ(x) = target for every row: `curve(rows, x)` gives φ and dφ/dlog x; one root lies in [low, high]."""
     x = np.clip(guess, low, high)
     result, place, before = x.copy(), np.arange(len(rows)), np.full(len(rows), np.inf)
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(MOST_ITERATIONS):
         if not len(rows):
             break
         phi, slope = curve(rows, x)

@@ -123,8 +123,8 @@ class Spectrum:
         flat = self.eigenvalues == 0
         _, gradients, _, sizes = self._raw(np.zeros((1, self.dimension)))
         slopes: Array = gradients[0][flat]
-        center = gradients[0][~flat] / self.eigenvalues[~flat]
-        noise = NOISE * float(sizes[0]) + self.tolerance * float(np.linalg.norm(center))
+        centre = gradients[0][~flat] / self.eigenvalues[~flat]
+        noise = NOISE * float(sizes[0]) + self.tolerance * float(np.linalg.norm(centre))
         return slopes if np.linalg.norm(slopes) > noise else np.zeros_like(slopes)
 
     @cached_property
@@ -151,8 +151,8 @@ class Spectrum:
             return False
         if self.eigenvalues[0] < 0 < self.eigenvalues[-1]:
             return True
-        center = -self.slope_at_origin / (2 * self.eigenvalues)
-        value_sizes = self._raw(self.lift(center[None]).real)[2]
+        centre = -self.slope_at_origin / (2 * self.eigenvalues)
+        value_sizes = self._raw(self.lift(centre[None]).real)[2]
         return bool(abs(self.least) > CLEAR * NOISE * value_sizes[0])
 
     @property

@@ -119,7 +119,7 @@ class _Search:
             return None, ""
         if not region.balls:
             return None, "the inputs are enclosed by no ball and no box"
-        witness = self._witness(group, [region.balls[0].float_center])
+        witness = self._witness(group, [region.balls[0].float_centre])
         if witness is not None:
             return witness, ""
         reason = "no condition of a case is linear in the outputs" if not group.comparators else ""
@@ -159,10 +159,10 @@ class _Search:
         left = self.end - perf_counter()
         if left <= 0:
             return None, "the time is up"
-        center = region.balls[0].float_center
+        centre = region.balls[0].float_centre
         timeout = None if left == float("inf") else left
         try:
-            return verify(comparator, center, radius, seed=self.seed, threads=self.threads, timeout=timeout), ""
+            return verify(comparator, centre, radius, seed=self.seed, threads=self.threads, timeout=timeout), ""
         except PolymarginError as error:
             return None, str(error)
 

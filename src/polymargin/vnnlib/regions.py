@@ -21,23 +21,23 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ball:
-    """‖x − center‖² ≤ squared_radius."""
+    """‖x − centre‖² ≤ squared_radius."""
 
-    center: tuple[Fraction, ...]
+    centre: tuple[Fraction, ...]
     squared_radius: Fraction
 
     @property
-    def float_center(self) -> Array:
-        return np.array([float(value) for value in self.center])
+    def float_centre(self) -> Array:
+        return np.array([float(value) for value in self.centre])
 
     @property
     def outer_radius(self) -> float:
-        """A radius with which the ball around the rounded center contains this one, and no point of it on its sphere."""
+        """A radius with which the ball around the rounded centre contains this one, and no point of it on its sphere."""
         return math.nextafter(root_above(self.squared_radius) + root_above(self._offset), math.inf)
 
     @property
     def inner_radius(self) -> float:
-        """A radius with which the ball around the rounded center lies inside this one; may be negative."""
+        """A radius with which the ball around the rounded centre lies inside this one; may be negative."""
         low = math.nextafter(root_above(self.squared_radius), 0.0)
         while Fraction(low) ** 2 > self.squared_radius:
             low = math.nextafter(low, -1.0)
@@ -45,7 +45,7 @@ class Ball:
 
     @property
     def _offset(self) -> Fraction:
-        return sum(((Fraction(float(value)) - value) ** 2 for value in self.center), Fraction(0))
+        return sum(((Fraction(float(value)) - value) ** 2 for value in self.centre), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,19 @@ class InputBox:
     upper: tuple[Fraction, ...]
 
     @property
-    def center(self) -> tuple[Fraction, ...]:
+    def centre(self) -> tuple[Fraction, ...]:
         return tuple((low + high) / 2 for low, high in zip(self.lower, self.upper, strict=True))
 
     @property
     def enclosing(self) -> Ball:
         """The smallest ball around the box."""
         halves = [(high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)]
-        return Ball(self.center, sum((half**2 for half in halves), Fraction(0)))
+        return Ball(self.centre, sum((half**2 for half in halves), Fraction(0)))
 
     @property
     def enclosed(self) -> Ball:
-        """The largest ball inside the box, around its center."""
-        return Ball(self.center, min((high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)) ** 2)
+        """The largest ball inside the box, around its centre."""
+        return Ball(self.centre, min((high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)) ** 2)
 
     def clip(self, points: Array) -> Array:
         """The nearest points whose coordinates, as they stand in float64, lie in the box."""
@@ -136,8 +136,8 @@ def _ball(comparison: ConstraintComparison, dimension: int) -> Ball | None:
     squares = sum(len(monomial) == 2 for monomial in polynomial.terms)
     if size <= 0 or squares != dimension or any(polynomial.coefficient(v, v) != -size for v in variables):
         return None
-    center = tuple(polynomial.coefficient(variable) / (2 * size) for variable in variables)
-    return Ball(center, polynomial.coefficient() / size + sum((value**2 for value in center), Fraction(0)))
+    centre = tuple(polynomial.coefficient(variable) / (2 * size) for variable in variables)
+    return Ball(centre, polynomial.coefficient() / size + sum((value**2 for value in centre), Fraction(0)))
 
 
 def root_above(value: Fraction) -> float:

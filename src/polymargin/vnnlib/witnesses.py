@@ -18,7 +18,7 @@ from polymargin.vnnlib.regions import Region
 
 Array = NDArray[np.float64]
 
-# Where to look on the ray from the center through a tie: just beyond it, half way to the edge, at the edge.
+# Where to look on the ray from the centre through a tie: just beyond it, half way to the edge, at the edge.
 SHARES = (0.5, 0.1, 0.9, 1e-3, 1e-6, 1e-9, 1e-12, 0.0, 1.0)
 STEPS, STARTS = 30, 8
 
@@ -62,27 +62,27 @@ def first_witness(network: Classifier, cases: Sequence[Case], candidates: Sequen
 def around(region: Region, point: Array) -> Iterator[Array]:
     """Candidates suggested by a point where the outputs are nearly right: on the ray through it, within the region."""
     ball = region.balls[0]
-    center = ball.float_center
-    distance, reach = float(np.linalg.norm(point - center)), ball.inner_radius
+    centre = ball.float_centre
+    distance, reach = float(np.linalg.norm(point - centre)), ball.inner_radius
     yield point
     if 0.0 < distance <= reach:
         for share in SHARES:
-            yield center + (1.0 + share * (reach / distance - 1.0)) * (point - center)
+            yield centre + (1.0 + share * (reach / distance - 1.0)) * (point - centre)
     if region.box is not None:
         yield region.box.clip(point)
         for stretch in (1.5, 3.0):
-            yield region.box.clip(center + stretch * (point - center))
+            yield region.box.clip(centre + stretch * (point - centre))
 
 
 def ascended(network: Classifier, region: Region, seed: int) -> list[Array]:
     """Points of the region where class 0 of a comparator does badly: projected ascent of the best rival's lead."""
     generator = np.random.default_rng(seed)
     ball = region.balls[0]
-    center, radius = ball.float_center, max(ball.inner_radius, 0.0)
+    centre, radius = ball.float_centre, max(ball.inner_radius, 0.0)
     found = []
     for start in range(STARTS):
-        direction = generator.normal(size=len(center))
-        place = center + (0.5 * radius * direction / np.linalg.norm(direction) if start else 0.0)
+        direction = generator.normal(size=len(centre))
+        place = centre + (0.5 * radius * direction / np.linalg.norm(direction) if start else 0.0)
         for step in range(STEPS):
             slope = _lead_gradient(network, place)
             size = float(np.linalg.norm(slope))
@@ -93,8 +93,8 @@ def ascended(network: Classifier, region: Region, seed: int) -> list[Array]:
                 place = region.box.clip(place + length * np.sign(slope))
                 continue
             place = place + length * slope / size
-            away = float(np.linalg.norm(place - center))
-            place = center + (place - center) * min(1.0, radius * (1.0 - 1e-12) / away) if away > 0.0 else place
+            away = float(np.linalg.norm(place - centre))
+            place = centre + (place - centre) * min(1.0, radius * (1.0 - 1e-12) / away) if away > 0.0 else place
         found.append(place)
     return found
 

@@ -33,19 +33,19 @@ def write_robustness_query(
 
     norm is 2 or infinity. `shape` is the shape of the network's input, (1, n) if left out; entries are in row-major order.
     """
-    center = np.asarray(point, dtype=np.float64).reshape(-1)
-    lengths = (1, center.size) if shape is None else tuple(int(length) for length in shape)
-    if not np.isfinite(center).all() or not np.isfinite(radius) or radius < 0 or not center.size:
+    centre = np.asarray(point, dtype=np.float64).reshape(-1)
+    lengths = (1, centre.size) if shape is None else tuple(int(length) for length in shape)
+    if not np.isfinite(centre).all() or not np.isfinite(radius) or radius < 0 or not centre.size:
         raise InputError("a query needs a finite point and a radius of at least zero")
-    if int(np.prod(lengths)) != center.size:
-        raise InputError(f"shape {lengths} for a point with {center.size} entries")
+    if int(np.prod(lengths)) != centre.size:
+        raise InputError(f"shape {lengths} for a point with {centre.size} entries")
     if not 0 <= label < classes or classes < 2:
         raise InputError(f"label {label} of {classes} classes")
     if (norm, version) not in ((2, "2.0"), (np.inf, "2.0"), (np.inf, "1.0")):
         raise InputError(f"norm {norm} in version {version}; expected norm 2 in 2.0, or norm infinity in 1.0 or 2.0")
-    lines = _version_two(center, radius, label, classes, norm, lengths, network) if version == "2.0" else []
+    lines = _version_two(centre, radius, label, classes, norm, lengths, network) if version == "2.0" else []
     file = Path(path)
-    file.write_text("\n".join(lines or _version_one(center, radius, label, classes)) + "\n", encoding="utf-8")
+    file.write_text("\n".join(lines or _version_one(centre, radius, label, classes)) + "\n", encoding="utf-8")
     return file
 
 
@@ -65,9 +65,9 @@ def assignment_lines(assignment: Sequence[tuple[DeclaredTensor, Any]]) -> list[s
 
 
 def _version_two(
-    center: Any, radius: float, label: int, classes: int, norm: float, shape: tuple[int, ...], network: str
+    centre: Any, radius: float, label: int, classes: int, norm: float, shape: tuple[int, ...], network: str
 ) -> list[str]:
-    names = [f"X[{','.join(map(str, np.unravel_index(i, shape)))}]" for i in range(center.size)]
+    names = [f"X[{','.join(map(str, np.unravel_index(i, shape)))}]" for i in range(centre.size)]
     lines = [
         "(vnnlib-version <2.0>)",
         f"(declare-network {network}",
@@ -76,28 +76,28 @@ def _version_two(
         ")",
     ]
     if norm == 2:
-        offsets = [f"(- {name} {decimal(value)})" for name, value in zip(names, center.tolist(), strict=True)]
+        offsets = [f"(- {name} {decimal(value)})" for name, value in zip(names, centre.tolist(), strict=True)]
         squares = "\n    ".join(f"(* {offset} {offset})" for offset in offsets)
         inside = f"(+\n    {squares})" if len(offsets) > 1 else squares
         lines.append(f"(assert (<= {inside}\n    {decimal(_exact(radius, radius, '*'))}))")
     else:
-        lines += _bounds(names, center, radius)
+        lines += _bounds(names, centre, radius)
     rivals = [f"(>= Y[0,{rival}] Y[0,{label}])" for rival in range(classes) if rival != label]
     lines.append(f"(assert (or {' '.join(rivals)}))" if len(rivals) > 1 else f"(assert {rivals[0]})")
     return lines
 
 
-def _version_one(center: Any, radius: float, label: int, classes: int) -> list[str]:
-    names = [f"X_{i}" for i in range(center.size)]
+def _version_one(centre: Any, radius: float, label: int, classes: int) -> list[str]:
+    names = [f"X_{i}" for i in range(centre.size)]
     lines = [f"(declare-const {name} Real)" for name in [*names, *(f"Y_{j}" for j in range(classes))]]
-    lines += _bounds(names, center, radius)
+    lines += _bounds(names, centre, radius)
     rivals = [f"(and (>= Y_{rival} Y_{label}))" for rival in range(classes) if rival != label]
     lines.append(f"(assert (or {' '.join(rivals)}))")
     return lines
 
 
-def _bounds(names: list[str], center: Any, radius: float) -> list[str]:
-    pairs = zip(names, center.tolist(), strict=True)
+def _bounds(names: list[str], centre: Any, radius: float) -> list[str]:
+    pairs = zip(names, centre.tolist(), strict=True)
     return [
         line
         for name, value in pairs

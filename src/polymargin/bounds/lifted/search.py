@@ -43,7 +43,7 @@ class Search:
     place: Array | None = None
 
 
-def prove_positive(question: Question, timeout: float, max_leaves: int, suspect: Callable[[Array], bool]) -> Search:
+def prove_positive(question: Question, timeout: float, most_leaves: int, suspect: Callable[[Array], bool]) -> Search:
     """B > 0 on the ball; `suspect` says whether a place is a counterexample, which ends the search."""
     deadline = perf_counter() + timeout
     expansion = question.expansion
@@ -55,7 +55,7 @@ def prove_positive(question: Question, timeout: float, max_leaves: int, suspect:
     while waiting:
         if perf_counter() > deadline:
             return Search(None, leaves, len(waiting), "timeout")
-        if leaves + len(waiting) > max_leaves:
+        if leaves + len(waiting) > most_leaves:
             return Search(None, leaves, len(waiting), "too many leaves")
         _, number, part = heapq.heappop(waiting)
         outcome = bound_part(question, part, deadline=deadline)

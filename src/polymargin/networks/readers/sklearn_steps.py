@@ -30,10 +30,10 @@ def pull_back(scores: Scores, step: Any) -> Scores:
     return _SCALERS[name](scores, step)
 
 
-def _standardized(scores: Scores, center: Any, scale: Any) -> Scores:
-    """After x ↦ (x − center) / scale."""
+def _standardized(scores: Scores, centre: Any, scale: Any) -> Scores:
+    """After x ↦ (x − centre) / scale."""
     rows = scores.rows if scale is None else scores.rows / dense(scale)
-    offsets = scores.offsets if center is None else scores.offsets - rows @ dense(center)
+    offsets = scores.offsets if centre is None else scores.offsets - rows @ dense(centre)
     return replace(scores, rows=rows, offsets=offsets)
 
 

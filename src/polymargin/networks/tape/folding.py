@@ -210,8 +210,8 @@ def _multiple(activation: Polynomial, wanted: Polynomial) -> Written | None:
 def _rescaled(activation: Polynomial, wanted: Polynomial) -> Written | None:
     """wanted(z) = α σ(a z + c) + β, compared after moving both so that the second highest coefficient vanishes."""
     degree = len(wanted) - 1
-    centers = [-p[-2] / (degree * p[-1]) for p in (activation, wanted)]
-    base, goal = (_translated(p, center) for p, center in zip((activation, wanted), centers, strict=True))
+    centres = [-p[-2] / (degree * p[-1]) for p in (activation, wanted)]
+    base, goal = (_translated(p, centre) for p, centre in zip((activation, wanted), centres, strict=True))
     ratios = [
         (degree - k, goal[-1] * base[k] / (base[-1] * goal[k]))
         for k in range(1, degree - 1)
@@ -227,7 +227,7 @@ def _rescaled(activation: Polynomial, wanted: Polynomial) -> Written | None:
     for scale in scales:
         factor = goal[-1] / (base[-1] * scale**degree)
         if all(_close(factor * base[k] * scale**k, goal[k]) for k in range(1, degree - 1)):
-            term = Term(scale, centers[0] - scale * centers[1], factor)
+            term = Term(scale, centres[0] - scale * centres[1], factor)
             return Written((term,), goal[0] - factor * base[0])
     return None
 
@@ -269,11 +269,11 @@ def _solved(rows: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
     return [row[-1] for row in rows[:unknowns]]
 
 
-def _translated(polynomial: Polynomial, center: float) -> list[float]:
-    """Coefficients of p(z + center); the second highest is zero by the choice of the center."""
+def _translated(polynomial: Polynomial, centre: float) -> list[float]:
+    """Coefficients of p(z + centre); the second highest is zero by the choice of the centre."""
     degree = len(polynomial) - 1
     result = [
-        sum(polynomial[i] * math.comb(i, k) * center ** (i - k) for i in range(k, degree + 1))
+        sum(polynomial[i] * math.comb(i, k) * centre ** (i - k) for i in range(k, degree + 1))
         for k in range(degree + 1)
     ]
     result[-2] = 0.0

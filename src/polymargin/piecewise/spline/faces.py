@@ -78,7 +78,7 @@ class PieceSource:
     def active_subspace(self) -> tuple[Array, Source] | None:
         return None
 
-    def center(self) -> Array:
+    def centre(self) -> Array:
         return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> PieceSource:
@@ -161,18 +161,18 @@ class FaceTies:
 def ties_in_face(region: PieceRegion, face: Face, seed: int) -> FaceTies:
     """Critical points of the distance from 0 to {P = 0} in the hull of the face, those in the region only."""
     boundary = Boundary(region.source.on_subspace(face.basis, face.origin), "one piece")
-    center = np.zeros(face.basis.shape[1])
+    centre = np.zeros(face.basis.shape[1])
     doubtful = False
     if boundary.degree == 0:
         return FaceTies([], True)
     if boundary.degree < 0:
         # P vanishes on the hull: its nearest point is the tie, or a smaller face has it.
-        points = center[None]
+        points = centre[None]
     elif boundary.degree == 2:
-        quadric = quadric_critical_points(boundary, center)
+        quadric = quadric_critical_points(boundary, centre)
         points = quadric.points[quadric.real].real
     else:
-        found = critical_points(boundary, center, seed=seed, threads=1, cache=False)
+        found = critical_points(boundary, centre, seed=seed, threads=1, cache=False)
         points = found.points[found.real].real
         if not found.audit.complete:
             return FaceTies(_inside(region, face, points), False)
