@@ -7,7 +7,7 @@ from pathlib import Path
 from polymargin.boundary import Boundary
 from polymargin.cli.chambers import check_pictures, parse_window
 from polymargin.cli.printing import print_json
-from polymargin.errors import InputError, PolymarginError
+from polymargin.errors import InputError, PolymarginError, printable
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
 from polymargin.geometry.algebra import EngineError
 from polymargin.networks import load
@@ -61,9 +61,15 @@ def run_ed_discriminant(
             "generators": polynomials,
             "reason": reason,
             "plots": [str(file) for file in plot],
+            "plots_show": "chambers" if plot else None,
         }
         print_json(data)
         return 0
+    for file in plot:
+        print(
+            f"{printable(str(file))}: chambers, from {SAMPLES} samples; they have equal numbers of real critical points, and the "
+            "discriminant runs between them"
+        )
     if found is None:
         print(f"no polynomial: {reason}")
         return 0

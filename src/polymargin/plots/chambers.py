@@ -12,9 +12,11 @@ from polymargin.boundary import Boundary
 from polymargin.geometry import Chambers, Plane
 from polymargin.plots.door import from_matplotlib, new_figure
 
-# By number of real critical points, in order of appearance in the legend.
-COLOURS = ("#b8c7e0", "#f3b3a6", "#58b5c9", "#3f8f5b", "#e8c547", "#9a6fb0", "#7d7d7d", "#d9793d")
+# From few real critical points to many, from light to dark; readable without colours too.
+FEW, MANY = 0.12, 0.92
+ORDERED = "YlGnBu"
 UNKNOWN_COLOUR = "#ffffff"
+BOUNDARY_COLOUR = "#c2185b"
 
 
 def draw_chambers(
@@ -26,10 +28,10 @@ def draw_chambers(
     boundary: Boundary | None = None,
 ) -> Path:
     """One panel per slice with a common legend; the boundary itself is drawn where it has two inputs."""
-    patch_class = from_matplotlib("patches.Patch")
+    patch_class, line_class = from_matplotlib("patches.Patch"), from_matplotlib("lines.Line2D")
     numbers = sorted({number for found in slices for number in found.shares()})
-    colour = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(numbers)}
-    figure = new_figure(figsize=(4.1 * len(slices) + 0.4, 5.4), layout="constrained")
+    colour = ordered_colours(numbers)
+    figure = new_figure(figsize=(4.1 * len(slices) + 0.4, 5.0), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(slices)))
     for panel, found in zip(axes, slices, strict=True):
         _draw_slice(panel, found, colour)
@@ -38,8 +40,10 @@ def draw_chambers(
     for panel, caption in zip(axes, captions, strict=False):
         panel.set_title(caption, fontsize=10)
     handles = [patch_class(facecolor=colour[number], edgecolor="#444444", label=str(number)) for number in numbers]
+    if boundary is not None and boundary.dimension == 2:
+        handles.append(line_class([], [], color=BOUNDARY_COLOUR, linewidth=1.8, label="the boundary"))
     figure.legend(
-        handles=handles, title="real critical points", loc="outside lower center", ncols=len(numbers), frameon=False
+        handles=handles, title="real critical points", loc="outside lower center", ncols=len(handles), frameon=False
     )
     if title:
         figure.suptitle(title, fontsize=11)
@@ -47,7 +51,15 @@ def draw_chambers(
     return Path(path)
 
 
-def _draw_slice(axes: Any, found: Chambers, colour: dict[int, str]) -> None:
+def ordered_colours(numbers: Sequence[int]) -> dict[int, Any]:
+    """More is darker."""
+    from matplotlib import colormaps
+
+    steps = np.linspace(FEW, MANY, max(len(numbers), 2))
+    return {number: colormaps[ORDERED](step) for number, step in zip(numbers, steps, strict=False)}
+
+
+def _draw_slice(axes: Any, found: Chambers, colour: dict[int, Any]) -> None:
     from matplotlib.colors import ListedColormap
 
     numbers = sorted(colour)
@@ -66,11 +78,12 @@ def _draw_slice(axes: Any, found: Chambers, colour: dict[int, str]) -> None:
         aspect="equal",
     )
     two_inputs = len(found.plane.origin) == 2
-    axes.set(xlabel="u₁" if two_inputs else "s", ylabel="u₂" if two_inputs else "c")
+    axes.set_xlabel("first input u₁" if two_inputs else "s: steps along the plane's first direction", fontsize=11)
+    axes.set_ylabel("second input u₂" if two_inputs else "c: steps along its second direction", fontsize=11)
 
 
 def _draw_boundary(axes: Any, boundary: Boundary, plane: Plane) -> None:
     low_s, high_s, low_c, high_c = plane.window
     s, c = np.meshgrid(np.linspace(low_s, high_s, 400), np.linspace(low_c, high_c, 400))
     values = boundary(plane.points(np.stack([s.ravel(), c.ravel()], axis=1)))
-    axes.contour(s, c, np.reshape(values, s.shape), levels=[0.0], colors="black", linewidths=1.8)
+    axes.contour(s, c, np.reshape(values, s.shape), levels=[0.0], colors=BOUNDARY_COLOUR, linewidths=1.8)

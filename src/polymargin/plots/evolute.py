@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polymargin.boundary import Boundary
 from polymargin.geometry import Chambers
 from polymargin.geometry.discriminants.result import EDDiscriminant
-from polymargin.plots.chambers import COLOURS, UNKNOWN_COLOUR
+from polymargin.plots.chambers import UNKNOWN_COLOUR, ordered_colours
 from polymargin.plots.door import from_matplotlib, new_figure
 
 BOUNDARY, DISCRIMINANT, INK = "#4c78a8", "#f28e1c", "#2b2b33"
@@ -65,7 +65,7 @@ def _draw_regions(axes: Any, regions: Chambers, colormap_class: Any) -> None:
     index = np.full(regions.raster.shape, -1)
     for position, number in enumerate(numbers):
         index[regions.raster == number] = position
-    palette = colormap_class([UNKNOWN_COLOUR, *(COLOURS[i % len(COLOURS)] for i in range(len(numbers)))])
+    palette = colormap_class([UNKNOWN_COLOUR, *ordered_colours(numbers).values()])
     window = regions.plane.window
     axes.imshow(
         index,

@@ -29,10 +29,11 @@ def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path
     circle_class = from_matplotlib("patches.Circle")
     array = np.atleast_2d(np.asarray(points, dtype=np.float64))
     margins = margin(network, array)
-    figure = new_figure(figsize=(7.2, 5.4), layout="constrained")
-    axes = figure.add_subplot()
     reach = max((m.radius for m in margins if np.isfinite(m.radius)), default=1.0)
     low, high = array.min(axis=0) - 1.3 * reach - 0.3, array.max(axis=0) + 1.3 * reach + 0.3
+    shape = (high - low)[1] / (high - low)[0]
+    figure = new_figure(figsize=(5.6, min(max(5.6 * shape, 3.0), 8.0) + 0.6), layout="constrained")
+    axes = figure.add_subplot()
     _draw_classes(axes, network, low, high)
     for u, found in zip(array, margins, strict=True):
         colour = COLOURS[found.label % len(COLOURS)]
@@ -45,7 +46,14 @@ def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path
         others = critical_points(Boundary.from_network(network, found.label, found.rival), u)
         x = others.points[others.real].real[1:]
         axes.plot(*x.T, "o", markersize=4, markerfacecolor="white", markeredgecolor="black", zorder=3)
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="x₁", ylabel="x₂", title=title)
+    axes.set(
+        xlim=(low[0], high[0]),
+        ylim=(low[1], high[1]),
+        aspect="equal",
+        xlabel="first input x₁",
+        ylabel="second input x₂",
+    )
+    axes.set_title(title, fontsize=11, wrap=True)
     figure.savefig(path, dpi=160)
     return Path(path)
 

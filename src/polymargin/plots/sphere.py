@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,28 +37,48 @@ class SphereScene:
 def draw_sphere(
     scene: SphereScene, files: Sequence[Path], *, eye: tuple[float, float, float], title: str = "", pixels: int = 560
 ) -> list[Path]:
-    """Two views from `eye`, the whole surface and the neighbourhood of the sphere, as .png or .svg files."""
-    figure = new_figure(figsize=(9.0, 4.9), layout="constrained")
+    """Two views, as .png or .svg files: the whole surface from `eye`, and the touching point with its tangent plane edge-on."""
+    figure = new_figure(figsize=(9.0, 5.0), layout="constrained")
+    whole, near = figure.subplots(1, 2)
     turn = view_rotation(np.array(eye))
     everything = np.vstack(
         [scene.surface.vertices, scene.point + scene.radius * turn, scene.point - scene.radius * turn]
     )
     low, high = (everything @ turn.T).min(axis=0), (everything @ turn.T).max(axis=0)
-    for axes, centre, half, name in zip(
-        figure.subplots(1, 2),
-        ((low + high) / 2 @ turn, (scene.point + scene.foot) / 2),
-        (0.52 * float((high - low)[:2].max()), 1.8 * scene.radius),
-        ("the decision surface and the sphere", "where they touch"),
-        strict=True,
-    ):
-        axes.imshow(render(scene, eye, centre, half, pixels=pixels), interpolation="antialiased")
-        axes.set_title(name, fontsize=11)
-        axes.set_axis_off()
+    half = 0.52 * float((high - low)[:2].max())
+    whole.imshow(render(scene, eye, (low + high) / 2 @ turn, half, pixels=pixels), interpolation="antialiased")
+    whole.set_title("the decision surface and the sphere", fontsize=11)
+    whole.set_axis_off()
+    along = edge_on(scene, eye)
+    centre, half = (scene.point + scene.foot) / 2, 1.9 * scene.radius
+    extent = (-half, half, -half, half)
+    near.imshow(render(scene, along, centre, half, pixels=pixels), interpolation="antialiased", extent=extent)
+    _draw_tangent_plane(near, scene, along, centre, half)
+    near.set_title("where they touch, seen along the tangent plane", fontsize=11)
+    near.set(xticks=[], yticks=[], xlim=(-half, half), ylim=(-half, half))
     if title:
         figure.suptitle(title, fontsize=12)
     for file in files:
         figure.savefig(file, dpi=160)
     return list(files)
+
+
+def edge_on(scene: SphereScene, eye: tuple[float, float, float]) -> tuple[float, float, float]:
+    """The direction within the tangent plane that is nearest to `eye`."""
+    normal = (scene.foot - scene.point) / scene.radius
+    x, y, z = np.array(eye) - (np.array(eye) @ normal) * normal
+    return float(x), float(y), float(z)
+
+
+def _draw_tangent_plane(
+    axes: Any, scene: SphereScene, eye: tuple[float, float, float], centre: Array, half: float
+) -> None:
+    """Edge-on a plane is a line: through the foot, across the radius."""
+    turn = view_rotation(np.array(eye))[:2]
+    foot, normal = turn @ (scene.foot - centre), turn @ (scene.foot - scene.point)
+    across = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
+    ends = np.stack([foot - 4 * half * across, foot + 4 * half * across])
+    axes.plot(*ends.T, linestyle="--", color="black", linewidth=1.2)
 
 
 def render(
