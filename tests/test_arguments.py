@@ -23,8 +23,8 @@ U = [0.3, 0.1]
 
 # A call of every public function that would succeed, by parameters; files and other frameworks have tests of their own.
 CALLS: dict[str, dict[str, Any]] = {
-    "attack": {"network": POLYNOMIAL, "point": U},
-    "certify": {"network": POLYNOMIAL, "point": U},
+    "attack": {"network": POLYNOMIAL, "points": U},
+    "certify": {"network": POLYNOMIAL, "points": U},
     "chambers": {"boundary": ELLIPSE, "plane": PLANE, "samples": 4},
     "critical_points": {"boundary": ELLIPSE, "point": U},
     "critical_points_with_multiplicity": {"boundary": ELLIPSE, "point": U},
@@ -36,17 +36,17 @@ CALLS: dict[str, dict[str, Any]] = {
     "kkt_margin": {"network": QUADRATIC, "point": U},
     "kkt_solutions": {"network": QUADRATIC, "point": U, "rival": 1},
     "linear_regions": {"network": RELU},
-    "lower_bound": {"network": POLYNOMIAL, "point": U},
+    "lower_bound": {"network": POLYNOMIAL, "points": U},
     "margin": {"model": POLYNOMIAL, "points": U},
     "parameter_discriminant": {"source": QUADRATIC},
     "piecewise_margin": {"network": RELU, "points": U},
-    "piecewise_verify": {"network": RELU, "point": U, "radius": 0.1},
+    "piecewise_verify": {"network": RELU, "points": U, "radius": 0.1},
     "report": {"model": POLYNOMIAL, "points": [U]},
     "solve": {"system": ["x**2 - 1"]},
     "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},
     "to_onnx": {"network": POLYNOMIAL, "path": "never-written.onnx"},
     "to_torch": {"network": POLYNOMIAL},
-    "verify": {"network": POLYNOMIAL, "point": U, "radius": 0.1},
+    "verify": {"network": POLYNOMIAL, "points": U, "radius": 0.1},
 }
 ELSEWHERE = {
     "explore",
