@@ -64,12 +64,13 @@ def trace_test(
     ends = _sharp_ends(program, parameters, solutions, targets, tracker)
     if ends is None:
         return TraceTest(False, float("inf"), 0.0)
-    reciprocals = 1 / ends[:, :, place]
-    traces = reciprocals.sum(axis=1) - _poles(program, parameters, levels)
-    size = np.abs(reciprocals).sum(axis=1)
-    defect = float((np.abs(traces - traces[0]) / (size + size[0])).max())
-    moved = np.abs(reciprocals - reciprocals[0]) / (size + size[0])[:, None]
-    visible = float((moved.max(axis=0) > VISIBLE).mean())
+    with np.errstate(all="ignore"):  # what leaves the range of doubles is no number, and no number passes
+        reciprocals = 1 / ends[:, :, place]
+        traces = reciprocals.sum(axis=1) - _poles(program, parameters, levels)
+        size = np.abs(reciprocals).sum(axis=1)
+        defect = float((np.abs(traces - traces[0]) / (size + size[0])).max())
+        moved = np.abs(reciprocals - reciprocals[0]) / (size + size[0])[:, None]
+        visible = float((moved.max(axis=0) > VISIBLE).mean())
     return TraceTest(defect <= NOISE and visible >= ENOUGH, defect, visible)
 
 
