@@ -38,6 +38,21 @@ class LineTies:
     real_count: int
 
 
+def real_roots(boundary: Boundary, start: Array, direction: Array) -> tuple[Array, int]:
+    """All real t with B(start + t·direction) = 0, each rounded once, and the number of complex ones: by exact isolation."""
+    exact = [[Fraction(value) for value in vector.tolist()] for vector in (start, direction)]
+    with precision(PRECISION):
+        roots = _roots(boundary, *exact)
+        return np.array([float(root.real.mid()) for root in roots if root.imag == 0]), len(roots)
+
+
+def _roots(boundary: Boundary, start: list[Fraction], direction: list[Fraction]) -> list[Any]:
+    """Enclosures of the roots on a line; real ones have the imaginary part zero. None where B is constant there."""
+    line = [flint.fmpq_poly([to_rational(x), to_rational(w)]) for x, w in zip(start, direction, strict=True)]
+    restricted = evaluate(boundary.program, line, lift=lambda c: flint.fmpq_poly([to_rational(c)]))[0]
+    return [root for root, _ in restricted.complex_roots()] if restricted.degree() > 0 else []
+
+
 class Line:
     """A boundary with one active direction, made once for all points."""
 
@@ -52,11 +67,9 @@ class Line:
     def ties(self, u: Array) -> LineTies:
         """All zeros of b for the point u (n,)."""
         start = [Fraction(value) for value in u.tolist()]
-        line = [flint.fmpq_poly([to_rational(x), to_rational(w)]) for x, w in zip(start, self._direction, strict=True)]
-        restricted = evaluate(self._boundary.program, line, lift=lambda c: flint.fmpq_poly([to_rational(c)]))[0]
         with precision(PRECISION):
             length = flint.arb(to_rational(sum((w * w for w in self._direction), Fraction(0)))).sqrt()
-            roots = [root for root, _ in restricted.complex_roots()]
+            roots = _roots(self._boundary, start, self._direction)
             reals = sorted((root.real for root in roots if root.imag == 0), key=lambda root: float(abs(root).mid()))
             distances = [abs(root) * length for root in reals]
             lower = min((max(0.0, below(distance)) for distance in distances), default=math.inf)

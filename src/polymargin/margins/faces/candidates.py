@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import Tracker
+from polymargin.continuation import PathEnd, Tracker
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, imaginary_shares
 from polymargin.continuation.solve import solve_expressions
 from polymargin.enumeration.critical_points import critical_points
 from polymargin.margins.faces.face import Face
+from polymargin.margins.line import real_roots
 from polymargin.margins.pairs import Search
 from polymargin.polynomials import Graph, gradient
 from polymargin.quadric import QuadricForm, quadric_critical_points
@@ -40,7 +41,11 @@ class Candidates:
 
 def candidates(boundary: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
     """What is critical on the face."""
-    restricted = Boundary(boundary.source.on_subspace(face.columns, face.origin))
+    columns = face.columns
+    if columns.shape[1] == 1:
+        roots, count = real_roots(boundary, face.origin, columns[:, 0])
+        return Candidates(face.origin + np.multiply.outer(roots, columns[:, 0]), True, count)
+    restricted = Boundary(boundary.source.on_subspace(columns, face.origin))
     if restricted.degree < 1:
         # Constant: no point ties, or all of them, and then those of a smaller face are as near.
         return Candidates(np.zeros((0, boundary.dimension)), True, 0)
@@ -55,7 +60,7 @@ def _euclidean(restricted: Boundary, face: Face, search: Search, tracker: Tracke
     foot = np.zeros(restricted.dimension)
     if restricted.degree == 2 and restricted.dimension > 1:
         quadric = quadric_critical_points(restricted, foot)
-        return _placed(face, quadric.points, not quadric.families.any())
+        return _placed(face, quadric.points, not quadric.families.any() and bool((quadric.multiplicities == 1).all()))
     found = critical_points(
         restricted,
         foot,
@@ -65,7 +70,7 @@ def _euclidean(restricted: Boundary, face: Face, search: Search, tracker: Tracke
         cache=False,
         settings=tracker.settings,
     )
-    return _placed(face, found.points, found.audit.complete)
+    return _placed(face, found.points, found.audit.complete and bool((found.multiplicities == 1).all()))
 
 
 def _critical(restricted: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
@@ -79,7 +84,7 @@ def _critical(restricted: Boundary, face: Face, search: Search, tracker: Tracker
         return Candidates(np.zeros((0, len(face.origin))), True, 0)
     names = [f"y{index}" for index in range(len(unknowns))]
     found = solve_expressions(equations, unknowns, names, tracker, seed=search.seed, limit=search.limit)
-    return _placed(face, found.points, all(end.judged for end in found.ends))
+    return _placed(face, found.points, all(end in (PathEnd.CONVERGED, PathEnd.AT_INFINITY) for end in found.ends))
 
 
 def _quadratic(restricted: Boundary, face: Face) -> Candidates | None:

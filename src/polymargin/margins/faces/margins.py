@@ -21,7 +21,7 @@ from polymargin.continuation import Tracker
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
-from polymargin.margins.models import combined
+from polymargin.margins.models import LARGEST_NOISE, combined
 from polymargin.margins.pairs import Search, pair_for
 from polymargin.margins.prediction import predicted_class
 from polymargin.margins.result import Margin, PairMargin
@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 
 # Faces beyond which even systems with two solutions take minutes.
 MOST_FACES = 20_000
+# Two lengths that may differ by rounding.
+AGREEMENT = 1e-9
 
 
 class NeighbourhoodMargins:
@@ -92,25 +94,45 @@ class NeighbourhoodMargins:
         if value == 0 or (value < 0 and near.abstain):
             note = "the answer does not lead by more than abstain=" if near.abstain else "the point is on the boundary"
             return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)
-        if near.norm is Norm.L2 and near.low is None:
-            return self._on_one_face(boundary, u, rival, tracker)
         if boundary.degree < 1:
             return pair_for(boundary, self._search).margin_at(u, rival, tracker)
+        euclidean = self._without_domain(boundary, u, rival, tracker)
+        if float(boundary.source.noise(u)) > LARGEST_NOISE * abs(value):
+            note = "the logits cancel: doubles hardly see them differ"
+            euclidean = replace(euclidean, lower=0.0, complete=False, proved=False, notes=(note, *euclidean.notes))
+        if near.norm is Norm.L2 and near.low is None:
+            return euclidean
         self._check_size(boundary)
         found = nearest_on_faces(boundary, u, rival, near, self._search, tracker)
-        return found if found.complete or near.weights is not None else self._bounded_by_l2(boundary, u, found, tracker)
+        return self._held_against_l2(found, euclidean, u)
 
-    def _bounded_by_l2(self, boundary: Boundary, u: Array, found: PairMargin, tracker: Tracker) -> PairMargin:
-        """No perturbation is shorter than its L2 length allows: |δ|∞ ≥ |δ|₂/√n, |δ|₁ ≥ |δ|₂."""
-        euclidean = pair_for(boundary, self._search).margin_at(u, found.rival, tracker).lower
-        shortest = euclidean / math.sqrt(len(self._near.moving)) if self._near.norm is Norm.LINF else euclidean
-        return replace(found, lower=max(found.lower, min(shortest, found.upper)))
-
-    def _on_one_face(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
-        face = subspace_face(self._near, u)
+    def _without_domain(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """The L2 margin with the same weights and coordinates: the ordinary problem after a substitution."""
+        near = self._near
+        if near.weights is None and near.movable is None and near.subspace is None:
+            return pair_for(boundary, self._search).margin_at(u, rival, tracker)
+        face = subspace_face(near, u)
         restricted = Boundary(boundary.source.on_subspace(face.free, face.origin), boundary.name)
         found = pair_for(restricted, self._search).margin_at(np.zeros(restricted.dimension), rival, tracker)
+        found = replace(found, proved=False)  # the substitution rounds
         return found if found.point is None else replace(found, point=face.origin + face.free @ found.point)
+
+    def _held_against_l2(self, found: PairMargin, euclidean: PairMargin, u: Array) -> PairMargin:
+        """No perturbation is shorter than its L2 length allows (|δ|∞ ≥ |δ|₂/√n, |δ|₁ ≥ |δ|₂), and the nearest tie in L2 is a tie.
+
+        Where the L2 margin is not settled, or the two disagree, what the faces say is not believed.
+        """
+        near, tie = self._near, euclidean.point
+        shortest = euclidean.lower / (math.sqrt(len(near.moving)) if near.norm is Norm.LINF else 1.0)
+        length = near.length(tie - u) if tie is not None and near.admits(tie) else math.inf
+        agree = shortest <= found.upper * (1 + AGREEMENT) and found.upper <= length * (1 + AGREEMENT)
+        if found.complete and euclidean.complete and agree:
+            return found
+        if length < found.upper:
+            found = replace(found, radius=length, upper=length, point=tie)
+        note = "the faces and the L2 margin do not settle it together"
+        lower = min(shortest, found.upper)
+        return replace(found, lower=lower, complete=False, notes=(*found.notes, note, *euclidean.notes))
 
     def _check_size(self, boundary: Boundary) -> None:
         near, active, limit = self._near, boundary.space.dimension, self._search.limit

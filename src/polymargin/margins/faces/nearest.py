@@ -66,15 +66,15 @@ def nearest_on_faces(
         notes = (f"a tie at distance {nearer:.6g} could not be confirmed in exact arithmetic",)
     elif place is None:
         notes = ("no face has a real critical point: no point of the neighbourhood ties",)
-    lower = best if complete and nearer == math.inf else nearer if complete else 0.0
+    complete &= nearer == math.inf
     return PairMargin(
         rival=rival,
         radius=best,
-        lower=lower,
+        lower=best if complete else 0.0,  # a doubtful candidate is no bound: nobody knows how far it is off
         upper=best,
         point=place,
         method="faces",
-        complete=complete and nearer == math.inf,
+        complete=complete,
         complex_count=found,
         real_count=real,
         bound=found,
