@@ -21,7 +21,7 @@ from polymargin.enumeration.cache import Cache
 from polymargin.explorer.scene import Scene, located
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.models import margins_of
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_critical_points
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ class Answers:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self._tracker, self._lock = Tracker(threads=1), Lock()
-        search = Search(self._tracker, scene.seed, DEFAULT_LIMIT, Cache.from_option(True), scene.timeout)
+        search = Enumeration(self._tracker, scene.seed, DEFAULT_LIMIT, Cache.from_option(True), scene.timeout)
         self._margins = margins_of(scene.network, search)
         self._boundaries: dict[tuple[int, int], Boundary] = {}
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
@@ -79,7 +79,7 @@ class Answers:
             "rival": margin.rival,
             "lower": plain(margin.lower),
             "upper": plain(margin.upper),
-            "standing": margin.status.name,
+            "standing": margin.standing.name,
             "method": margin.method,
             "seconds": margin.seconds,
             "notes": list(margin.notes),
