@@ -4,7 +4,7 @@ python tools/make_dataset_reports.py
 python tools/make_dataset_reports.py --zoo ZOO --data MNIST.npz --work FOLDER     # the zoo's networks too: a quarter of an hour
 
 ZOO is the folder of networks that `benchmarks/deployed.py` takes, MNIST.npz holds the 10,000 test images, `points` and `labels`;
-FOLDER keeps finished rows, and the zoo's pages: they show images of the data, so neither they nor pictures of them go into results.
+FOLDER keeps finished rows and the zoo's pages: these show images of the data, so neither they nor their pictures go into results.
 """
 
 from __future__ import annotations
