@@ -27,8 +27,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def ended(changes: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A run of the command line with a few lines of Python before it."""
-    script = f"import os, signal\n{changes}\nfrom polymargin.cli import main\nmain()"
+    """A run of the command line with a few lines of Python before it; a suite in the background ignores signals, it must not."""
+    heard = "signal.signal(signal.SIGINT, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    script = f"import os, signal\n{heard}\n{changes}\nfrom polymargin.cli import main\nmain()"
     return subprocess.run(
         [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False, timeout=60
     )

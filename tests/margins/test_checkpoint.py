@@ -229,7 +229,7 @@ def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     points = np.array([[math.nan, 0.0], POINTS[0]])
     for _ in range(2):
-        assert [row.status for row in batch(file, points)] == [Standing.FAILED, Standing.NUMERICAL]
+        assert [row.standing for row in batch(file, points)] == [Standing.FAILED, Standing.NUMERICAL]
         assert len(file.read_text().splitlines()) == 2, "a header and the row that has an answer"
 
 

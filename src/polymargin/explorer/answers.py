@@ -22,7 +22,7 @@ from polymargin.explorer.scene import Scene, located
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.models import margins_of
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_critical_points
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ class Answers:
         # Where the margin is computed in other units, the points that it enumerates are not those of the picture.
         watcher = self._found.__setitem__ if unscaled(scene.network).unit == 1.0 else None
         cache = Cache.from_option(True)
-        search = Search(self._tracker, scene.seed, DEFAULT_LIMIT, cache, scene.timeout, watcher=watcher)
+        search = Enumeration(self._tracker, scene.seed, DEFAULT_LIMIT, cache, scene.timeout, watcher=watcher)
         self._margins = margins_of(scene.network, search)
         self._boundaries: dict[tuple[int, int], Boundary] = {}
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
@@ -85,7 +85,7 @@ class Answers:
             "rival": margin.rival,
             "lower": plain(margin.lower),
             "upper": plain(margin.upper),
-            "standing": margin.status.name,
+            "standing": margin.standing.name,
             "method": margin.method,
             "seconds": margin.seconds,
             "notes": list(margin.notes),

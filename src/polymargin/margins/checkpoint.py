@@ -140,15 +140,15 @@ def _entry(line: bytes, header: bytes) -> dict[str, Any] | None:
 def _content(file: Path) -> bytes:
     """What the file holds; nothing if there is none. A pipe or a device is refused before it is opened."""
     try:
-        status = file.stat()
+        facts = file.stat()
     except FileNotFoundError:
         return b""
     except ValueError:
         raise InputError(f"{str(file)!r}: not a name for a file; choose another") from None
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(facts.st_mode):
         raise InputError(f"{file}: not a regular file; a checkpoint is one that can be read again: choose another")
-    if status.st_size > LARGEST_FILE:
-        raise InputError(f"{file}: {status.st_size} bytes, more than the {LARGEST_FILE} of a checkpoint")
+    if facts.st_size > LARGEST_FILE:
+        raise InputError(f"{file}: {facts.st_size} bytes, more than the {LARGEST_FILE} of a checkpoint")
     return file.read_bytes()
 
 

@@ -18,7 +18,7 @@ from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.models import margins_of
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins, named
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
@@ -122,7 +122,7 @@ def margin(
     """
     array = one_or_many(points)
     tracker = Tracker.of(settings, threads, device)
-    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
+    search = Enumeration(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(
         model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
     )
@@ -150,7 +150,7 @@ def margin(
             results[index] = result
         if store is not None:
             done = zip(block.tolist(), found, strict=True)
-            store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
+            store.add([(index, result) for index, result in done if result.standing is not Standing.FAILED])
         if on_row is not None:
             for index, result in zip(block.tolist(), found, strict=True):
                 on_row(index, result)
@@ -181,7 +181,7 @@ def _remarked(
 def _checkpoint(
     file: str | Path,
     model: Network | Boundary,
-    search: Search,
+    search: Enumeration,
     near: Neighbourhood,
     points: NDArray[np.float64],
     pair_points: bool,

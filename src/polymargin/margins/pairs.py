@@ -39,7 +39,7 @@ ENUMERATED = "continuation"
 
 
 @dataclass(frozen=True)
-class Search:
+class Enumeration:
     """How critical points are enumerated; the names are those of `margin`.
 
     watcher   told each rival and all its critical points when `margin_at` enumerates them: who shows them need not do so again
@@ -84,7 +84,7 @@ class OneByOne:
         raise NotImplementedError
 
 
-def pair_for(boundary: Boundary, search: Search) -> Pair:
+def pair_for(boundary: Boundary, search: Enumeration) -> Pair:
     """The way that the structure of the boundary allows."""
     if boundary.degree < 1:
         return ConstantPair(zero=boundary.degree < 0)

@@ -160,7 +160,7 @@ def _with_proof(known: Margin, proof: Margin) -> Margin:
         upper=proof.upper,
         label=proof.label,
         rival=known.rival if known.point is not None else proof.rival,
-        status=proof.status,
+        standing=proof.standing,
         method=proof.method,
         seconds=known.seconds + proof.seconds,
         notes=(*known.notes, *proof.notes),
