@@ -168,6 +168,6 @@ def test_the_standing_does_not_depend_on_the_seed(family: str) -> None:
     assert all(_close(one.radius, truth) for one in found)
 
 
-@pytest.mark.parametrize("index", [2698, 4438, 8627, 13468, 13944, 20933, 21159, 21879, 30662])
+@pytest.mark.parametrize("index", [2698, 4438, 8627, 13468, 13944, 20933, 21159, 21879, 30662, 53998])
 def test_cases_of_the_long_run_that_were_once_wrong(index: int) -> None:
     answered(case(index, seed=1))
