@@ -98,8 +98,17 @@ def report(
     else:
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
         shown = progress if certificates is None else None
+        # One counterexample per point is shown; those of the other rivals would take gigabytes for 10,000 images.
         margins = margin(
-            model, array, checkpoint=checkpoint, progress=shown, executor=executor, norm=norm, domain=domain, **options
+            model,
+            array,
+            checkpoint=checkpoint,
+            pair_points=False,
+            progress=shown,
+            executor=executor,
+            norm=norm,
+            domain=domain,
+            **options,
         )
         if certificates is not None:
             margins, files = _proved(

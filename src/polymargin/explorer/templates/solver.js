@@ -166,7 +166,7 @@ const solver = (() => {
     const known = rivals.filter((r) => typeof r.upper === "number").sort((a, b) => a.upper - b.upper);
     const best = lost ? undefined : known[0];
     const note = lost ? "Two critical points nearly merge here, or a path got lost: no answer at this place."
-      : "Computed in this page in floating point: all critical points by continuation, neither confirmed nor proved.";
+      : "Unconfirmed: this page followed all critical points in floating point by itself. `polymargin margin` confirms the answer in exact arithmetic.";
     return {
       place, class: label, rival: best ? best.rival : null, standing: lost ? "FAILED" : "UNCONFIRMED", notes: [note],
       lower: best ? best.lower : lost ? null : "inf", upper: best ? best.upper : lost ? null : "inf",
