@@ -5,7 +5,8 @@ passes over the data, the same optimiser (Adam, rate 3e-3, cosine) and weights a
 
     plain           cross entropy
     PGD ε           cross entropy at the end of ten steps of L2 PGD
-    margin w, v     PGD (ε = 1.5) first, then `soft_worst(margin_softplus(w, v), 0.3)` of `rival_margins`, no cross entropy
+    margin w, v     PGD (ε = 1.5) first, then `soft_worst(margin_softplus(w, v), 0.3)` of the four nearest
+                    `rival_margins` and no cross entropy
     scratch w, v    the same from a network that has seen plain training for a tenth of the passes
 
 Certified accuracy at a radius is the share of test images with the right class and an exact margin of at least that radius.
@@ -78,7 +79,9 @@ def on_margins(module: Any, data: Digits, wanted: float, width: float, epochs: i
     x = torch.tensor(data.train_points, dtype=torch.float32)
     y = torch.tensor(data.train_labels)
     loss = soft_worst(margin_softplus(wanted, width), 0.3)
-    return fine_tune(copy.deepcopy(module), x, y, loss, epochs=epochs, rate=3e-3, seed=seed, distances=rival_margins)
+    return fine_tune(
+        copy.deepcopy(module), x, y, loss, epochs=epochs, rate=3e-3, seed=seed, distances=rival_margins, nearest=4
+    )
 
 
 def judged(module: Any, data: Digits) -> dict[str, float]:

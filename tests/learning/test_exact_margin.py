@@ -192,15 +192,16 @@ def test_distances_to_every_rival_agree_with_the_margin_of_the_pair() -> None:
     found = rival_margins(module, x, y)
     assert found.shape == (6, 3)
     for row, label in enumerate(y.tolist()):
-        others = [k for k in range(4) if k != label]
-        for column, rival in enumerate(others):
+        truth = []
+        for rival in (k for k in range(4) if k != label):
             two = torch.nn.Sequential(module[0], module[1], torch.nn.Linear(4, 2).double())
             with torch.no_grad():
                 two[2].weight.copy_(module[2].weight[[label, rival]])
                 two[2].bias.copy_(module[2].bias[[label, rival]])
             one = margin(two, x[row].detach().numpy(), threads=1)
-            sign = 1.0 if one.label == 0 else -1.0
-            assert found[row, column].item() == pytest.approx(sign * one.radius, rel=1e-9)
+            truth.append(one.radius if one.label == 0 else -one.radius)
+        assert found[row].tolist() == pytest.approx(sorted(truth), rel=1e-9)
+    assert torch.equal(rival_margins(module, x, y, nearest=2), found[:, :2])
     nearest = exact_margin(module, x, threads=1)
     predicted = module(x).argmax(dim=1)
     assert rival_margins(module, x, predicted).min(dim=1).values.tolist() == pytest.approx(nearest.tolist())

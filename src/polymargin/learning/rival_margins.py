@@ -1,15 +1,19 @@
 """`rival_margins`: signed distances to the ties with every rival, for networks with one layer of squares.
 
 The nearest tie alone is a poor teacher: a step that moves it away may bring another one near. Here all rivals of the true class
-are answered at once, the quadric of each pair of classes with one diagonalisation for all points.
+are answered at once, the quadric of each pair of classes with one diagonalisation for all points. The first layer sees a point
+only through its projection to the span of the weights, so everything is solved in there: with W = LQᵀ, a tie of u is
+u + Q(z − Qᵀu), where z is the tie of Qᵀu for the network that begins with L.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
@@ -18,12 +22,16 @@ from polymargin.networks import PolynomialNetwork
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.quadric import NetworkSolvers
 
+Array = NDArray[np.float64]
 
-def rival_margins(module: Any, points: Any, labels: Any) -> Any:
-    """Signed distances (m, k − 1) of points (m, n) to the ties of their class with each other class, in the order of the classes.
+
+def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None = None) -> Any:
+    """Signed distances (m, k − 1) of points (m, n) to the ties of their class with each other class, in ascending order.
 
     Positive where the true class beats the rival; ±∞ where the two never tie. Differentiable in weights and points, as
     `exact_margin` is; unlike there, what rounding may have decided is not looked at twice.
+
+    nearest    how many columns, counted from the smallest distance; all if None
 
     >>> import torch
     >>> from polymargin.learning import shallow_network
@@ -39,27 +47,47 @@ def rival_margins(module: Any, points: Any, labels: Any) -> Any:
     chosen = np.asarray(torch.as_tensor(labels).cpu(), dtype=np.int64)
     if inputs.ndim != 2 or chosen.shape != inputs.shape[:1]:
         raise InputError(f"points {inputs.shape} and labels {chosen.shape}: expected (m, n) and (m,)")
-    solvers = NetworkSolvers(network)
-    classes = len(solvers.squares.constants)
-    rows = np.arange(len(inputs))
-    rivals = np.array([[k for k in range(classes) if k != label] for label in chosen]).reshape(len(rows), classes - 1)
-    lengths, ties = np.empty(rivals.shape), np.empty((*rivals.shape, inputs.shape[1]))
-    for first, second in combinations(range(classes), 2):
-        rows_of = np.flatnonzero((chosen == first) | (chosen == second))
-        column = np.where(chosen[rows_of] == first, second - 1, first)
-        found = solvers.pair(first, second).nearest_batch(inputs[rows_of])
-        lengths[rows_of, column] = found.distances
-        ties[rows_of, column] = np.where(np.isfinite(found.distances)[:, None], found.points, inputs[rows_of])
-    logits = network.logits(inputs)
-    ahead = logits[rows, chosen][:, None] >= np.take_along_axis(logits, rivals, axis=1)
-    repeats = classes - 1
+    distances, rivals, steps = _steps_to_ties(network, inputs, chosen)
+    order = np.argsort(distances, axis=1, kind="stable")[:, :nearest]
+    distances, rivals = (np.take_along_axis(table, order, axis=1) for table in (distances, rivals))
+    ties = inputs[:, None] + steps(order)
+    columns = order.shape[1]
     flat = with_derivatives(
         module,
-        x.repeat_interleave(repeats, dim=0),
-        np.repeat(chosen, repeats),
+        x.repeat_interleave(columns, dim=0),
+        np.repeat(chosen, columns),
         rivals.ravel(),
-        np.where(ahead, lengths, -lengths).ravel(),
+        distances.ravel(),
         ties.reshape(-1, inputs.shape[1]),
         2.0,
     )
-    return flat.reshape(-1, repeats)
+    return flat.reshape(-1, columns)
+
+
+def _steps_to_ties(
+    network: PolynomialNetwork, inputs: Array, labels: NDArray[np.int64]
+) -> tuple[Array, NDArray[np.int64], Callable[[NDArray[np.int64]], Array]]:
+    """Signed distances (m, k − 1), the rivals, and the steps from the points to the ties of chosen columns."""
+    first = network.layers[0]
+    basis, triangle = np.linalg.qr(first.weights.T)
+    later = [(layer.weights, layer.bias) for layer in network.layers[1:]]
+    inner = PolynomialNetwork([(triangle.T, first.bias), *later], activations=network.activations)
+    places, solvers = inputs @ basis, NetworkSolvers(inner)
+    logits = inner.logits(places)
+    rows, classes = np.arange(len(inputs)), logits.shape[1]
+    rivals = np.array([[k for k in range(classes) if k != label] for label in labels], dtype=np.int64)
+    rivals = rivals.reshape(len(rows), classes - 1)
+    lengths, moves = np.empty(rivals.shape), np.zeros((*rivals.shape, places.shape[1]))
+    for one, other in combinations(range(classes), 2):
+        mine = np.flatnonzero((labels == one) | (labels == other))
+        column = np.where(labels[mine] == one, other - 1, one)
+        found = solvers.pair(one, other).nearest_batch(places[mine])
+        lengths[mine, column] = found.distances
+        exists = np.isfinite(found.distances)[:, None]
+        moves[mine, column] = np.where(exists, found.points - places[mine], 0.0)
+    ahead = logits[rows, labels][:, None] >= np.take_along_axis(logits, rivals, axis=1)
+
+    def steps(order: NDArray[np.int64]) -> Array:
+        return np.take_along_axis(moves, order[:, :, None], axis=1) @ basis.T
+
+    return np.where(ahead, lengths, -lengths), rivals, steps
