@@ -8,7 +8,6 @@ u + Q(z − Qᵀu), where z is the tie of Qᵀu for the network that begins with
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -47,27 +46,27 @@ def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None 
     chosen = np.asarray(torch.as_tensor(labels).cpu(), dtype=np.int64)
     if inputs.ndim != 2 or chosen.shape != inputs.shape[:1]:
         raise InputError(f"points {inputs.shape} and labels {chosen.shape}: expected (m, n) and (m,)")
-    distances, rivals, steps = _steps_to_ties(network, inputs, chosen)
+    distances, rivals, moves, basis = _moves_to_ties(network, inputs, chosen)
     order = np.argsort(distances, axis=1, kind="stable")[:, :nearest]
-    distances, rivals = (np.take_along_axis(table, order, axis=1) for table in (distances, rivals))
-    ties = inputs[:, None] + steps(order)
+    steps: Array = np.take_along_axis(moves, order[:, :, None], axis=1) @ basis.T
+    ties = inputs[:, None] + steps
     columns = order.shape[1]
     flat = with_derivatives(
         module,
         x.repeat_interleave(columns, dim=0),
         np.repeat(chosen, columns),
-        rivals.ravel(),
-        distances.ravel(),
+        np.take_along_axis(rivals, order, axis=1).ravel(),
+        np.take_along_axis(distances, order, axis=1).ravel(),
         ties.reshape(-1, inputs.shape[1]),
         2.0,
     )
     return flat.reshape(-1, columns)
 
 
-def _steps_to_ties(
+def _moves_to_ties(
     network: PolynomialNetwork, inputs: Array, labels: NDArray[np.int64]
-) -> tuple[Array, NDArray[np.int64], Callable[[NDArray[np.int64]], Array]]:
-    """Signed distances (m, k − 1), the rivals, and the steps from the points to the ties of chosen columns."""
+) -> tuple[Array, NDArray[np.int64], Array, Array]:
+    """Signed distances (m, k − 1), the rivals, and the moves to their ties in the coordinates of the orthonormal basis."""
     first = network.layers[0]
     basis, triangle = np.linalg.qr(first.weights.T)
     later = [(layer.weights, layer.bias) for layer in network.layers[1:]]
@@ -86,8 +85,4 @@ def _steps_to_ties(
         exists = np.isfinite(found.distances)[:, None]
         moves[mine, column] = np.where(exists, found.points - places[mine], 0.0)
     ahead = logits[rows, labels][:, None] >= np.take_along_axis(logits, rivals, axis=1)
-
-    def steps(order: NDArray[np.int64]) -> Array:
-        return np.take_along_axis(moves, order[:, :, None], axis=1) @ basis.T
-
-    return np.where(ahead, lengths, -lengths), rivals, steps
+    return np.where(ahead, lengths, -lengths), rivals, moves, basis
