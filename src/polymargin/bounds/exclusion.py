@@ -120,7 +120,7 @@ def exclude_by(
         if squares or lifted.reason != "too many leaves" or most_leaves <= 1:
             return lifted
         # Splits do not narrow what the parabolas of a last layer of higher degree have to hold on.
-    return _Search(view, label, rival, float(radius)).run(deadline, most_leaves)
+    return _BallSearch(view, label, rival, float(radius)).run(deadline, most_leaves)
 
 
 def _lifted(view: View, label: int, rival: int, radius: float, deadline: Deadline, most_leaves: int) -> Exclusion:
@@ -160,7 +160,7 @@ def counterexample_at(view: View, label: int, rival: int, radius: float, place: 
     return None if logits[rival] < logits[label] or distance > Fraction(radius) ** 2 else np.asarray(x)
 
 
-class _Search:
+class _BallSearch:
     """The open parts of the ball, and what is known about the finished ones."""
 
     def __init__(self, view: View, label: int, rival: int, radius: float) -> None:

@@ -106,7 +106,7 @@ def certified_cells(found: CertifiedMargin) -> list[str]:
         rival,
         _rounded(margin.lower, ROUND_FLOOR),
         _rounded(margin.upper, ROUND_CEILING),
-        margin.status.name,
+        margin.standing.name,
         readable_time(margin.seconds),
         margin.method,
     ]

@@ -93,7 +93,7 @@ def margin_cells(found: Margin) -> list[str]:
         _size(found),
         found.method,
         "–" if found.complex_count is None else f"{found.complex_count} / {found.real_count}",
-        found.status.name,
+        found.standing.name,
         readable_time(found.seconds),
     ]
 
@@ -127,7 +127,7 @@ def _class(value: int | None) -> str:
 def _size(found: Margin) -> str:
     if found.error is not None:
         return "–"
-    if found.status is Standing.BRACKETED:
+    if found.standing is Standing.BRACKETED:
         return f"{found.lower:.6g} … {found.upper:.6g}"
     return "infinite" if math.isinf(found.radius) else f"{found.radius:.10f}"
 

@@ -84,7 +84,7 @@ def run_report(
         )
     made.save(output)
     print(f"{printable(str(output))}: {made!r}")
-    return 2 if any(row.status is Standing.FAILED for row in made.margins) else 0
+    return 2 if any(row.standing is Standing.FAILED for row in made.margins) else 0
 
 
 def image_shape(text: str | None) -> tuple[int, ...] | str | None:

@@ -72,7 +72,7 @@ def run_verify(
         rows = [{"row": index, **row.to_dict(), "certificate": files[index]} for index, row in enumerate(verdicts)]
         print_json({"model": str(model), "radius": radius, "seed": seed, "verdicts": rows})
     else:
-        failed = [(row, found.reason) for row, found in enumerate(verdicts) if found.status is Standing.FAILED]
+        failed = [(row, found.reason) for row, found in enumerate(verdicts) if found.standing is Standing.FAILED]
         for line in remarks(failed):
             table.say(line)
         table.say(f"{verdicts.summary()}; {readable_time(perf_counter() - started)}", "dim")
@@ -83,9 +83,9 @@ def run_verify(
 
 def verdict_cells(found: Verdict) -> list[str]:
     """One row of the table; why a row failed is said below it, once for all rows with the same trouble."""
-    if found.status is Standing.FAILED:
+    if found.standing is Standing.FAILED:
         return ["–", "–", "FAILED", readable_time(found.seconds), "see below"]
-    return [str(found.label), found.answer.name, found.status.name, readable_time(found.seconds), found.reason]
+    return [str(found.label), found.answer.name, found.standing.name, readable_time(found.seconds), found.reason]
 
 
 def _exit_status(verdicts: Verdicts) -> int:
