@@ -31,7 +31,7 @@ _NAMES = {
     "columns": ("rows",), "nrows": ("ncols",), "ncols": ("nrows",), "low": ("high",), "high": ("low",), "p": ("q",), "q": ("p",),
 }  # fmt: skip
 _VALUES = {"real", "imag", "rows", "columns", "p", "q"}
-_ESTIMATES = {"_spend", "work", "_products", "_length", "_inverse_length"}
+_ESTIMATES = {"_spend", "work", "bits", "_products", "_length", "_inverse_length"}
 """Functions that say how much work there is, not what is true."""
 _BALLS = {"ball", "solve", "inv", "sqrt", "sigma", "first", "second"}
 """Functions and methods whose result, or the value they are called on, is also tried as its midpoint alone."""
@@ -128,7 +128,7 @@ def _estimates(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in ("spend", "_spend", "_afford")
+        and node.func.id in ("spend", "_spend", "afford", "_afford")
     )
 
 
