@@ -68,6 +68,7 @@ def main() -> int:
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]
+        options.append("--assert=plain")  # nobody reads why a test failed
         pytest.main([*options, *arguments.tests], [session])
     if len(session.killers) != len(everything):
         print("the tests did not run; see above")

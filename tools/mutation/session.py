@@ -7,6 +7,7 @@ function, then the fastest, none of the long ones.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -19,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
+from _pytest.runner import CallInfo
+from _pytest.tmpdir import tmppath_result_key
 
 from mutation.memory import Line, Memory
 from mutation.mutants import Mutant
@@ -50,6 +52,7 @@ class MutationSession:
         if session.testsfailed or session.config.option.collectonly:
             return False
         self._first_round(session.items)
+        gc.freeze()  # nothing that is there now is looked at, and copied, by a collection in a fork
         running: dict[int, tuple[Mutant, Path]] = {}
         with tempfile.TemporaryDirectory() as folder:
             for number, mutant in enumerate(self.mutants):
@@ -143,8 +146,15 @@ class MutationSession:
 
 
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
+    """Set up, called and taken down as pytest does it, but without the report of a failure, which costs more than the test."""
     item._initrequest()  # type: ignore[attr-defined]
-    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
+    item.stash[tmppath_result_key] = {}  # what the report would have said to the fixture tmp_path
+    hooks = item.ihook
+    before = CallInfo.from_call(lambda: hooks.pytest_runtest_setup(item=item), "setup")
+    during = before if before.excinfo else CallInfo.from_call(lambda: hooks.pytest_runtest_call(item=item), "call")
+    after = CallInfo.from_call(lambda: hooks.pytest_runtest_teardown(item=item, nextitem=following), "teardown")
+    errors = [call.excinfo.value for call in (before, during, after) if call.excinfo is not None]
+    return any(not isinstance(error, pytest.skip.Exception) for error in errors)
 
 
 def _tracer(package: str, lines: set[Line]) -> Callable[..., Any]:
