@@ -97,7 +97,7 @@ def test_exact_logits_and_layers_are_the_definition(basis: str, coefficients: An
     model = model_of(network, tmp_path)
     lowering = network.layered(0, 1).lowering["scales"]
     layers = model.layers({"scales": [(3 * float(scale)).hex() for scale in lowering]})
-    for point in ([Fraction(3, 8), Fraction(-5, 4)], [Fraction(7), Fraction(1, 3 * 2**5) * 3], [Fraction(0)] * 2):
+    for point in ([Fraction(3, 8), Fraction(-5, 4)], [Fraction(7), Fraction(1, 32)], [Fraction(3), Fraction(-2)]):
         truth = by_definition(network, point)
         exact = [fmpq(part.numerator, part.denominator) for part in point]
         assert fractions(model.exact_logits(exact)) == truth
@@ -139,6 +139,16 @@ def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
     assert variables(seen, seen, seen, other) == 2
     assert variables(seen, other, [1.0, 0.0, 0.0], nothing) == 3
     assert variables(seen, other, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) == 3  # no more than inputs
+
+
+def test_a_lowering_says_its_scales_and_nothing_else(tmp_path: Path) -> None:
+    network = mixed("powers", (0.0, 0.0, 0.75))
+    model = model_of(network, tmp_path)
+    scales = [float(scale).hex() for scale in network.layered(0, 1).lowering["scales"]]
+    model.layers({"scales": scales})
+    for wrong in ({}, {"scales": scales, "more": scales}, [scales]):
+        with pytest.raises(Refused, match="lowering"):
+            model.layers(wrong)
 
 
 # -- the boundary on a box -------------------------------------------------------------------------
