@@ -17,6 +17,7 @@ from quadric.samples import sample
 import polymargin as pm
 from polymargin.geometry.algebra import OutOfTimeError
 from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
+from polymargin.geometry.discriminants.result import DiscriminantComponent, EDDiscriminant
 from polymargin.geometry.ed_degrees.multiplicities import critical_points_with_multiplicity
 
 HYPERBOLA = "-8*x**2 - 2*x*y + 3*y**2 - 6*x - 2*y"
@@ -495,3 +496,16 @@ def test_circle_from_its_centre() -> None:
     assert len(found.merged) == 1
     with pytest.raises(pm.InputError, match="expected 2"):
         critical_points_with_multiplicity(boundary_of("x*y - 1"), [1])
+
+
+def test_coefficients_beyond_all_doubles() -> None:
+    context = flint.fmpz_mpoly_ctx.get(("u1", "u2"), flint.Ordering.degrevlex)
+    huge = 10**400
+    for value, terms in (
+        ([-np.inf, 0.0, np.inf], {(1, 0): huge, (0, 0): -huge}),  # the line u1 = 1 in other words
+        ([-1e300, 0.0, 1e300], {(1, 0): 10**300, (0, 0): -(10**300)}),
+    ):
+        line = context.from_dict(terms)
+        found = EDDiscriminant((line,), (DiscriminantComponent((line,), 1),), "plane", 0.0)
+        assert found([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]]) == pytest.approx(value)
+        assert found([2.0, 5.0]) == pytest.approx(value[-1])

@@ -13,6 +13,7 @@ are pushed across the boundary by the smallest step for which exact arithmetic s
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, overload
@@ -244,6 +245,8 @@ def _push(view: View, label: int, rival: int, x: Array, slope: Array) -> Attack 
         behind = logits[label] - logits[rival]
         if behind <= 0:
             return Attack(x, _distance(x, view.point), label, rival)
+        if behind > sys.float_info.max:  # no double says how far to step
+            return None
         x = x - slope / size * (float(behind) / size + extra)
         extra *= 2
     return None

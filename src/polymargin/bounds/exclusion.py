@@ -108,7 +108,7 @@ def exclude(
         timeout -= (
             lifted.seconds
         )  # splits do not narrow what the parabolas of a last layer of higher degree have to hold on
-    return _Search(view, label, rival, float(radius)).run(timeout, most_leaves)
+    return _BallSearch(view, label, rival, float(radius)).run(timeout, most_leaves)
 
 
 def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, most_leaves: int) -> Exclusion:
@@ -148,7 +148,7 @@ def counterexample_at(view: View, label: int, rival: int, radius: float, place: 
     return None if logits[rival] < logits[label] or distance > Fraction(radius) ** 2 else np.asarray(x)
 
 
-class _Search:
+class _BallSearch:
     """The open parts of the ball, and what is known about the finished ones."""
 
     def __init__(self, view: View, label: int, rival: int, radius: float) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import rigorous
-from polymargin.bounds.interior_point import Optimum, maximise
+from polymargin.bounds.interior_point import BatchOptimum, maximise
 from polymargin.bounds.ranges import layer_ranges
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View
 
@@ -23,8 +23,8 @@ class LeafBounds:
 
     values: Array
     leaves: list[Leaf]
-    program: Relaxation
-    optimum: Optimum
+    program: GramRelaxation
+    optimum: BatchOptimum
 
 
 def bound_leaves(
@@ -40,7 +40,7 @@ def bound_leaves(
     """Lower bounds of γ₀ + γ·a^L on leaves given by the ranges of y (B, h₁, 2) and the radius (B,) of their balls."""
     deeper = layer_ranges(view, first, radius)
     ranges = [first, *(np.stack([d[k].limits for d in deeper]) for k in range(view.depth - 1))]
-    program = Relaxation.build(view, ranges, gamma, constant, radius)
+    program = GramRelaxation.build(view, ranges, gamma, constant, radius)
     optimum = maximise(program, decide=decide, tolerance=tolerance)
     values, bounds = rigorous(view, ranges, gamma, constant, radius, program, optimum.x)
     leaves = [Leaf(tuple(d), bound) for d, bound in zip(deeper, bounds, strict=True)]

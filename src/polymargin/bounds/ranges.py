@@ -16,7 +16,7 @@ from polymargin.bounds.bound import Bound, rigorous
 from polymargin.bounds.interior_point import maximise
 from polymargin.bounds.linear import linear_bounds
 from polymargin.bounds.minorants import best_constants
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
@@ -81,5 +81,5 @@ def _functionals(view: View, ranges: list[Array], gamma: Array, radius: Array) -
     if sum(r.shape[1] for r in ranges) > WIDEST:
         return linear_bounds(view, ranges, gamma, radius)
     none = np.zeros(len(gamma))
-    program = Relaxation.build(view, ranges, gamma, none, radius)
+    program = GramRelaxation.build(view, ranges, gamma, none, radius)
     return rigorous(view, ranges, gamma, none, radius, program, maximise(program, tolerance=1e-6).x)

@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for `Program`.
+"""A primal-dual interior-point method for `SemidefiniteProgram`.
 
 With a dual matrix X ⪰ 0 and numbers x ≥ 0 the optimality conditions are
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.program import SemidefiniteProgram
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Optimum:
 
 
 def maximise(
-    program: Program,
+    program: SemidefiniteProgram,
     y: Array,
     scale: float,
     *,
@@ -93,7 +93,15 @@ class _Step:
     """One linearisation: two directions share the factor of the normal matrix."""
 
     def __init__(
-        self, program: Program, y: Array, Z: Array, factor: Array, S: Array, X: Array, x: Array, objective: Array
+        self,
+        program: SemidefiniteProgram,
+        y: Array,
+        Z: Array,
+        factor: Array,
+        S: Array,
+        X: Array,
+        x: Array,
+        objective: Array,
     ) -> None:
         self.program, self.y, self.Z, self.factor, self.S, self.X, self.x = program, y, Z, factor, S, X, x
         self.objective = objective

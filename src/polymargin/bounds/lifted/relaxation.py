@@ -29,7 +29,7 @@ from scipy import linalg
 
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.lifted.top import Top
 
 Array = NDArray[np.float64]
@@ -119,7 +119,7 @@ class Relaxation:
         return np.asarray(self.cuts @ self.halves[0] ** 2) if len(self.cuts) else np.zeros(0)
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> SemidefiniteProgram:
         m, side = self.expansion.dimension, self.places[-1].stop
         count = self._first_place.stop
         forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
@@ -158,7 +158,7 @@ class Relaxation:
         dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
         intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
         signed = [1, *chain(*intervals), *range(cuts.start, count)]
-        return Program.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
+        return SemidefiniteProgram.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
 
     def _cut(self, index: int) -> Array:
         m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
