@@ -13,10 +13,7 @@ commands = typer.Typer(help="Tables and figures of the paper, computed again.", 
 
 RESULTS = Path("results")
 Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
-LargestDegree = Annotated[
-    int | None,
-    typer.Option("--largest-degree", "--max-degree", min=1, help="Leave out rows with a larger printed ED degree."),
-]
+LargestDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
 
 
 def _add_ed_degree_table(table: str, summary: str) -> None:
