@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.relaxation import GramRelaxation
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -41,8 +42,10 @@ class BatchOptimum:
         return np.asarray(self.x[:, -2])
 
 
-def maximise(program: GramRelaxation, *, tolerance: float = 1e-8, decide: bool = False) -> BatchOptimum:
-    """Solve every program of the batch to a gap of `tolerance` times its scale.
+def maximise(
+    program: GramRelaxation, *, tolerance: float = 1e-8, decide: bool = False, deadline: Deadline = NEVER
+) -> BatchOptimum:
+    """Solve every program of the batch to a gap of `tolerance` times its scale, as far as the time allows.
 
     With decide=True a program also stops once the sign of its optimal θ is known.
     """
@@ -52,7 +55,7 @@ def maximise(program: GramRelaxation, *, tolerance: float = 1e-8, decide: bool =
     active = np.arange(batch)
     ceiling = x[:, -2] + CEILING * scale
     iterations = 0
-    while len(active) and iterations < ITERATIONS:
+    while len(active) and iterations < ITERATIONS and not deadline.passed:
         iterations += 1
         try:
             with np.errstate(all="ignore"):  # a program that breaks down stops below, at its last good x
