@@ -8,10 +8,9 @@ its `job` where it has one, and `margin_at` answers any, one at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +24,13 @@ from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.near_discriminant import near_discriminant
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
+from polymargin.margins.columns import PairColumn, Places, QuadricColumn, RecordColumn, Rivals
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import MOST_VARIABLES, NearestKind, PreciseQuadric, QuadricSolver
+from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
 
 Array = NDArray[np.float64]
-Rivals: TypeAlias = Sequence[int | None]
 
 # The method of those that were enumerated.
 ENUMERATED = "continuation"
@@ -56,9 +55,9 @@ class Pair(Protocol):
         """The paths that `ordinary` needs for points (p, n); None if it needs none."""
         ...
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        """The distances from points (p, n) to the boundary, each for a rival of its own and each complete; None where there is
-        more to look at."""
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+        """The distances from some rows of points (…, n) to the boundary, each for a rival of its own and each complete; unknown
+        where there is more to look at."""
         ...
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
@@ -72,8 +71,9 @@ class OneByOne:
     def job(self, points: Array) -> None:
         return None
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        return [self.margin_at(u, rival, Tracker()) for u, rival in zip(points, rivals, strict=True)]
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+        found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], rivals, strict=True)]
+        return RecordColumn([one if one.complete else None for one in found])
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         raise NotImplementedError
@@ -155,17 +155,8 @@ class QuadricPair:
     def job(self, points: Array) -> None:
         return None
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        nearest, bound = self._solver.nearest_batch(points), 2 * self._solver.dimension
-        ordinary = ((nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful).tolist()
-        return [
-            PairMargin(rival, distance, distance, distance, point, "quadric", True, None, None, bound)
-            if plain
-            else None
-            for plain, rival, distance, point in zip(
-                ordinary, rivals, nearest.distances.tolist(), nearest.points, strict=True
-            )
-        ]
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+        return QuadricColumn(points, rows, rivals, self._solver.nearest_batch(points[rows]))
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         nearest = self._solver.nearest(u)
@@ -200,14 +191,15 @@ class EnumeratedPair:
     def job(self, points: Array) -> Job | None:
         return None if self.base.unjudged else paths_to(self.base, points)
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+        u = points[rows]
+        answers: list[PairMargin | None] = [None] * len(u)
         if paths is None:
-            return [None] * len(points)
+            return RecordColumn(answers)
         boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
-        found = ordinary_points(self.base, points, paths)
-        confirmed, uppers = plain_ties(boundary, points[found.rows], found.nearest)
+        found = ordinary_points(self.base, u, paths)
+        confirmed, uppers = plain_ties(boundary, u[found.rows], found.nearest)
         confirmed &= found.real_counts > 0
-        answers: list[PairMargin | None] = [None] * len(points)
         scale = boundary.reduction.scale
         for row, sure, radius, point, reals, distance in zip(
             found.rows.tolist(),
@@ -223,7 +215,7 @@ class EnumeratedPair:
                 answers[row] = PairMargin(
                     rivals[row], radius, radius, radius, point, ENUMERATED, True, count, reals, bound, notes
                 )
-        return answers
+        return RecordColumn(answers)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         found = critical_points_at(self.base, u, tracker)

@@ -17,8 +17,9 @@ These cases exhaust all quadrics (strong duality for one quadratic equation). Nu
 function of log λ below λ₊/2, and of log t with λ = λ₊(1 − t) above it: both are nearly straight lines (φ ~ λ, φ ~ t⁻²), and
 each variable keeps its relative accuracy where it is used. A bracket safeguards every step. Cf. Moré & Sorensen 1983.
 
-Where A ⪰ 0 and u is far away, β is a difference of large numbers; B = S + Σ w_i/d_i² with w_i = g_i²/(4σ_i), and Σ w_i/d_i² = −S is solved
-instead. The core does all this (cpp/secular.hpp), a row at a time: what a row gets does not depend on the others.
+Where A ⪰ 0 and u is far away, β is a difference of large numbers; B = S + Σ w_i/d_i² with w_i = g_i²/(4σ_i), and
+Σ w_i/d_i² = −S is solved instead. The core does all this (cpp/secular.hpp), a row at a time: what a row gets does not
+depend on the others.
 """
 
 from __future__ import annotations
