@@ -103,34 +103,34 @@ class QuadricColumn:
 
 
 class LazyPairs(Sequence[PairMargin]):
-    """The pairs of one row, made when somebody looks; a tuple as soon as it travels."""
+    """The pairs of one row, each made when somebody looks at it; a tuple as soon as they travel."""
 
     __slots__ = ("_made", "_make")
 
-    def __init__(self, make: Callable[[], tuple[PairMargin, ...]]) -> None:
+    def __init__(self, count: int, make: Callable[[int], PairMargin]) -> None:
+        self._made: list[PairMargin | None] = [None] * count
         self._make = make
-        self._made: tuple[PairMargin, ...] | None = None
-
-    def _pairs(self) -> tuple[PairMargin, ...]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
 
     def __len__(self) -> int:
-        return len(self._pairs())
+        return len(self._made)
 
     @overload
     def __getitem__(self, place: int) -> PairMargin: ...
     @overload
     def __getitem__(self, place: slice) -> tuple[PairMargin, ...]: ...
     def __getitem__(self, place: int | slice) -> PairMargin | tuple[PairMargin, ...]:
-        return self._pairs()[place]
+        if isinstance(place, slice):
+            return tuple([self[each] for each in range(len(self))[place]])
+        found = self._made[place]
+        if found is None:
+            found = self._made[place] = self._make(range(len(self))[place])
+        return found
 
     def __repr__(self) -> str:
-        return repr(self._pairs())
+        return repr(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (list(self._pairs()),)
+        return tuple, (list(self),)
 
 
 def beyond_rounding(pair: PairMargin) -> bool:

@@ -99,9 +99,10 @@ class BoundaryMargins:
     def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
         pair = self._pair
         started = perf_counter()
-        job = pair.job(points)
+        rows = np.arange(len(points))
+        job = pair.job(points, rows)
         paths = None if job is None else tracker.run([job])[0]
-        column = pair.ordinary(points, np.arange(len(points)), [None] * len(points), paths)
+        column = pair.ordinary(points, rows, [None] * len(points), paths)
         seconds = (perf_counter() - started) / len(points)
         found: list[Margin | None] = [None] * len(points)
         known = np.flatnonzero(column.known)
@@ -290,7 +291,7 @@ def _answers(
     u: Array, labels: NDArray[np.intp], classes: int, work: list[_Work], tracker: Tracker
 ) -> tuple[PairTable, NDArray[np.bool_]]:
     """The pairs of every point, and which points had paths to follow."""
-    jobs = [each.pair.job(u[each.rows]) for each in work]
+    jobs = [each.pair.job(u, each.rows) for each in work]
     queue = iter(tracker.run([job for job in jobs if job is not None]))
     paths = [None if job is None else next(queue) for job in jobs]
     table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)

@@ -51,8 +51,8 @@ class Search:
 class Pair(Protocol):
     """The boundary between two classes."""
 
-    def job(self, points: Array) -> Job | None:
-        """The paths that `ordinary` needs for points (p, n); None if it needs none."""
+    def job(self, points: Array, rows: Places) -> Job | None:
+        """The paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
         ...
 
     def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
@@ -68,7 +68,7 @@ class Pair(Protocol):
 class OneByOne:
     """Ways without a shorter way for many points."""
 
-    def job(self, points: Array) -> None:
+    def job(self, points: Array, rows: Places) -> None:
         return None
 
     def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
@@ -152,7 +152,7 @@ class QuadricPair:
     def _precise(self) -> PreciseQuadric | None:
         return PreciseQuadric(self._boundary) if self._boundary.dimension <= MOST_VARIABLES else None
 
-    def job(self, points: Array) -> None:
+    def job(self, points: Array, rows: Places) -> None:
         return None
 
     def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
@@ -188,8 +188,8 @@ class EnumeratedPair:
 
     base: BaseSolutions
 
-    def job(self, points: Array) -> Job | None:
-        return None if self.base.unjudged else paths_to(self.base, points)
+    def job(self, points: Array, rows: Places) -> Job | None:
+        return None if self.base.unjudged else paths_to(self.base, points[rows])
 
     def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
         u = points[rows]

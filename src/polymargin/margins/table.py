@@ -52,6 +52,7 @@ class PairTable:
         rivals[rivals == labels] = 1  # nobody ties: the first rival of class 0
         nearest = self._records(rows, rivals)
         lower, proved = self.lower[rows].min(axis=1), np.asarray(self.proved[rows].all(axis=1))
+        others = self.upper.shape[1] - 1
         return [
             Margin(
                 radius=one.upper,
@@ -65,7 +66,7 @@ class PairTable:
                 seconds=seconds,
                 complex_count=one.complex_count,
                 real_count=one.real_count,
-                pairs=LazyPairs(partial(self._pairs, row, label, one)),
+                pairs=LazyPairs(others, partial(self._pair, row, label, one)),
                 notes=tuple([f"against class {one.rival}: {note}" for note in one.notes]),
             )
             for row, label, one, low, sure in zip(
@@ -81,13 +82,9 @@ class PairTable:
             found.update(zip(here.tolist(), self._columns[column].records(places[here]), strict=True))
         return [found[place] for place in range(len(rows))]
 
-    def _pairs(self, row: int, label: int, nearest: PairMargin) -> tuple[PairMargin, ...]:
-        """All pairs of a row, by rival."""
-        rivals = [rival for rival in range(self.upper.shape[1]) if rival != label]
-        columns, places = self._column[row].tolist(), self._place[row, :, None]
-        return tuple(
-            [
-                nearest if rival == nearest.rival else self._columns[columns[rival]].records(places[rival])[0]
-                for rival in rivals
-            ]
-        )
+    def _pair(self, row: int, label: int, nearest: PairMargin, place: int) -> PairMargin:
+        """One of the pairs of a row; they come by rival."""
+        rival = place + (place >= label)
+        if rival == nearest.rival:
+            return nearest
+        return self._columns[int(self._column[row, rival])].records(self._place[row, rival : rival + 1])[0]

@@ -67,7 +67,7 @@ class Spectrum:
     @classmethod
     def of_form(cls, form: QuadricForm) -> Spectrum:
         """From coefficients: one n×n eigenproblem."""
-        eigenvalues, rotation = scipy.linalg.eigh(form.matrix, check_finite=False)
+        eigenvalues, rotation = np.linalg.eigh(form.matrix)
         tolerance = EIGENVALUE_TOLERANCE * form.dimension * float(np.abs(eigenvalues).max())
         return cls(form, _cleaned(eigenvalues, tolerance), tolerance, rotation, None, rotation.T @ form.linear)
 
@@ -76,7 +76,7 @@ class Spectrum:
         """From Σ α_j y_j² + …; `factors` = orthonormal_factors(weights), shared by the pairs of a network."""
         basis, columns = orthonormal_factors(squares.weights) if factors is None else factors
         core = (columns * squares.squares) @ columns.T
-        eigenvalues, rotation = scipy.linalg.eigh((core + core.T) / 2, check_finite=False)
+        eigenvalues, rotation = np.linalg.eigh((core + core.T) / 2)
         size = float(np.abs(squares.squares) @ (columns**2).sum(axis=0))
         tolerance = EIGENVALUE_TOLERANCE * len(core) * size
         return cls(squares, _cleaned(eigenvalues, tolerance), tolerance, rotation, basis, rotation.T @ columns)
