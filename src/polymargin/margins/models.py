@@ -29,12 +29,13 @@ from polymargin.margins.bracket import bracketed
 from polymargin.margins.columns import PairColumn, Places, beyond_rounding
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
-from polymargin.margins.pairs import ENUMERATED, Pair, QuadricPair, Search, pair_for
+from polymargin.margins.pairs import ENUMERATED, Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.margins.table import PairTable
 from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
+from polymargin.processes import startable_threads
 from polymargin.quadric import NetworkSolvers
 from polymargin.standing import Standing
 
@@ -70,7 +71,7 @@ class ModelMargins(Protocol):
         ...
 
 
-def margins_of(model: Network | Boundary, search: Search) -> ModelMargins:
+def margins_of(model: Network | Boundary, search: Enumeration) -> ModelMargins:
     """For a network, or for a boundary alone."""
     return BoundaryMargins(model, search) if isinstance(model, Boundary) else NetworkMargins(model, search)
 
@@ -78,7 +79,7 @@ def margins_of(model: Network | Boundary, search: Search) -> ModelMargins:
 class BoundaryMargins:
     """A boundary without a network."""
 
-    def __init__(self, boundary: Boundary, search: Search) -> None:
+    def __init__(self, boundary: Boundary, search: Enumeration) -> None:
         self._boundary, self._search = boundary, search
 
     @cached_property
@@ -120,7 +121,7 @@ class BoundaryMargins:
 class NetworkMargins:
     """A network; boundaries are prepared when a point first needs them, and serve both orders of their two classes."""
 
-    def __init__(self, network: Network, search: Search) -> None:
+    def __init__(self, network: Network, search: Enumeration) -> None:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
         self._pairs: dict[tuple[int, int], Pair] = {}
@@ -233,7 +234,7 @@ class NetworkMargins:
             point=found.point,
             label=found.label,
             rival=found.rival,
-            status=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
+            standing=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
             method="bounds",
             seconds=found.seconds,
             notes=(f"bounds instead of enumeration: {reason}",),
@@ -308,7 +309,7 @@ def _columns(u: Array, work: list[_Work], paths: list[Paths | None], tracker: Tr
         return each.pair.ordinary(u, each.rows, each.rivals, ends)
 
     threads = min(tracker.threads or available_threads(), len(work), len(u) // ROWS_PER_THREAD)
-    if threads < 2:
+    if threads < 2 or (threads := startable_threads(threads)) < 2:
         return list(map(column, work, paths))
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(column, work, paths))
@@ -333,7 +334,7 @@ def combined(label: int | None, pairs: list[PairMargin], seconds: float) -> Marg
         point=nearest.point,
         label=label,
         rival=nearest.rival,
-        status=_standing(pairs, complete),
+        standing=_standing(pairs, complete),
         method=nearest.method,
         seconds=seconds,
         complex_count=nearest.complex_count,

@@ -61,7 +61,7 @@ class PairTable:
                 point=one.point,
                 label=label,
                 rival=one.rival,
-                status=Standing.CERTIFIED if sure else Standing.NUMERICAL,
+                standing=Standing.CERTIFIED if sure else Standing.NUMERICAL,
                 method=one.method,
                 seconds=seconds,
                 complex_count=one.complex_count,
