@@ -13,6 +13,7 @@ from polymargin.cli.entry import going_on
 from polymargin.cli.jobs import workers
 from polymargin.cli.margins import margin_remarks, no_proofs_for_relu
 from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder
 from polymargin.cli.remarks import remarks
@@ -49,6 +50,7 @@ def run_certify(
     checkpoint: Path | None,
     cache: bool,
     trust: bool,
+    near: Given = L2,
 ) -> int:
     """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
     network, array = read_both(model, points, trust)
@@ -80,6 +82,7 @@ def run_certify(
             checkpoint=checkpoint,
             on_row=keep,
             executor=executor,
+            **near.keywords,
         )
     if as_json:
         rows = [{"row": index, **row.to_dict(), "certificate": files[index]} for index, row in enumerate(found)]

@@ -14,7 +14,7 @@ from polymargin import __version__
 from polymargin.cli.entry import going_on
 from polymargin.cli.jobs import workers
 from polymargin.cli.models import how_to_go_on, read_both
-from polymargin.cli.points import interval
+from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable
@@ -49,8 +49,7 @@ def run_margin(
     checkpoint: Path | None,
     cache: bool,
     trust: bool,
-    norm: str = "l2",
-    domain: str | None = None,
+    near: Given = L2,
 ) -> int:
     """Margins of every row; 2 if some row has no answer."""
     network, array = read_both(model, points, trust)
@@ -68,11 +67,10 @@ def run_margin(
             "on_row": lambda row, found: table.add(row, margin_cells(found)),
         }
         if isinstance(network, ReLUNetwork):
-            if norm != "l2" or domain is not None:
-                raise InputError("--norm and --domain: ReLU networks have L2 margins without a domain")
+            near.refuse_for_relu()
             margins = piecewise_margin(network, array, timeout=timeout, **shared)
         else:
-            bounds: dict[str, Any] = {"norm": norm, "domain": None if domain is None else interval(domain)}
+            bounds = near.keywords
             bounds |= {} if timeout is None else {"timeout": timeout}
             margins = margin(network, array, threads=threads, limit=limit, cache=cache, **bounds, **shared)
     if as_json:

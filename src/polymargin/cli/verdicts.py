@@ -11,6 +11,7 @@ from polymargin.cli.entry import going_on
 from polymargin.cli.jobs import workers
 from polymargin.cli.margins import no_proofs_for_relu
 from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder
 from polymargin.cli.remarks import remarks
@@ -44,6 +45,7 @@ def run_verify(
     checkpoint: Path | None,
     cache: bool,
     trust: bool,
+    near: Given = L2,
 ) -> int:
     """Verdicts for every row; 0 if all are robust, 1 if one is not, 2 if one could not be decided."""
     network, array = read_both(model, points, trust)
@@ -65,8 +67,10 @@ def run_verify(
     ):
         shared: dict[str, Any] = {"timeout": timeout, "seed": seed, "checkpoint": checkpoint, "executor": executor}
         if isinstance(network, ReLUNetwork):
+            near.refuse_for_relu()
             verdicts = piecewise_verify(network, array, radius, on_row=keep, **shared)
         else:
+            shared |= near.keywords
             verdicts = verify(network, array, radius, threads=threads, limit=limit, cache=cache, on_row=keep, **shared)
     if as_json:
         rows = [{"row": index, **row.to_dict(), "certificate": files[index]} for index, row in enumerate(verdicts)]

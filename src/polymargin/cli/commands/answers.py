@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
+    Abstain,
     AsJson,
     Certificates,
     Checkpoint,
@@ -16,9 +18,11 @@ from polymargin.cli.options import (
     Jobs,
     Limit,
     Model,
+    Movable,
     NoCache,
     Norm,
     Points,
+    Rivals,
     Seed,
     Threads,
     Timeout,
@@ -32,6 +36,9 @@ def margin(
     as_json: AsJson = False,
     norm: Norm = "l2",
     domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     checkpoint: Checkpoint = None,
     jobs: Jobs = 1,
     cluster: Cluster = None,
@@ -66,8 +73,7 @@ def margin(
             checkpoint=checkpoint,
             cache=not no_cache,
             trust=trust,
-            norm=norm,
-            domain=domain,
+            near=Given(norm, domain, movable, rivals, abstain),
         )
     )
 
@@ -75,10 +81,15 @@ def margin(
 def verify(
     model: Model,
     points: Points,
-    radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
+    radius: Annotated[float, typer.Option(help="Radius of the ball around each point, in the norm.")],
     certificates: Certificates = None,
     checkpoint: Checkpoint = None,
     timeout: Timeout = 60.0,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     as_json: AsJson = False,
     jobs: Jobs = 1,
     cluster: Cluster = None,
@@ -107,6 +118,7 @@ def verify(
             checkpoint=checkpoint,
             cache=not no_cache,
             trust=trust,
+            near=Given(norm, domain, movable, rivals, abstain),
         )
     )
 
@@ -118,6 +130,11 @@ def certify(
     checkpoint: Checkpoint = None,
     method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
     timeout: Timeout = 60.0,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     as_json: AsJson = False,
     jobs: Jobs = 1,
     cluster: Cluster = None,
@@ -146,6 +163,7 @@ def certify(
             checkpoint=checkpoint,
             cache=not no_cache,
             trust=trust,
+            near=Given(norm, domain, movable, rivals, abstain),
         )
     )
 
