@@ -5,7 +5,7 @@ linear. So with the derivatives β = ∂B/∂values at the centre, and t = a·δ
 
     B(c + δ) = B(c) + ∇B(c)·δ + Σ β_v ρ_v,        w = Σ M_v ρ_v over earlier steps, M_v = ∂form/∂values.
 
-Ranges of t and of ρ follow step by step from what the region allows a·δ (docs/theorems.md, section 11).
+Ranges of t and of ρ follow step by step from what the region allows a·δ (docs/theorems.md, section 10).
 """
 
 from __future__ import annotations

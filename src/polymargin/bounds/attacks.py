@@ -104,8 +104,8 @@ def attack(
     ...                         degree=2)
     >>> attack(net, [0.0, 0.25])
     Attack(distance 0.75, class 0 loses to 1)
-    >>> attack(net, [0.0, 0.25], domain=(-1, 0.9))                            # the top is cut off
-    Attack(distance 1.087427814, class 0 loses to 1)
+    >>> attack(net, [0.0, 0.25], norm="linf", domain=(-1, 1))
+    Attack(linf distance 0.6888194417, class 0 loses to 1)
     """
     if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")

@@ -24,7 +24,8 @@ GROWTHS = 80
 # Factors by which the radius of the nearest tie shrinks, one after the other as long as nothing nearer is found.
 SHRINKINGS = (0.9, 0.97, 0.99, 0.997, 0.999)
 ROUNDS = 60
-RANDOM_STARTS = 4
+# Starts for each rival, and how many coordinates are few: there more starts cost next to nothing.
+STARTS, FEW, MANY_STARTS = 4, 32, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +43,13 @@ def nearest_in(
     """The nearest counterexample against any of the rivals; None if the search finds none."""
     best: Found | None = None
     for steps, group in grouped(network, label, rivals):
-        found = _Search(network, steps, point, label, group, near, starts or RANDOM_STARTS, seed).run(best)
+        found = _Search(network, steps, point, label, group, near, starts or _starts(near), seed).run(best)
         best = found if found is not None else best
     return best
 
 
 def loss_within(
-    network: Network, region: Region, label: int, rivals: list[int], seed: int, starts: int = RANDOM_STARTS
+    network: Network, region: Region, label: int, rivals: list[int], seed: int, starts: int | None = None
 ) -> tuple[Found | None, Array]:
     """A counterexample within the region, if one is found, and the lowest point (R, n) for each of the rivals."""
     generator = np.random.default_rng(seed)
@@ -56,7 +57,8 @@ def loss_within(
     best: Found | None = None
     for steps, group in grouped(network, label, rivals):
         weights, constants = steps.difference(label, group)
-        values, points = _several(steps, region, weights, constants - region.near.abstain, starts, generator)
+        count = starts or _starts(region.near)
+        values, points = _several(steps, region, weights, constants - region.near.abstain, count, generator)
         for value, x, rival in zip(values, points, group, strict=True):
             lowest[rivals.index(rival)] = x
             if value <= 1e-9 and (best is None or value < 0):
@@ -64,6 +66,10 @@ def loss_within(
                 if tie is not None and tie[1] <= region.radius and (best is None or tie[1] < best.length):
                     best = Found(tie[0], rival, tie[1])
     return best, lowest
+
+
+def _starts(near: Neighbourhood) -> int:
+    return MANY_STARTS if len(near.moving) <= FEW else STARTS
 
 
 def _several(

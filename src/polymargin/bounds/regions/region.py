@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Ranges are this much wider than computed, relative to their size: far beyond rounding, here and in the checker.
 OUTWARD = 1e-11
 # For the multiplier of a ball, to well below what a search needs.
-BISECTIONS = 40
+BISECTIONS = 36
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +126,9 @@ class Region:
         steps = -slopes / squares
         size = np.maximum(np.sqrt((steps * steps * squares).sum(axis=1)), 1e-300)
         reach = self.radius / size
+        ends = about + reach[:, None] * steps
+        if ((low <= ends) & (ends <= high)).all():
+            return ends
         for _ in range(BISECTIONS):
             moved = np.clip(about + reach[:, None] * steps, low, high) - about
             inside = (moved * moved * squares).sum(axis=1) <= self.radius**2
