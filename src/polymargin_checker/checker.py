@@ -22,12 +22,12 @@ from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model, read_model
-from polymargin_checker.neighbourhood import PLAIN, Neighbourhood, read_neighbourhood
-from polymargin_checker.network import Boundary
+from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
+from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
-from polymargin_checker.region_proof import Expansions, check_region
+from polymargin_checker.region_proof import KnownExpansions, check_region
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
 from polymargin_checker.work import limited_work
 
@@ -37,7 +37,7 @@ AnyModel = Model | Attention | Products
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """The answer of the checker.
 
     accepted   the claim is proved
@@ -58,7 +58,7 @@ class Claim:
     lower: fmpq | None
     upper: fmpq | None
 
-    def about(self, near: Neighbourhood) -> str:
+    def about(self, near: StatedNeighbourhood) -> str:
         """In words, for a person."""
         distance = "a distance" if near is PLAIN else f"{near.article} {near.distance}"
         if self.kind == "robust":
@@ -81,11 +81,11 @@ class Situation:
     logits: list[fmpq]
     exact: bool
     known: Known
-    near: Neighbourhood
-    expansions: Expansions | None
+    near: StatedNeighbourhood
+    expansions: KnownExpansions | None
 
 
-def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdict:
+def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckResult:
     """Prove or refuse the certificate in a file about the model in a file; never raises for what is in the files.
 
     With `exact` no floating-point arithmetic is trusted: large matrices are judged in ball arithmetic too, slowly.
@@ -94,15 +94,15 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdic
         model = read_model(model_path)
         document = read_document(certificate_path)
         with limited_work(exact):
-            return Verdict(True, _prove(model, document, exact))
+            return CheckResult(True, _prove(model, document, exact))
     except Unusable as refusal:
-        return Verdict(False, one_line(str(refusal)), usable=False)
+        return CheckResult(False, one_line(str(refusal)), usable=False)
     except Refused as refusal:
-        return Verdict(False, one_line(str(refusal)))
+        return CheckResult(False, one_line(str(refusal)))
     except (MemoryError, RecursionError):
-        return Verdict(False, "the files need more memory than there is")
+        return CheckResult(False, "the files need more memory than there is")
     except Exception as error:  # A checker that fails has proved nothing, and hostile input must not show a traceback.
-        return Verdict(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
+        return CheckResult(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
 def _prove(model: AnyModel, document: Any, exact: bool) -> str:
@@ -143,7 +143,7 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
     near = PLAIN
     if "neighbourhood" in document:
         near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
-    expansions = None if isinstance(model, Attention) else Expansions(model, exact)
+    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact)
     return Situation(model, point, label, logits, exact, Known(), near, expansions)
 
 
@@ -220,7 +220,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         if not at_least(check_lifted(model, point, label, rival, proof, situation.known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
-    return _complete(check_completeness(model, Boundary, point, label, rival, proof), lower)
+    return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)
 
 
 def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
@@ -229,7 +229,7 @@ def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: A
         assert isinstance(situation.model, Attention)
         if "lowering" not in given:
             raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
-        known = Expansions(situation.model.layers(label, rival, given.pop("lowering")), situation.exact)
+        known = KnownExpansions(situation.model.layers(label, rival, given.pop("lowering")), situation.exact)
         label, rival = 0, 1
     if not at_least(check_region(known, situation.near, situation.point, label, rival, given), lower):
         raise Refused("the lower bound is above the radius of the region proof")

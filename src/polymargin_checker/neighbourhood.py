@@ -23,7 +23,7 @@ Box = tuple[tuple[fmpq, fmpq], ...]
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class StatedNeighbourhood:
     """norm, w and the ends of the domain (None: no end), the coordinates that may change, the rivals that count, the lead."""
 
     norm: str
@@ -108,10 +108,10 @@ class Neighbourhood:
         return "".join(f", {word}" for word in words)
 
 
-PLAIN = Neighbourhood("l2", None, None, None, None, None, fmpq(0))
+PLAIN = StatedNeighbourhood("l2", None, None, None, None, None, fmpq(0))
 
 
-def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> Neighbourhood:
+def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> StatedNeighbourhood:
     """From a certificate; the point itself must lie in the domain."""
     fields(value, "neighbourhood", _FIELDS)
     norm = value["norm"]
@@ -129,7 +129,7 @@ def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> Neigh
         raise Refused("neighbourhood, abstain: a lead is not negative")
     movable = _indices(value["movable"], "neighbourhood, movable", size)
     rivals = _indices(value["rivals"], "neighbourhood, rivals", classes)
-    result = Neighbourhood(norm, weights, low, high, movable, rivals, abstain)  # type: ignore[arg-type]
+    result = StatedNeighbourhood(norm, weights, low, high, movable, rivals, abstain)  # type: ignore[arg-type]
     if not result.within(point, point, None):
         raise Refused("neighbourhood: the point lies outside the domain")
     return result

@@ -15,17 +15,17 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from polymargin_checker.neighbourhood import Box, Neighbourhood
+from polymargin_checker.neighbourhood import Box, StatedNeighbourhood
 from polymargin_checker.refusal import Refused
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Region:
+class CheckedRegion:
     """Around the point u."""
 
-    near: Neighbourhood
+    near: StatedNeighbourhood
     point: Sequence[fmpq]
     radius: fmpq
     box: Box

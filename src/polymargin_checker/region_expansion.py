@@ -18,8 +18,8 @@ from typing import Any
 from flint import arb, arb_poly, ctx, fmpq
 
 from polymargin_checker.dyadics import ball
-from polymargin_checker.region import Interval, Region, down, product, total, up
-from polymargin_checker.region_steps import Form, Step, Steps
+from polymargin_checker.region import CheckedRegion, Interval, down, product, total, up
+from polymargin_checker.region_steps import EnclosedForm, EnclosedStep, EnclosedSteps
 from polymargin_checker.univariate import value_range
 from polymargin_checker.work import spend
 
@@ -28,7 +28,7 @@ _TOUCHED = 256
 
 
 @dataclass(frozen=True)
-class FormAt:
+class EnclosedFormAround:
     """p as a column, a over the moving coordinates, ranges of a·δ and of w (None: w = 0), M by source."""
 
     value: Any
@@ -46,17 +46,17 @@ class FormAt:
 
 
 @dataclass(frozen=True)
-class StepAt:
+class EnclosedStepAround:
     """The forms of a step, the derivatives by them, ρ as polynomials in t (None for a product), and its range."""
 
-    forms: tuple[FormAt, ...]
+    forms: tuple[EnclosedFormAround, ...]
     derivatives: list[Any]
     remainders: list[arb_poly] | None
     range: list[Interval]
 
 
 @dataclass(frozen=True)
-class Functional:
+class EnclosedFunctional:
     """B(c), ∇B(c) over the moving coordinates, β by step."""
 
     value: Any
@@ -64,24 +64,24 @@ class Functional:
     adjoints: list[Any]
 
 
-class Expansion:
+class EnclosedExpansion:
     """All steps around the centre, on a region."""
 
-    def __init__(self, steps: Steps, region: Region, centre: Sequence[fmpq]) -> None:
+    def __init__(self, steps: EnclosedSteps, region: CheckedRegion, centre: Sequence[fmpq]) -> None:
         self.steps, self.region, self.centre, self.arithmetic = steps, region, centre, steps.arithmetic
         self.values: list[Any] = [self.arithmetic.of(len(centre), 1, list(centre))]
-        self.at: list[StepAt] = []
+        self.at: list[EnclosedStepAround] = []
         self._slopes: list[Any] = [None]
         self._reached: list[dict[int, Any]] = [{}]
         for step in steps.steps:
             self._add(step)
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: EnclosedStep) -> None:
         forms = tuple(self._form(form) for form in step.forms)
         values, derivatives = step.results(self.arithmetic, [form.value for form in forms])
         remainders = None if step.coefficients is None else _remainders(step.coefficients, forms[0].value.entries())
         ranges = self._products(*forms) if remainders is None else _ranges(remainders, forms[0].range)
-        self.at.append(StepAt(forms, derivatives, remainders, ranges))
+        self.at.append(EnclosedStepAround(forms, derivatives, remainders, ranges))
         self.values.append(values)
         slopes: Any = None
         reached: dict[int, Any] = {}
@@ -92,7 +92,7 @@ class Expansion:
         self._slopes.append(slopes)
         self._reached.append(reached)
 
-    def _form(self, form: Form) -> FormAt:
+    def _form(self, form: EnclosedForm) -> EnclosedFormAround:
         region, moving = self.region, self.region.moving
         value, slopes = form.bias, None
         rows = list(range(form.bias.shape[0]))
@@ -112,7 +112,7 @@ class Expansion:
         for number, block in reached.items():
             part = self._through(block, self.at[number - 1].range)
             rest = part if rest is None else [total(a, b) for a, b in zip(rest, part, strict=True)]
-        return FormAt(value, slopes, region.support(slopes, self.arithmetic, self.centre), rest, reached)
+        return EnclosedFormAround(value, slopes, region.support(slopes, self.arithmetic, self.centre), rest, reached)
 
     def _through(self, block: Any, ranges: list[Interval]) -> list[Interval]:
         """What block @ ρ does not leave."""
@@ -125,7 +125,7 @@ class Expansion:
         about, reach = block @ of(size, 1, middles), block.absolute @ of(size, 1, halves)
         return [(down(a - r), up(a + r)) for a, r in zip(about.entries(), reach.entries(), strict=True)]
 
-    def _products(self, left: FormAt, right: FormAt) -> list[Interval]:
+    def _products(self, left: EnclosedFormAround, right: EnclosedFormAround) -> list[Interval]:
         """t t' from both ranges, and from ((αt + α't')² − (αt − α't')²) / 4αα': both forms see the same δ."""
         spend(4 * _TOUCHED * len(left.linear), ctx.prec, "the ranges of products")
         ranges = [product(a, b) for a, b in zip(left.range, right.range, strict=True)]
@@ -147,7 +147,7 @@ class Expansion:
             for (low, high), most, least in zip(ranges, largest[0], largest[1], strict=True)
         ]
 
-    def functional(self, label: int, rival: int) -> Functional:
+    def functional(self, label: int, rival: int) -> EnclosedFunctional:
         weights, value = self.steps.output(label, rival)
         for column, values in zip(weights, self.values, strict=True):
             value = value + column.transpose @ values
@@ -158,7 +158,7 @@ class Expansion:
                 inner = adjoints[number + 1].entrywise(slope)
                 for source, block in form.blocks:
                     adjoints[source] = adjoints[source] + block.transpose @ inner
-        return Functional(value, adjoints[0].part(self.region.moving, [0]), adjoints[1:])
+        return EnclosedFunctional(value, adjoints[0].part(self.region.moving, [0]), adjoints[1:])
 
 
 def _remainders(coefficients: tuple[fmpq, ...], values: list[arb]) -> list[arb_poly]:

@@ -19,7 +19,12 @@ from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region import Interval, down, product, total
-from polymargin_checker.region_expansion import Expansion, FormAt, Functional, StepAt
+from polymargin_checker.region_expansion import (
+    EnclosedExpansion,
+    EnclosedFormAround,
+    EnclosedFunctional,
+    EnclosedStepAround,
+)
 from polymargin_checker.univariate import nonnegative
 from polymargin_checker.work import spend
 
@@ -27,7 +32,7 @@ _TOUCHED = 256
 """Products that an interval counts for."""
 
 
-def check_linear(expansion: Expansion, functional: Functional, lead: fmpq, name: str) -> None:
+def check_linear(expansion: EnclosedExpansion, functional: EnclosedFunctional, lead: fmpq, name: str) -> None:
     """Prove B > lead by ranges alone, or refuse."""
     slope = functional.slope.transpose
     ((low, _),) = expansion.region.support(slope, expansion.arithmetic, expansion.centre)
@@ -40,7 +45,9 @@ def check_linear(expansion: Expansion, functional: Functional, lead: fmpq, name:
         raise Refused(f"{name}: ranges do not prove that the label stays ahead")
 
 
-def check_quadratic(expansion: Expansion, functional: Functional, lead: fmpq, leaf: Any, name: str) -> None:
+def check_quadratic(
+    expansion: EnclosedExpansion, functional: EnclosedFunctional, lead: fmpq, leaf: Any, name: str
+) -> None:
     """Prove B > lead by multipliers, or refuse."""
     fields(leaf, name, ("quadratic", "box", "norm", "rests", "shifts", "minorants"))
     region = expansion.region
@@ -50,7 +57,7 @@ def check_quadratic(expansion: Expansion, functional: Functional, lead: fmpq, le
         raise Refused(f"{name}, norm: a multiplier is negative")
     if norm > 0 and region.near.norm == "linf":
         raise Refused(f"{name}, norm: the L∞ ball is a box, which has multipliers of its own")
-    form = _Form(expansion, functional, name)
+    form = _RegionForm(expansion, functional, name)
     if leaf["shifts"] is None:
         if leaf["rests"] is not None:
             raise Refused(f"{name}: multipliers of the ranges of rests without those of what they are")
@@ -66,15 +73,15 @@ def check_quadratic(expansion: Expansion, functional: Functional, lead: fmpq, le
 class _Rest:
     """A lifted rest: its form, Δ as a column, κ."""
 
-    form: FormAt
+    form: EnclosedFormAround
     shift: Any
     kappa: list[fmpq]
 
 
-class _Form:
+class _RegionForm:
     """corner + border·v + vᵀ inner v, v = (δ, w of every lifted form)."""
 
-    def __init__(self, expansion: Expansion, functional: Functional, name: str) -> None:
+    def __init__(self, expansion: EnclosedExpansion, functional: EnclosedFunctional, name: str) -> None:
         self._expansion, self._name, self._of = expansion, name, expansion.arithmetic.of
         self._corner, self._border = functional.value, functional.slope
         size = len(expansion.region.moving)
@@ -129,7 +136,7 @@ class _Form:
             else:
                 self._add_activation(number_, at, beta, minorant)
 
-    def _add_product(self, number_: int, at: StepAt, beta: Any) -> None:
+    def _add_product(self, number_: int, at: EnclosedStepAround, beta: Any) -> None:
         left, right = at.forms
         half = beta.times(fmpq(1, 2))
         term = left.slopes.transpose @ right.slopes.entrywise(half)
@@ -148,7 +155,7 @@ class _Form:
                 bound += _least(factor, interval)
         self._add_constant(bound)
 
-    def _add_activation(self, number_: int, at: StepAt, beta: Any, minorant: Any) -> None:
+    def _add_activation(self, number_: int, at: EnclosedStepAround, beta: Any, minorant: Any) -> None:
         (form,) = at.forms
         size = len(at.range)
         square, linear, free = self._parabolas(at, beta, minorant)
@@ -175,7 +182,7 @@ class _Form:
             bound += arb(product(w, inner)[0])
         self._add_constant(bound)
 
-    def _parabolas(self, at: StepAt, beta: Any, minorant: Any) -> tuple[Any, Any, list[fmpq]]:
+    def _parabolas(self, at: EnclosedStepAround, beta: Any, minorant: Any) -> tuple[Any, Any, list[fmpq]]:
         """Coefficients of t², t and 1: those of β ρ for degrees up to two, of a stated parabola below it for others."""
         assert at.remainders is not None
         size = len(at.range)
@@ -248,7 +255,7 @@ def _least(factor: arb, interval: Interval) -> arb:
     return (factor * arb(interval[0])).min(factor * arb(interval[1]))
 
 
-def _least_products(left: FormAt, right: FormAt) -> list[list[Interval]]:
+def _least_products(left: EnclosedFormAround, right: EnclosedFormAround) -> list[list[Interval]]:
     """t t' − (a·δ)(a'·δ) = w' t + w (a'·δ): what the two terms do not leave."""
     result: list[list[Interval]] = [[] for _ in left.linear]
     for rest, others in ((right.rest, left.range), (left.rest, right.linear)):

@@ -17,13 +17,13 @@ from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.model import Model
-from polymargin_checker.neighbourhood import Neighbourhood
+from polymargin_checker.neighbourhood import StatedNeighbourhood
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
-from polymargin_checker.region import Region
-from polymargin_checker.region_expansion import Expansion
+from polymargin_checker.region import CheckedRegion
+from polymargin_checker.region_expansion import EnclosedExpansion
 from polymargin_checker.region_leaf import check_linear, check_quadratic
-from polymargin_checker.region_steps import Steps
+from polymargin_checker.region_steps import EnclosedSteps
 from polymargin_checker.words import shown
 from polymargin_checker.work import spend
 
@@ -35,15 +35,15 @@ LARGEST_SPACE = 6000
 
 
 @dataclass
-class Expansions:
+class KnownExpansions:
     """A model around a point, for all rivals: what is expanded on the whole of a region need not be expanded again."""
 
     model: Model | Products
     exact: bool
-    steps: Steps | None = None
-    whole: dict[tuple[fmpq, str], Expansion] = field(default_factory=dict)
+    steps: EnclosedSteps | None = None
+    whole: dict[tuple[fmpq, str], EnclosedExpansion] = field(default_factory=dict)
 
-    def prepared(self) -> Steps:
+    def prepared(self) -> EnclosedSteps:
         if self.steps is None:
             model = self.model
             sizes = (
@@ -56,33 +56,33 @@ class Expansions:
                 raise Refused(
                     f"a proof on a region of a model of {count} values; this checker accepts up to {LARGEST_SPACE}"
                 )
-            self.steps = Steps.of(model, _arithmetic(self.exact or count <= LARGEST_EXACT))
+            self.steps = EnclosedSteps.of(model, _arithmetic(self.exact or count <= LARGEST_EXACT))
         return self.steps
 
-    def on(self, region: Region, centre: str, whole: bool) -> Expansion:
+    def on(self, region: CheckedRegion, centre: str, whole: bool) -> EnclosedExpansion:
         key = (region.radius, centre)
         if whole and key in self.whole:
             return self.whole[key]
         place = region.middle() if centre == "middle" else list(region.point)
-        found = Expansion(self.prepared(), region, place)
+        found = EnclosedExpansion(self.prepared(), region, place)
         if whole:
             self.whole[key] = found
         return found
 
 
 def check_region(
-    known: Expansions, near: Neighbourhood, point: Sequence[fmpq], label: int, rival: int, proof: Any
+    known: KnownExpansions, near: StatedNeighbourhood, point: Sequence[fmpq], label: int, rival: int, proof: Any
 ) -> fmpq:
     """Prove B > lead on the region and return its radius, or refuse."""
     fields(proof, "region proof", ("kind", "radius", "tree"))
     radius = number(proof["radius"], "radius of the region proof")
     if radius <= 0:
         raise Refused("the radius of the region proof is not positive")
-    root = Region(near, point, radius, near.box(point, radius))
+    root = CheckedRegion(near, point, radius, near.box(point, radius))
     if not root.moving:
         raise Refused("a region proof needs a coordinate that may change")
     with working_precision(PRECISION):
-        waiting: list[tuple[Any, Region]] = [(proof["tree"], root)]
+        waiting: list[tuple[Any, CheckedRegion]] = [(proof["tree"], root)]
         count = 0
         while waiting:
             node, region = waiting.pop()
@@ -94,7 +94,9 @@ def check_region(
     return radius
 
 
-def _check_leaf(known: Expansions, region: Region, whole: bool, label: int, rival: int, leaf: Any, name: str) -> None:
+def _check_leaf(
+    known: KnownExpansions, region: CheckedRegion, whole: bool, label: int, rival: int, leaf: Any, name: str
+) -> None:
     if isinstance(leaf, dict) and "empty" in leaf:
         fields(leaf, name, ("empty",))
         spend(64 * len(region.box), ctx.prec, name)
@@ -114,7 +116,7 @@ def _check_leaf(known: Expansions, region: Region, whole: bool, label: int, riva
         check_quadratic(expansion, functional, region.near.abstain, leaf, name)
 
 
-def _parts(node: Any, region: Region) -> list[tuple[Any, Region]]:
+def _parts(node: Any, region: CheckedRegion) -> list[tuple[Any, CheckedRegion]]:
     """The two sides of a split; the low one is looked at first."""
     fields(node, "a split of the tree", ("split", "low", "high"))
     coordinate_entry, value_entry = items(node["split"], "split", 2)

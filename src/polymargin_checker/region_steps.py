@@ -21,7 +21,7 @@ LARGEST_BLOCK = 1 << 24
 
 
 @dataclass(frozen=True)
-class Form:
+class EnclosedForm:
     """bias + Σ block @ values of source; a column and matrices."""
 
     blocks: tuple[tuple[int, Any], ...]
@@ -29,10 +29,10 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Step:
+class EnclosedStep:
     """The product of two forms, or Σ c_k z^k of one form."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[EnclosedForm, ...]
     coefficients: tuple[fmpq, ...] | None
 
     def results(self, arithmetic: type[Any], values: list[Any]) -> tuple[Any, list[Any]]:
@@ -46,20 +46,20 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class EnclosedSteps:
     """All steps, and B = f_label − f_rival as weights on every source and a constant."""
 
     arithmetic: type[Any]
     sizes: list[int]
-    steps: tuple[Step, ...]
+    steps: tuple[EnclosedStep, ...]
     model: Model | Products
 
     @classmethod
-    def of(cls, model: Model | Products, arithmetic: type[Any]) -> Steps:
+    def of(cls, model: Model | Products, arithmetic: type[Any]) -> EnclosedSteps:
         if isinstance(model, Products):
             sizes = [model.dimension, *(len(stage) for stage in model.stages)]
             steps = tuple(
-                Step(
+                EnclosedStep(
                     tuple(_sparse_form(form, sizes, arithmetic) for form in stage.forms),
                     None if stage.letter == "P" else _powers(stage.letter, stage.coefficients),
                 )
@@ -69,7 +69,7 @@ class Steps:
         sizes = [model.dimension, *(weights.rows for weights in model.weights[:-1])]
         layers = zip(model.weights[:-1], model.biases[:-1], model.activations, strict=True)
         steps = tuple(
-            Step((_dense_form(source, weights, bias, arithmetic),), tuple(_rational(c) for c in coefficients))
+            EnclosedStep((_dense_form(source, weights, bias, arithmetic),), tuple(_rational(c) for c in coefficients))
             for source, (weights, bias, coefficients) in enumerate(layers)
         )
         return cls(arithmetic, sizes, steps, model)
@@ -95,12 +95,12 @@ class Steps:
         )
 
 
-def _dense_form(source: int, weights: Matrix, bias: Sequence[Any], arithmetic: type[Any]) -> Form:
+def _dense_form(source: int, weights: Matrix, bias: Sequence[Any], arithmetic: type[Any]) -> EnclosedForm:
     block = arithmetic.of(weights.rows, weights.columns, weights.values)
-    return Form(((source, block),), arithmetic.of(len(bias), 1, list(bias)))
+    return EnclosedForm(((source, block),), arithmetic.of(len(bias), 1, list(bias)))
 
 
-def _sparse_form(form: ProductForm, sizes: list[int], arithmetic: type[Any]) -> Form:
+def _sparse_form(form: ProductForm, sizes: list[int], arithmetic: type[Any]) -> EnclosedForm:
     rows = [form.row(index) for index in range(len(form))]
     blocks, start = [], 0
     for source, size in enumerate(sizes):
@@ -116,7 +116,7 @@ def _sparse_form(form: ProductForm, sizes: list[int], arithmetic: type[Any]) -> 
                         entries[index * size + column - start] = weight
             blocks.append((source, arithmetic.of(len(rows), size, entries)))
         start += size
-    return Form(tuple(blocks), arithmetic.of(len(form), 1, list(form.bias)))
+    return EnclosedForm(tuple(blocks), arithmetic.of(len(form), 1, list(form.bias)))
 
 
 def _powers(letter: str, coefficients: Sequence[float]) -> tuple[fmpq, ...]:

@@ -89,7 +89,7 @@ def test_batches_answer_row_by_row() -> None:
     network = random_network([2, 3, 2], 2, seed=0)
     points = np.array([[0.1, -0.2], [9.0, 0.0], [0.0, 0.1]])
     verdicts = pm.verify(network, points, 0.01, norm="linf", domain=(-1, 1))
-    assert [row.status.name for row in verdicts] == ["CERTIFIED", "FAILED", "CERTIFIED"]
+    assert [row.standing.name for row in verdicts] == ["CERTIFIED", "FAILED", "CERTIFIED"]
     assert "outside the domain" in verdicts[1].reason
     assert [a.norm for a in pm.attack(network, points[[0, 2]], norm="l1") if a] == ["l1", "l1"]
 

@@ -52,7 +52,7 @@ End: TypeAlias = tuple[float, int, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _ProofQuestion:
     """What `certify` asks about every point."""
 
     network: Network
@@ -123,7 +123,7 @@ def certify(
     )
     if method == "completeness" and not near.is_ball:
         raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
-    question = _Question(network, method, options, timeout, near)
+    question = _ProofQuestion(network, method, options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
         return question.at(array)
@@ -227,7 +227,7 @@ def _assemble(
         point=None,
         label=session.label,
         rival=rival,
-        status=Standing.CERTIFIED if closed else Standing.BRACKETED,
+        standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
         method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
         seconds=session.seconds,
         notes=tuple(notes),

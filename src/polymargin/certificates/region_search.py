@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.regions.attack import Found, grouped, loss_within, nearest_in
+from polymargin.bounds.regions.attack import FoundLoss, grouped, loss_within, nearest_in
 from polymargin.bounds.regions.lowest import exact_length, loses
-from polymargin.bounds.regions.region import Region
+from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
-from polymargin.bounds.regions.steps import Steps
+from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.certificates.certified_margin import CertifiedMargin
 from polymargin.certificates.counterexample import Counterexample
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
@@ -52,7 +51,7 @@ class RegionSearch:
         lost = self._lost_at_once()
         if lost is not None:
             return self._vulnerable(radius, lost)
-        region = Region.of(self.near, session.u, radius)
+        region = AllowedRegion.of(self.near, session.u, radius)
         found, lowest = loss_within(session.network, region, session.label, session.rivals, session.options.seed)
         if found is not None:
             return self._vulnerable(radius, _counterexample(found))
@@ -77,14 +76,14 @@ class RegionSearch:
         return Counterexample(session.u.copy(), behind[0], 0.0) if behind else None
 
     def _prove(
-        self, region: Region, lowest: Array
+        self, region: AllowedRegion, lowest: Array
     ) -> tuple[dict[int, RivalProof], Counterexample | None, dict[int, str]]:
         session, radius = self.session, region.radius
         proofs: dict[int, RivalProof] = {}
         reasons: dict[int, str] = {}
         for steps, rivals in grouped(session.network, session.label, session.rivals):
             rows = lowest[[session.rivals.index(rival) for rival in rivals]]
-            for rival, proof in prove_whole(steps, region, session.label, rivals, rows).items():
+            for rival, proof in prove_whole(steps, region, session.label, rivals, rows, session.deadline).items():
                 proofs[rival] = RivalProof(rival, radius, proof.to_proof())
         for rival in [rival for rival in session.rivals if rival not in proofs]:
             if self._balls_do and session.time_left > 0:
@@ -95,12 +94,12 @@ class RegionSearch:
                         break
         for rival in [rival for rival in session.rivals if rival not in proofs]:
             outcome = prove_by_cutting(
-                Steps.of(session.network, session.label, rival),
+                NetworkSteps.of(session.network, session.label, rival),
                 region,
                 session.label,
                 rival,
                 lowest[session.rivals.index(rival)],
-                perf_counter() + session.time_left,
+                session.deadline,
                 partial(self._is_loss, rival=rival, radius=radius),
             )
             reasons[rival] = outcome.reason
@@ -142,7 +141,7 @@ class RegionSearch:
         for radius in self._radii(limit):
             if radius <= low or radius >= high or session.time_left <= 0:
                 continue
-            region = Region.of(self.near, session.u, radius)
+            region = AllowedRegion.of(self.near, session.u, radius)
             lost, lowest = loss_within(session.network, region, session.label, session.rivals, session.options.seed)
             proofs: dict[int, RivalProof] = {}
             nearer = None if lost is None else _counterexample(lost)
@@ -186,7 +185,7 @@ class RegionSearch:
             point=None if upper is None else upper.point,
             label=session.label,
             rival=None if upper is None else upper.rival,
-            status=Standing.CERTIFIED if closed else Standing.BRACKETED,
+            standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
             method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
             seconds=session.seconds,
             norm=self.near.norm.value,
@@ -232,7 +231,7 @@ class RegionSearch:
             rival=None if lost is None else lost.rival,
             counterexample=None if lost is None else lost.point,
             certificate=document,
-            status=Standing.BRACKETED if answer is Answer.UNKNOWN else Standing.CERTIFIED,
+            standing=Standing.BRACKETED if answer is Answer.UNKNOWN else Standing.CERTIFIED,
             lower=radius if answer is Answer.ROBUST else 0.0,
             upper=math.inf if lost is None else lost.distance,
             reason=reason,
@@ -240,5 +239,5 @@ class RegionSearch:
         )
 
 
-def _counterexample(found: Found) -> Counterexample:
+def _counterexample(found: FoundLoss) -> Counterexample:
     return Counterexample(found.point, found.rival, found.length)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, TrackerSettings, available_threads
+from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
@@ -98,11 +98,11 @@ class Session:
         if self.tied is not None and self.tied not in self.rivals:
             raise InputError(f"classes {self.label} and {self.tied} tie at the point: it has no class of its own")
         self.started = perf_counter()
-        self._end = math.inf if timeout is None else self.started + timeout
+        self.deadline = Deadline.after(timeout)
 
     @property
     def time_left(self) -> float:
-        return max(0.0, self._end - perf_counter())
+        return self.deadline.left
 
     @property
     def seconds(self) -> float:

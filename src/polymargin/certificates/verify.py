@@ -43,7 +43,7 @@ DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _RadiusQuestion:
     """What `verify` asks about every point."""
 
     network: Network
@@ -54,7 +54,9 @@ class _Question:
 
     def at(self, point: NDArray[np.float64]) -> Verdict:
         session = Session(self.network, point, self.options, self.timeout, self.near)
-        return _Search(session, self.radius).run() if self.near.is_ball else RegionSearch(session).verdict(self.radius)
+        if not self.near.is_ball:
+            return RegionSearch(session).verdict(self.radius)
+        return _VerdictSearch(session, self.radius).run()
 
     def failed(self, error: str, seconds: float) -> Verdict:
         return failed_verdict(self.radius, error, seconds)
@@ -119,7 +121,7 @@ def verify(
     near = Neighbourhood.of(
         network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
     )
-    question = _Question(network, positive(radius, "radius"), options, timeout, near)
+    question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
         return question.at(array)
@@ -129,7 +131,7 @@ def verify(
     return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
 
 
-class _Search:
+class _VerdictSearch:
     def __init__(self, session: Session, radius: float) -> None:
         self.session, self.radius = session, radius
         self.upper: Counterexample | None = None
@@ -198,7 +200,7 @@ class _Search:
     def _beaten(self) -> bool:
         return self.upper is not None and self.upper.distance <= self.radius
 
-    def _verdict(self, answer: Answer, status: Standing, proof: Certificate | None, reason: str) -> Verdict:
+    def _verdict(self, answer: Answer, standing: Standing, proof: Certificate | None, reason: str) -> Verdict:
         session, upper = self.session, self.upper
         return Verdict(
             answer=answer,
@@ -207,7 +209,7 @@ class _Search:
             rival=None if upper is None else upper.rival,
             counterexample=upper.point if answer is Answer.VULNERABLE and upper is not None else None,
             certificate=proof,
-            status=status,
+            standing=standing,
             lower=min(self.smaller.get(rival, 0.0) for rival in session.rivals),
             upper=float("inf") if upper is None else upper.distance,
             reason=reason,

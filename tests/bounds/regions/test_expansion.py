@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds.regions.leaves import Part
+from polymargin.bounds.regions.leaves import RegionPart
 from polymargin.bounds.regions.quadratic import lifted_forms
-from polymargin.bounds.regions.region import Region
-from polymargin.bounds.regions.steps import Steps
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import NEVER
 from polymargin.neighbourhood import Neighbourhood
 
 NEIGHBOURHOODS = (
@@ -40,15 +39,15 @@ def networks() -> list[pm.PolynomialNetwork | pm.ProductNetwork | pm.LightningAt
     ]
 
 
-def part(network: pm.PolynomialNetwork, near: Neighbourhood, radius: float) -> Part:
+def part(network: pm.PolynomialNetwork, near: Neighbourhood, radius: float) -> RegionPart:
     point = np.array([0.1, 0.2, -0.1])
-    steps = Steps.of(network, 0, 1)
-    region = Region.of(near, point, radius)
+    steps = NetworkSteps.of(network, 0, 1)
+    region = AllowedRegion.of(near, point, radius)
     weights, constants = steps.difference(0, [1])
-    return Part(steps, region, "middle" if region.is_box else "point", weights, constants - near.abstain)
+    return RegionPart(steps, region, "middle" if region.is_box else "point", weights, constants - near.abstain)
 
 
-def inside(region: Region, count: int, generator: np.random.Generator) -> np.ndarray:
+def inside(region: AllowedRegion, count: int, generator: np.random.Generator) -> np.ndarray:
     """Extreme points of the region, and points on the way to them."""
     ends = region.lowest(generator.normal(size=(count, len(region.moving))))
     return np.concatenate([ends, region.point + generator.random((count, 1)) * (ends - region.point)])
@@ -85,7 +84,7 @@ def test_what_is_expanded_is_the_functional_and_no_bound_is_above_it(which: int,
                     assert (t <= form.range[1]).all()
             assert total == pytest.approx(value, abs=1e-9 * (1 + np.abs(logits).max()))
         worst = points[truth.argmin()]
-        bounds = [float(here.linear()[0]), here.quadratic(0, worst, math.inf)[0]]
+        bounds = [float(here.linear()[0]), here.quadratic(0, worst, NEVER)[0]]
         bounds += [here.lifted(0, worst)[0]] if lifted_forms(expansion) else []
         assert max(bounds) <= truth.min() + 1e-9 * (1 + np.abs(logits).max())
 
@@ -97,6 +96,6 @@ def test_quadratics_on_boxes_are_bounded_tightly_by_multipliers_from_the_worst_p
     here = part(network, near, 0.05)
     corners = np.array(np.meshgrid(*zip(here.region.low, here.region.high, strict=True))).reshape(3, -1).T
     values = network(corners)[:, 0] - network(corners)[:, 1]
-    bound = here.quadratic(0, corners[values.argmin()], math.inf)[0]
+    bound = here.quadratic(0, corners[values.argmin()], NEVER)[0]
     assert bound <= values.min() + 1e-12
     assert bound >= values.min() - 1e-3 * np.abs(values.min())

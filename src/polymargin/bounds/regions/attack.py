@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.regions.lowest import lowest_points, nearest_loss, random_starts
-from polymargin.bounds.regions.region import Region
-from polymargin.bounds.regions.steps import Steps
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.network import Network
 
@@ -29,7 +29,7 @@ STARTS, FEW, MANY_STARTS = 4, 32, 24
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundLoss:
     """A point of the domain at which the rival wins or ties exactly; its length rounded up."""
 
     point: Array
@@ -39,22 +39,22 @@ class Found:
 
 def nearest_in(
     network: Network, point: Array, label: int, rivals: list[int], near: Neighbourhood, starts: int | None, seed: int
-) -> Found | None:
+) -> FoundLoss | None:
     """The nearest counterexample against any of the rivals; None if the search finds none."""
-    best: Found | None = None
+    best: FoundLoss | None = None
     for steps, group in grouped(network, label, rivals):
-        found = _Search(network, steps, point, label, group, near, starts or _starts(near), seed).run(best)
+        found = _NearestSearch(network, steps, point, label, group, near, starts or _starts(near), seed).run(best)
         best = found if found is not None else best
     return best
 
 
 def loss_within(
-    network: Network, region: Region, label: int, rivals: list[int], seed: int, starts: int | None = None
-) -> tuple[Found | None, Array]:
+    network: Network, region: AllowedRegion, label: int, rivals: list[int], seed: int, starts: int | None = None
+) -> tuple[FoundLoss | None, Array]:
     """A counterexample within the region, if one is found, and the lowest point (R, n) for each of the rivals."""
     generator = np.random.default_rng(seed)
     lowest = np.empty((len(rivals), len(region.point)))
-    best: Found | None = None
+    best: FoundLoss | None = None
     for steps, group in grouped(network, label, rivals):
         weights, constants = steps.difference(label, group)
         count = starts or _starts(region.near)
@@ -64,7 +64,7 @@ def loss_within(
             if value <= 1e-9 and (best is None or value < 0):
                 tie = nearest_loss(network, region.near, region.point, x, label, rival)
                 if tie is not None and tie[1] <= region.radius and (best is None or tie[1] < best.length):
-                    best = Found(tie[0], rival, tie[1])
+                    best = FoundLoss(tie[0], rival, tie[1])
     return best, lowest
 
 
@@ -73,7 +73,12 @@ def _starts(near: Neighbourhood) -> int:
 
 
 def _several(
-    steps: Steps, region: Region, weights: list[Array], constants: Array, starts: int, generator: np.random.Generator
+    steps: NetworkSteps,
+    region: AllowedRegion,
+    weights: list[Array],
+    constants: Array,
+    starts: int,
+    generator: np.random.Generator,
 ) -> tuple[Array, Array]:
     """The best of several starts for each functional: the point itself, and random ones."""
     count = len(constants)
@@ -86,11 +91,11 @@ def _several(
     return values[best, np.arange(count)], points.reshape(starts, count, -1)[best, np.arange(count)]
 
 
-def grouped(network: Network, label: int, rivals: list[int]) -> list[tuple[Steps, list[int]]]:
+def grouped(network: Network, label: int, rivals: list[int]) -> list[tuple[NetworkSteps, list[int]]]:
     """Steps, and the rivals that share them."""
-    result: list[tuple[Steps, list[int]]] = []
+    result: list[tuple[NetworkSteps, list[int]]] = []
     for rival in rivals:
-        steps = Steps.of(network, label, rival)
+        steps = NetworkSteps.of(network, label, rival)
         if result and result[-1][0] is steps:
             result[-1][1].append(rival)
         else:
@@ -98,11 +103,11 @@ def grouped(network: Network, label: int, rivals: list[int]) -> list[tuple[Steps
     return result
 
 
-class _Search:
+class _NearestSearch:
     def __init__(
         self,
         network: Network,
-        steps: Steps,
+        steps: NetworkSteps,
         point: Array,
         label: int,
         rivals: list[int],
@@ -116,7 +121,7 @@ class _Search:
         self.constants = constants - near.abstain
         self.generator = np.random.default_rng(seed)
 
-    def run(self, best: Found | None) -> Found | None:
+    def run(self, best: FoundLoss | None) -> FoundLoss | None:
         found = self._grow(np.inf if best is None else best.length)
         if found is None:
             return None
@@ -132,14 +137,14 @@ class _Search:
                 break
         return found
 
-    def _grow(self, limit: float) -> Found | None:
+    def _grow(self, limit: float) -> FoundLoss | None:
         radius = min(self._first_radius(), limit)
         before = None
         for _ in range(GROWTHS):
             found = self._look(radius, None)
             if found is not None and found.length < limit:
                 return found
-            region = Region.of(self.near, self.point, radius)
+            region = AllowedRegion.of(self.near, self.point, radius)
             box = np.concatenate([region.low, region.high])
             if radius >= limit or (before is not None and np.array_equal(box, before) and region.is_box):
                 return None
@@ -159,9 +164,9 @@ class _Search:
         lengths = norms.get(self.near.norm, lambda s: s.max(axis=1))(slopes)
         return float(np.clip((np.abs(values) / np.maximum(lengths, 1e-300)).min(), 1e-9, 1e6))
 
-    def _look(self, radius: float, start: Array | None) -> Found | None:
+    def _look(self, radius: float, start: Array | None) -> FoundLoss | None:
         """The nearest counterexample on the ways to the lowest points of the region of this radius."""
-        region = Region.of(self.near, self.point, radius)
+        region = AllowedRegion.of(self.near, self.point, radius)
         values, points = _several(self.steps, region, self.weights, self.constants, self.starts, self.generator)
         if start is not None:
             pulled = np.clip(self.point + 0.9 * (start - self.point), region.low, region.high)
@@ -169,11 +174,11 @@ class _Search:
             more, others = lowest_points(self.steps, region, self.weights, self.constants, again)
             better = more < values
             values, points = np.where(better, more, values), np.where(better[:, None], others, points)
-        best: Found | None = None
+        best: FoundLoss | None = None
         for value, x, rival in zip(values, points, self.rivals, strict=True):
             if value > 0:
                 continue
             tie = nearest_loss(self.network, self.near, self.point, x, self.label, rival)
             if tie is not None and (best is None or tie[1] < best.length):
-                best = Found(tie[0], rival, tie[1])
+                best = FoundLoss(tie[0], rival, tie[1])
         return best

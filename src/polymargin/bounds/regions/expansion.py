@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.bounds.minorants import critical_places, horner, taylor
-from polymargin.bounds.regions.region import OUTWARD, Region
-from polymargin.bounds.regions.steps import Form, Steps
+from polymargin.bounds.regions.region import OUTWARD, AllowedRegion
+from polymargin.bounds.regions.steps import AffineForm, NetworkSteps
 
 Array = NDArray[np.float64]
 Interval = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class FormAt:
+class FormAround:
     """A form around the centre.
 
     value     p (h,)
@@ -54,29 +54,29 @@ class FormAt:
 
 
 @dataclass(frozen=True, eq=False)
-class StepAt:
+class StepAround:
     """A step around the centre: its forms, the derivatives by them, Taylor's coefficients of σ there, the range of ρ."""
 
-    forms: tuple[FormAt, ...]
+    forms: tuple[FormAround, ...]
     derivatives: tuple[Array, ...]
     taylor: Array | None
     remainder: Interval
 
 
 @dataclass(eq=False)
-class Expansion:
+class RegionExpansion:
     """All steps around the centre, on a region."""
 
-    steps: Steps
-    region: Region
+    steps: NetworkSteps
+    region: AllowedRegion
     centre: Array
-    at: list[StepAt] = field(default_factory=list)
+    at: list[StepAround] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     _slopes: list[Array | None] = field(default_factory=list)
     _reached: list[dict[int, Any]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, steps: Steps, region: Region, centre: Array) -> Expansion:
+    def of(cls, steps: NetworkSteps, region: AllowedRegion, centre: Array) -> RegionExpansion:
         result = cls(steps, region, centre)
         result.values.append(centre)
         result._slopes.append(None)
@@ -85,7 +85,7 @@ class Expansion:
             forms = tuple(result._form(form) for form in step.forms)
             new, derivatives = step.parts([form.value for form in forms])
             series = None if step.coefficients is None else taylor(step.coefficients, forms[0].value, np.ones_like(new))
-            result.at.append(StepAt(forms, tuple(derivatives), series, result._remainder(forms, series)))
+            result.at.append(StepAround(forms, tuple(derivatives), series, result._remainder(forms, series)))
             result.values.append(new)
             parts = [d[:, None] * form.slopes for d, form in zip(derivatives, forms, strict=True)]
             result._slopes.append(np.add.reduce(parts))
@@ -97,7 +97,7 @@ class Expansion:
             result._reached.append(reached)
         return result
 
-    def _form(self, form: Form) -> FormAt:
+    def _form(self, form: AffineForm) -> FormAround:
         moving, region = self.region.moving, self.region
         value, slopes = form.bias.copy(), np.zeros((len(form.bias), len(moving)))
         reached: dict[int, Any] = {}
@@ -118,9 +118,9 @@ class Expansion:
                 less, more = _through(block, self.at[number - 1].remainder)
                 low, high = low + less, high + more
             rest = low, high
-        return FormAt(value, slopes, region.support(slopes, self.centre), rest, reached)
+        return FormAround(value, slopes, region.support(slopes, self.centre), rest, reached)
 
-    def _remainder(self, forms: tuple[FormAt, ...], series: Array | None) -> Interval:
+    def _remainder(self, forms: tuple[FormAround, ...], series: Array | None) -> Interval:
         if series is None:
             return self._product(*forms)
         low, high = forms[0].range
@@ -130,7 +130,7 @@ class Expansion:
         remainder[:, :2] = 0.0
         return polynomial_range(remainder, low, high)
 
-    def _product(self, left: FormAt, right: FormAt) -> Interval:
+    def _product(self, left: FormAround, right: FormAround) -> Interval:
         """t_left t_right from the two ranges, and from ¼(αt + t'/α)² − ¼(αt − t'/α)²: both forms see the same δ."""
         corners = np.stack([a * b for a in left.range for b in right.range])
         low, high = corners.min(axis=0), corners.max(axis=0)

@@ -15,24 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
-from polymargin.bounds.regions.expansion import Expansion
+from polymargin.bounds.regions.expansion import RegionExpansion
 from polymargin.bounds.regions.multipliers import (
     LARGEST_PROGRAM,
-    Multipliers,
-    Scaled,
+    RegionMultipliers,
+    ScaledQuadratic,
     guessed,
     improved,
     with_room,
 )
 from polymargin.bounds.regions.quadratic import Functional, by_ranges, effective, lifted, lifted_forms
-from polymargin.bounds.regions.region import Region
-from polymargin.bounds.regions.steps import Steps
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import Deadline
 
 Array = NDArray[np.float64]
 
 # A functional counts as positive if it is proved to exceed this fraction of the terms it is made of.
 ENOUGH = 1e-9
-# Steps to the worst point of a quadratic.
+# NetworkSteps to the worst point of a quadratic.
 DESCENTS = 40
 # How much of the range of a rest, times what multiplies it, becomes its multiplier.
 TIGHTNESS = (0.3, 1.0, 0.1)
@@ -49,7 +50,7 @@ class RegionLeaf:
     """
 
     centre: str
-    multipliers: Multipliers | None = None
+    multipliers: RegionMultipliers | None = None
     minorants: list[Array | None] | None = None
     shifts: list[Array] | None = None
 
@@ -68,19 +69,19 @@ class RegionLeaf:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RegionPart:
     """A region with the network expanded on it, and functionals f_label − f_rival − lead."""
 
-    steps: Steps
-    region: Region
+    steps: NetworkSteps
+    region: AllowedRegion
     centre: str
     weights: list[Array]
     constants: Array
 
     @cached_property
-    def expansion(self) -> Expansion:
+    def expansion(self) -> RegionExpansion:
         middle = self.region.middle if self.centre == "middle" else self.region.point
-        return Expansion.of(self.steps, self.region, middle)
+        return RegionExpansion.of(self.steps, self.region, middle)
 
     @cached_property
     def _functionals(self) -> tuple[Array, Array, list[Array]]:
@@ -112,12 +113,12 @@ class Part:
             for step, step_at in zip(self.steps.steps, self.expansion.at, strict=True)
         ]
 
-    def quadratic(self, row: int, worst: Array, deadline: float) -> tuple[float, RegionLeaf | None, Array]:
+    def quadratic(self, row: int, worst: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array]:
         """A bound of one functional by multipliers, the proof if it is positive, and the worst point of the quadratic."""
         region, centre, enough = self.region, self.expansion.centre, float(self.enough[row])
         moving = region.moving
         below = by_ranges(self.expansion, self.functional(row), self.states(worst))
-        scaled = Scaled.of(below, region, centre, np.zeros((0, 2)))
+        scaled = ScaledQuadratic.of(below, region, centre, np.zeros((0, 2)))
         middle = (region.low + region.high)[moving] / 2
         place = self._descend(scaled, (worst[moving] - middle) / scaled.halves)
         found = guessed(scaled, place, np.zeros(0), 10 * enough)
@@ -133,7 +134,7 @@ class Part:
         leaf = RegionLeaf(self.centre, scaled.natural(d, norm, region), below.minorants)
         return value, leaf, point
 
-    def _descend(self, scaled: Scaled, start: Array) -> Array:
+    def _descend(self, scaled: ScaledQuadratic, start: Array) -> Array:
         """A worst place of the quadratic: steps to where its gradient is least on the region, as far as it falls."""
         region, moving = self.region, self.region.moving
         middle = (region.low + region.high)[moving] / 2
@@ -165,7 +166,7 @@ class Part:
         for tightness in TIGHTNESS:
             shifts, kappas = self._stationary(functional, states, rests, tightness)
             below = lifted(self.expansion, functional, states, shifts)
-            scaled = Scaled.of(below, region, centre, np.concatenate(ranges))
+            scaled = ScaledQuadratic.of(below, region, centre, np.concatenate(ranges))
             count = len(moving)
             middle = (region.low + region.high)[moving] / 2
             place = np.concatenate([(worst[moving] - middle) / scaled.halves[:count], *self._places(ranges, rests)])

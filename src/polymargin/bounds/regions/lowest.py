@@ -1,7 +1,7 @@
 """Where functionals are small on a region: steps towards the point where the gradient is least, as far as they fall.
 
-The linear function with the gradient of B has its least value on a region at a known point (`Region.lowest`): a corner of the
-box, a point of the sphere, a corner of the diamond. Some fractions of the way there are looked at, and the best is kept.
+The linear function with the gradient of B has its least value on a region at a known point (`AllowedRegion.lowest`): a corner
+of the box, a point of the sphere, a corner of the diamond. Some fractions of the way there are looked at, the best is kept.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.regions.region import Region
-from polymargin.bounds.regions.steps import Steps
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.network import Network
 
@@ -30,7 +30,12 @@ NUDGES = 12
 
 
 def lowest_points(
-    steps: Steps, region: Region, weights: list[Array], constants: Array, starts: Array, descents: int = DESCENTS
+    steps: NetworkSteps,
+    region: AllowedRegion,
+    weights: list[Array],
+    constants: Array,
+    starts: Array,
+    descents: int = DESCENTS,
 ) -> tuple[Array, Array]:
     """Values (R,) and points (R, n) where functionals with weights (R, ·) are small; one start for each."""
     points, moving = starts, region.moving
@@ -52,7 +57,7 @@ def lowest_points(
     return values, points
 
 
-def _tried(region: Region, points: Array, slopes: Array) -> Array:
+def _tried(region: AllowedRegion, points: Array, slopes: Array) -> Array:
     """Places (T, R, n) to go from points (R, n): on the ways to the lowest points, and for L2 along the sphere too."""
     ways = points + FRACTIONS[:, None, None] * (region.lowest(slopes) - points)
     if region.near.norm is not Norm.L2:
@@ -63,7 +68,7 @@ def _tried(region: Region, points: Array, slopes: Array) -> Array:
     return np.concatenate([ways, np.stack(around)])
 
 
-def random_starts(region: Region, count: int, generator: np.random.Generator) -> Array:
+def random_starts(region: AllowedRegion, count: int, generator: np.random.Generator) -> Array:
     """Where random linear functions are least."""
     return region.lowest(generator.normal(size=(count, len(region.moving))))
 

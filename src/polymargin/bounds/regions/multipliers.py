@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.lifted.interior_point import maximise
-from polymargin.bounds.lifted.program import Program
-from polymargin.bounds.regions.quadratic import Quadratic
-from polymargin.bounds.regions.region import Region
+from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.bounds.regions.quadratic import QuadraticBelow
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.deadlines import Deadline
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ ROOM = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class RegionMultipliers:
     """d on the moving coordinates, λ, κ of all lifted rests."""
 
     box: Array
@@ -41,7 +42,7 @@ class Multipliers:
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class ScaledQuadratic:
     """The quadratic and its constraints in variables from −1 to 1 about the middle of the box and of the ranges of w."""
 
     corner: float
@@ -51,7 +52,7 @@ class Scaled:
     norm: tuple[Array, Array, float] | None
 
     @classmethod
-    def of(cls, quadratic: Quadratic, region: Region, centre: Array, rests: Array) -> Scaled:
+    def of(cls, quadratic: QuadraticBelow, region: AllowedRegion, centre: Array, rests: Array) -> ScaledQuadratic:
         """`rests` (k, 2): the ranges of the lifted rests."""
         moving = region.moving
         low = np.concatenate([region.low[moving] - centre[moving], rests[:, 0]])
@@ -88,12 +89,12 @@ class Scaled:
         result[0, 0], result[0, 1:], result[1:, 0] = corner, border / 2, border / 2
         return result
 
-    def natural(self, d: Array, norm: float, region: Region) -> Multipliers:
+    def natural(self, d: Array, norm: float, region: AllowedRegion) -> RegionMultipliers:
         """In the variables as they are."""
         scaled = d / self.halves**2
         count = len(region.moving)
         bound = 1.0 if region.is_box else region.norm_terms[2]
-        return Multipliers(scaled[:count], norm / bound, scaled[count:])
+        return RegionMultipliers(scaled[:count], norm / bound, scaled[count:])
 
 
 def bound_of(matrix: Array) -> float:
@@ -105,7 +106,7 @@ def bound_of(matrix: Array) -> float:
     return float(matrix[0, 0] - half @ half)
 
 
-def guessed(scaled: Scaled, place: Array, rests: Array, enough: float) -> tuple[float, Array, float]:
+def guessed(scaled: ScaledQuadratic, place: Array, rests: Array, enough: float) -> tuple[float, Array, float]:
     """Value, d and λ from the gradient at a place where the quadratic is small on the region; `rests` are κ, as they are."""
     count = len(place) - len(rests)
     slope = scaled.border + 2 * scaled.inner @ place
@@ -128,7 +129,7 @@ def guessed(scaled: Scaled, place: Array, rests: Array, enough: float) -> tuple[
     return best
 
 
-def _shares(scaled: Scaled, place: Array, slope: Array) -> list[tuple[Array, float]]:
+def _shares(scaled: ScaledQuadratic, place: Array, slope: Array) -> list[tuple[Array, float]]:
     """Ways to share the gradient between the norm and the box: what is left for the box, and λ.
 
     At the worst point the gradient points into the ball where the box does not hold it; at a coordinate of both, either may.
@@ -147,7 +148,7 @@ def _shares(scaled: Scaled, place: Array, slope: Array) -> list[tuple[Array, flo
 
 
 def improved(
-    scaled: Scaled, start: tuple[float, Array, float], size: float, enough: float, deadline: float
+    scaled: ScaledQuadratic, start: tuple[float, Array, float], size: float, enough: float, deadline: Deadline
 ) -> tuple[float, Array, float]:
     """The best multipliers by an interior-point method; as far as the sign of the bound needs."""
     value, d, norm = start
@@ -171,7 +172,7 @@ def improved(
         linear[-1, 1 : 1 + len(squares)] = about
         diagonal[-1, 0] = constant
     base = scaled.matrix(np.zeros(side), 0.0)
-    program = Program.build(
+    program = SemidefiniteProgram.build(
         base, np.zeros((0, side + 1)), np.zeros((unknowns, 0)), linear, diagonal, np.arange(1, unknowns)
     )
     scale = max(size, 0.01 * abs(value))

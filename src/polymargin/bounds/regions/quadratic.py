@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.minorants import taylor
-from polymargin.bounds.regions.expansion import Expansion, FormAt, StepAt, polynomial_range
+from polymargin.bounds.regions.expansion import FormAround, RegionExpansion, StepAround, polynomial_range
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Functional:
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
+class QuadraticBelow:
     """corner + border·v + vᵀ inner v below the functional, v = (δ, w).
 
     minorants   by step: rows (a, b, c) of parabolas below βρ for activations of degree above two, None for the others
@@ -51,12 +51,12 @@ class Quadratic:
     minorants: list[Array | None]
 
 
-def lifted_forms(expansion: Expansion) -> list[tuple[int, int]]:
+def lifted_forms(expansion: RegionExpansion) -> list[tuple[int, int]]:
     """(step, form) of all forms that have a rest, in order."""
     return [(k, j) for k, at in enumerate(expansion.at) for j, form in enumerate(at.forms) if form.rest is not None]
 
 
-def by_ranges(expansion: Expansion, functional: Functional, touch: list[list[Array]]) -> Quadratic:
+def by_ranges(expansion: RegionExpansion, functional: Functional, touch: list[list[Array]]) -> QuadraticBelow:
     """With rests replaced by their least effect; `touch` are values of t by step and form at which parabolas touch."""
     corner, border = functional.value, functional.slope.copy()
     inner = np.zeros((len(border), len(border)))
@@ -75,12 +75,12 @@ def by_ranges(expansion: Expansion, functional: Functional, touch: list[list[Arr
             border += form.slopes.T @ linear
             corner += float((free + _least_rest(form, square, linear)).sum())
         minorants.append(minorant)
-    return Quadratic(corner, border, inner, minorants)
+    return QuadraticBelow(corner, border, inner, minorants)
 
 
 def lifted(
-    expansion: Expansion, functional: Functional, touch: list[list[Array]], shifts: Sequence[Array]
-) -> Quadratic:
+    expansion: RegionExpansion, functional: Functional, touch: list[list[Array]], shifts: Sequence[Array]
+) -> QuadraticBelow:
     """With rests as variables after δ, and multipliers Δ (`shifts`) of their definitions, form by form."""
     forms = lifted_forms(expansion)
     first = len(functional.slope)
@@ -121,10 +121,10 @@ def lifted(
     inner[first:, :first] = inner[:first, first:].T
     block = inner[first:, first:]
     inner[first:, first:] = np.triu(block) + np.triu(block, 1).T
-    return Quadratic(corner, border, inner, minorants)
+    return QuadraticBelow(corner, border, inner, minorants)
 
 
-def effective(expansion: Expansion, functional: Functional, shifts: Sequence[Array]) -> list[Array]:
+def effective(expansion: RegionExpansion, functional: Functional, shifts: Sequence[Array]) -> list[Array]:
     """β_v − Σ Δ M_v by step."""
     result = [beta.copy() for beta in functional.adjoints]
     for (k, j), shift in zip(lifted_forms(expansion), shifts, strict=True):
@@ -133,7 +133,7 @@ def effective(expansion: Expansion, functional: Functional, shifts: Sequence[Arr
     return result
 
 
-def parabolas(at: StepAt, beta: Array, touch: Array) -> tuple[Array, Array, Array, Array | None]:
+def parabolas(at: StepAround, beta: Array, touch: Array) -> tuple[Array, Array, Array, Array | None]:
     """Squares, slopes and constants of parabolas below βρ on the range of t, and the same as rows where they are a choice."""
     series, size = at.taylor, len(beta)
     assert series is not None
@@ -161,7 +161,7 @@ def parabolas(at: StepAt, beta: Array, touch: Array) -> tuple[Array, Array, Arra
     return square, linear, free, np.stack([square, linear, free], axis=1)
 
 
-def _least_product(left: FormAt, right: FormAt, beta: Array) -> Array:
+def _least_product(left: FormAround, right: FormAround, beta: Array) -> Array:
     """The least value of β (t t' − (a·δ)(a'·δ)) = β (w' t + w a'·δ)."""
     total = np.zeros(len(beta))
     for rest, other in ((right.rest, left.range), (left.rest, right.linear)):
@@ -170,7 +170,7 @@ def _least_product(left: FormAt, right: FormAt, beta: Array) -> Array:
     return total
 
 
-def _least_rest(form: FormAt, square: Array, linear: Array) -> Array:
+def _least_rest(form: FormAround, square: Array, linear: Array) -> Array:
     """The least value of w (square (a·δ + t) + linear)."""
     if form.rest is None:
         return np.zeros(len(square))

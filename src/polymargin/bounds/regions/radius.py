@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.regions.attack import grouped, loss_within, nearest_in
-from polymargin.bounds.regions.region import Region
+from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import RegionProof, prove_whole
+from polymargin.deadlines import Deadline
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
 
@@ -34,7 +35,7 @@ def largest_proved(
     near: Neighbourhood,
     tolerance: float,
     limit: float | None,
-    deadline: float,
+    deadline: Deadline,
 ) -> tuple[float, int, tuple[Exclusion, ...]]:
     """The radius, the rival that limits it, and one proof per rival; no proofs at radius 0."""
     started = perf_counter()
@@ -44,7 +45,7 @@ def largest_proved(
     best: dict[int, RegionProof] = {}
     trial = 0.98 * high if high < LARGEST else 1.0
     for _ in range(EVALUATIONS):
-        region = Region.of(near, point, trial)
+        region = AllowedRegion.of(near, point, trial)
         lost, lowest = loss_within(network, region, label, rivals, 0, starts=1)
         proofs: dict[int, RegionProof] = {}
         if lost is None:
@@ -56,7 +57,7 @@ def largest_proved(
         else:
             high = trial
             limiting = lost.rival if lost is not None else next(r for r in rivals if r not in proofs)
-        if high - low <= max(tolerance, TOLERANCE) * high or low >= LARGEST or perf_counter() > deadline:
+        if high - low <= max(tolerance, TOLERANCE) * high or low >= LARGEST or deadline.passed:
             break
         trial = min(4 * low, high) if high >= LARGEST and low > 0 else (low + high) / 2 if low > 0 else high / 2
     seconds = perf_counter() - started

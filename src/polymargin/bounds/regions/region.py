@@ -27,7 +27,7 @@ BISECTIONS = 36
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class AllowedRegion:
     """Around the point u; `low` and `high` are the ends of the box."""
 
     near: Neighbourhood
@@ -37,7 +37,7 @@ class Region:
     high: Array
 
     @classmethod
-    def of(cls, near: Neighbourhood, point: Array, radius: float) -> Region:
+    def of(cls, near: Neighbourhood, point: Array, radius: float) -> AllowedRegion:
         if near.subspace is not None or (near.weights is not None and near.weights.ndim == 2):
             raise InputError(
                 "bounds and proofs take coordinates and a weight for each; subspaces and matrices have margins only"
@@ -66,7 +66,7 @@ class Region:
         """The centre of the box."""
         return np.where(self.high > self.low, self.low + (self.high - self.low) / 2, self.low)
 
-    def halves(self, coordinate: int, value: float) -> tuple[Region, Region]:
+    def halves(self, coordinate: int, value: float) -> tuple[AllowedRegion, AllowedRegion]:
         """The parts below and above a value of a coordinate."""
         below, above = self.high.copy(), self.low.copy()
         below[coordinate] = above[coordinate] = value
@@ -128,7 +128,7 @@ class Region:
         reach = self.radius / size
         ends = about + reach[:, None] * steps
         if ((low <= ends) & (ends <= high)).all():
-            return ends
+            return np.asarray(ends)
         for _ in range(BISECTIONS):
             moved = np.clip(about + reach[:, None] * steps, low, high) - about
             inside = (moved * moved * squares).sum(axis=1) <= self.radius**2

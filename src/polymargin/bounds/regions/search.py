@@ -11,18 +11,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
-from polymargin.bounds.regions.leaves import LARGEST_LIFTED, LARGEST_QUADRATIC, Part, RegionLeaf
+from polymargin.bounds.regions.leaves import LARGEST_LIFTED, LARGEST_QUADRATIC, RegionLeaf, RegionPart
 from polymargin.bounds.regions.lowest import lowest_points
 from polymargin.bounds.regions.quadratic import lifted_forms
-from polymargin.bounds.regions.region import Region
-from polymargin.bounds.regions.steps import Steps
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class RegionProof:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class CutOutcome:
     """A proof, or the reason why there is none; a point at which the functional seems not to be positive."""
 
     proof: RegionProof | None
@@ -80,7 +80,9 @@ class Outcome:
     place: Array | None = None
 
 
-def prove_whole(steps: Steps, region: Region, label: int, rivals: list[int], worst: Array) -> dict[int, RegionProof]:
+def prove_whole(
+    steps: NetworkSteps, region: AllowedRegion, label: int, rivals: list[int], worst: Array, deadline: Deadline = NEVER
+) -> dict[int, RegionProof]:
     """Proofs on the whole region, without cutting it, for the rivals that have one; `worst` (R, n) are low points."""
     part = _part(steps, region, label, rivals, "middle" if region.is_box else "point")
     found: dict[int, RegionProof] = {}
@@ -88,7 +90,7 @@ def prove_whole(steps: Steps, region: Region, label: int, rivals: list[int], wor
         bounds = part.linear()
         for row, rival in enumerate(rivals):
             leaf = (
-                RegionLeaf(part.centre) if bounds[row] > part.enough[row] else _leaf(part, row, worst[row], math.inf)[1]
+                RegionLeaf(part.centre) if bounds[row] > part.enough[row] else _leaf(part, row, worst[row], deadline)[1]
             )
             if leaf is not None:
                 found[rival] = RegionProof(region.radius, leaf, 1, steps.lowering)
@@ -96,28 +98,28 @@ def prove_whole(steps: Steps, region: Region, label: int, rivals: list[int], wor
 
 
 def prove_by_cutting(
-    steps: Steps,
-    region: Region,
+    steps: NetworkSteps,
+    region: AllowedRegion,
     label: int,
     rival: int,
     worst: Array,
-    deadline: float,
+    deadline: Deadline,
     suspect: Callable[[Array], bool],
     most_leaves: int = MOST_LEAVES,
-) -> Outcome:
+) -> CutOutcome:
     """Branch and bound for one rival; `suspect` says whether a point is a counterexample."""
     if len(region.moving) > MOST_COORDINATES:
-        return Outcome(None, "too large")
+        return CutOutcome(None, "too large")
     numbers = count()
     found: dict[int, Any] = {}
-    waiting: list[tuple[float, int, Region, Array]] = [(-math.inf, next(numbers), region, worst)]
+    waiting: list[tuple[float, int, AllowedRegion, Array]] = [(-math.inf, next(numbers), region, worst)]
     leaves = 0
     with np.errstate(all="ignore"):
         while waiting:
-            if perf_counter() > deadline:
-                return Outcome(None, "timeout")
+            if deadline.passed:
+                return CutOutcome(None, "timeout")
             if leaves + len(waiting) > most_leaves:
-                return Outcome(None, "too many leaves")
+                return CutOutcome(None, "too many leaves")
             _, number, here, low = heapq.heappop(waiting)
             if here.is_empty:
                 found[number] = EmptyLeaf()
@@ -130,24 +132,24 @@ def prove_by_cutting(
                 leaves += 1
                 continue
             if suspect(place):
-                return Outcome(None, "counterexample", place)
+                return CutOutcome(None, "counterexample", place)
             coordinate = int(part.region.moving[int(np.argmax(score))])
             cut = float(here.middle[coordinate])
             if not here.low[coordinate] < cut < here.high[coordinate]:
-                return Outcome(None, "rounding")
+                return CutOutcome(None, "rounding")
             low_number, high_number = next(numbers), next(numbers)
             found[number] = (coordinate, cut, low_number, high_number)
             for name, half in zip((low_number, high_number), here.halves(coordinate, cut), strict=True):
                 heapq.heappush(waiting, (value, name, half, np.clip(place, half.low, half.high)))
-    return Outcome(RegionProof(region.radius, _tree(found, 0), leaves, steps.lowering), "proved")
+    return CutOutcome(RegionProof(region.radius, _tree(found, 0), leaves, steps.lowering), "proved")
 
 
-def _part(steps: Steps, region: Region, label: int, rivals: list[int], centre: str) -> Part:
+def _part(steps: NetworkSteps, region: AllowedRegion, label: int, rivals: list[int], centre: str) -> RegionPart:
     weights, constants = steps.difference(label, rivals)
-    return Part(steps, region, centre, weights, constants - region.near.abstain)
+    return RegionPart(steps, region, centre, weights, constants - region.near.abstain)
 
 
-def _leaf(part: Part, row: int, worst: Array, deadline: float) -> tuple[float, RegionLeaf | None, Array]:
+def _leaf(part: RegionPart, row: int, worst: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array]:
     """By multipliers: of the coordinates, then of the rests too."""
     side = len(part.region.moving)
     if side > LARGEST_QUADRATIC:
@@ -160,7 +162,7 @@ def _leaf(part: Part, row: int, worst: Array, deadline: float) -> tuple[float, R
     return value, leaf, place
 
 
-def _bounded(part: Part, low: Array, deadline: float) -> tuple[float, RegionLeaf | None, Array, Array]:
+def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array, Array]:
     """Value, proof, a low point, and how much it would help to cut each coordinate."""
     region = part.region
     half = (region.high - region.low)[region.moving] / 2

@@ -30,7 +30,7 @@ SPARSE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class AffineForm:
     """bias + Σ operator @ values[source]; source 0 are the inputs, source k the values of step k."""
 
     blocks: tuple[tuple[int, Any], ...]
@@ -45,10 +45,10 @@ class Form:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NetworkStep:
     """The product of two forms, or σ of one form with the coefficients of σ, lowest power first."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[AffineForm, ...]
     coefficients: Array | None
 
     def __len__(self) -> int:
@@ -76,16 +76,16 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class NetworkSteps:
     """All steps, and the logits as a form of all values; `lowering` as in `Layered`."""
 
     inputs: int
-    steps: tuple[Step, ...]
-    readout: Form
+    steps: tuple[NetworkStep, ...]
+    readout: AffineForm
     lowering: dict[str, Array] | None = None
 
     @classmethod
-    def of(cls, network: Network, label: int, rival: int) -> Steps:
+    def of(cls, network: Network, label: int, rival: int) -> NetworkSteps:
         """The steps of a network, made once; for networks that are made of neither layers nor products those of the pair."""
         if not isinstance(network, (PolynomialNetwork, ProductNetwork)):
             layered = network.layered(label, rival)
@@ -133,21 +133,22 @@ class Steps:
         return result
 
 
-_known: WeakKeyDictionary[Any, Steps] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Any, NetworkSteps] = WeakKeyDictionary()
 
 
-def _of_layers(network: PolynomialNetwork, lowering: dict[str, Array] | None) -> Steps:
+def _of_layers(network: PolynomialNetwork, lowering: dict[str, Array] | None) -> NetworkSteps:
     forms = [
-        Form(((source, _operator(layer.weights)),), np.array(layer.bias)) for source, layer in enumerate(network.layers)
+        AffineForm(((source, _operator(layer.weights)),), np.array(layer.bias))
+        for source, layer in enumerate(network.layers)
     ]
     steps = [
-        Step((form,), np.array(coefficients))
+        NetworkStep((form,), np.array(coefficients))
         for form, coefficients in zip(forms[:-1], network.activations, strict=True)
     ]
-    return Steps(network.dimension, tuple(steps), forms[-1], lowering)
+    return NetworkSteps(network.dimension, tuple(steps), forms[-1], lowering)
 
 
-def _of_products(network: ProductNetwork) -> Steps:
+def _of_products(network: ProductNetwork) -> NetworkSteps:
     sizes = [network.dimension, *map(len, network.stages)]
     steps = []
     for stage in network.stages:
@@ -155,11 +156,11 @@ def _of_products(network: ProductNetwork) -> Steps:
         if isinstance(stage, Activation):
             coefficients = np.array(stage.coefficients)
             coefficients = chebyshev.cheb2poly(coefficients) if stage.basis == CHEBYSHEV else coefficients
-        steps.append(Step(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
-    return Steps(network.dimension, tuple(steps), _form(network.readout, sizes))
+        steps.append(NetworkStep(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
+    return NetworkSteps(network.dimension, tuple(steps), _form(network.readout, sizes))
 
 
-def _form(forms: Forms, sizes: list[int]) -> Form:
+def _form(forms: Forms, sizes: list[int]) -> AffineForm:
     blocks, first = [], 0
     for source, size in enumerate(sizes):
         if first >= forms.width:
@@ -168,7 +169,7 @@ def _form(forms: Forms, sizes: list[int]) -> Form:
         if block.nnz:
             blocks.append((source, _operator(block)))
         first += size
-    return Form(tuple(blocks), np.array(forms.bias))
+    return AffineForm(tuple(blocks), np.array(forms.bias))
 
 
 def _operator(weights: Any) -> Any:
