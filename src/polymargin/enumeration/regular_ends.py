@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.enumeration.base_solutions import BaseSolutions
 
-# Ratio of pivots beyond which Newton's method may have settled on a point of a family, or on a multiple one.
-LARGEST_CONDITION = 1e11
 # In double-doubles members of a family were seen from 1e17 on: their equations hold to about twenty digits.
 LARGEST_DOUBLE_DOUBLE_CONDITION = 1e16
 

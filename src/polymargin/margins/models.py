@@ -95,8 +95,8 @@ class BoundaryMargins:
         pair = self._pair
         started = perf_counter()
         job = pair.job(points)
-        paths = None if job is None else tracker.run([job])[0]
-        found = pair.ordinary(points, [None] * len(points), paths)
+        survey = None if job is None else next(tracker.survey([job]))
+        found = pair.ordinary(points, [None] * len(points), survey)
         seconds = (perf_counter() - started) / len(points)
         return [None if one is None or not one.complete else combined(None, [one], seconds) for one in found]
 
@@ -283,13 +283,13 @@ class _Work:
 def _answers(u: Array, work: list[_Work], tracker: Tracker) -> tuple[list[list[PairMargin]], NDArray[np.bool_]]:
     """The pairs of every point, none at all where one of them has more to look at, and which points had paths to follow."""
     jobs = [each.pair.job(u[each.rows]) for each in work]
-    queue = iter(tracker.run([job for job in jobs if job is not None]))
+    surveys = tracker.survey([job for job in jobs if job is not None])
     found: list[list[PairMargin]] = [[] for _ in u]
     enumerated, left_open = np.zeros(len(u), dtype=bool), set[int]()
     for each, job in zip(work, jobs, strict=True):
-        paths = None if job is None else next(queue)
+        survey = None if job is None else next(surveys)
         enumerated[each.rows] |= job is not None
-        for row, one in zip(each.rows, each.pair.ordinary(u[each.rows], each.rivals, paths), strict=True):
+        for row, one in zip(each.rows, each.pair.ordinary(u[each.rows], each.rivals, survey), strict=True):
             if one is None:
                 left_open.add(row)
             else:

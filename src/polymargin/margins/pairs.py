@@ -1,7 +1,7 @@
 """One small class per way to the distance from a point to the boundary between two classes.
 
 Which way is decided by exact structure: a constant or zero polynomial, a hyperplane, one active direction, degree two, anything
-else. Each is made once for a boundary and asked for many points: `ordinary` answers as many as it can at once, from the paths of
+else. Each is made once for a boundary and asked for many points: `ordinary` answers as many as it can at once, from a survey of
 its `job` where it has one, and `margin_at` answers any, one at a time.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import Job, Paths, Tracker
+from polymargin.continuation import Job, Survey, Tracker
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
@@ -56,7 +56,7 @@ class Pair(Protocol):
         """The paths that `ordinary` needs for points (p, n); None if it needs none."""
         ...
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+    def ordinary(self, points: Array, rivals: Rivals, survey: Survey | None) -> list[PairMargin | None]:
         """The distances from points (p, n) to the boundary, each for a rival of its own and each complete; None where there is
         more to look at."""
         ...
@@ -72,7 +72,7 @@ class OneByOne:
     def job(self, points: Array) -> None:
         return None
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+    def ordinary(self, points: Array, rivals: Rivals, survey: Survey | None) -> list[PairMargin | None]:
         return [self.margin_at(u, rival, Tracker()) for u, rival in zip(points, rivals, strict=True)]
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
@@ -155,7 +155,7 @@ class QuadricPair:
     def job(self, points: Array) -> None:
         return None
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
+    def ordinary(self, points: Array, rivals: Rivals, survey: Survey | None) -> list[PairMargin | None]:
         nearest, bound = self._solver.nearest_batch(points), 2 * self._solver.dimension
         ordinary = ((nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful).tolist()
         return [
@@ -200,11 +200,11 @@ class EnumeratedPair:
     def job(self, points: Array) -> Job | None:
         return None if self.base.unjudged else paths_to(self.base, points)
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        if paths is None:
+    def ordinary(self, points: Array, rivals: Rivals, survey: Survey | None) -> list[PairMargin | None]:
+        if survey is None:
             return [None] * len(points)
         boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
-        found = ordinary_points(self.base, points, paths)
+        found = ordinary_points(self.base, points, survey)
         confirmed, uppers = plain_ties(boundary, points[found.rows], found.nearest)
         confirmed &= found.real_counts > 0
         answers: list[PairMargin | None] = [None] * len(points)
