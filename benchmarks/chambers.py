@@ -14,6 +14,7 @@ from polymargin.boundary import Boundary
 from polymargin.continuation import available_threads
 from polymargin.geometry import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
+from polymargin.gpu.device import cupy_or_reason
 from polymargin.networks import LightningAttention
 from polymargin.reproduce.figure_chambers import NETWORK_SEED, SLICES
 
@@ -38,14 +39,19 @@ def main() -> None:
             for i in range(side)
             for j in range(side)
         ]
-        for threads in sorted({1, available_threads()}):
+        ways = [(threads, "cpu") for threads in sorted({1, available_threads()})]
+        if not isinstance(cupy_or_reason(), str):
+            counter.at(plane.points(places), device="cuda")  # compiles the kernels
+            ways.append((1, "cuda"))
+        for threads, device in ways:
             started = perf_counter()
-            counts, doubtful = counter.at(plane.points(places), threads=threads)
+            counts, doubtful = counter.at(plane.points(places), threads=threads, device=device)
             seconds = perf_counter() - started
             paths = counter.total * len(counts)
             rate = paths / seconds / threads
             print(
-                f"{number:5d} {threads:8d} {len(counts):8d} {paths:8d} {int(doubtful.sum()):9d} {seconds:8.2f} {rate:13.0f}"
+                f"{number:5d} {device if device == 'cuda' else threads:>8} {len(counts):8d} {paths:8d} "
+                f"{int(doubtful.sum()):9d} {seconds:8.3f} {rate:13.0f}"
             )
 
 

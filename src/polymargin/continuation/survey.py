@@ -69,11 +69,11 @@ class Survey:
 
 
 def survey_of(paths: Paths, targets: ComplexArray) -> Survey:
-    """The survey of the ends of paths to targets (T, n), whose first n − 1 entries are the points."""
+    """The survey of the ends of paths in n unknowns to targets (T, P), whose first n − 1 entries are the points."""
     size = max(1, PATHS_AT_ONCE // max(paths.ends.shape[1], 1))
-    places = range(0, len(targets), size)
-    pieces = [_survey(paths.to_targets(p, p + size), targets[p : p + size].real, p) for p in places]
-    return joined(pieces) if pieces else _survey(paths, targets.real, 0)
+    places, points = range(0, len(targets), size), targets[:, : paths.points.shape[2] - 1].real
+    pieces = [_survey(paths.to_targets(p, p + size), points[p : p + size], p) for p in places]
+    return _joined(pieces) if pieces else _survey(paths, points, 0)
 
 
 def rules(unknowns: int) -> gpu.Rules:
@@ -102,7 +102,7 @@ def survey_from(told: gpu.Told) -> Survey:
     )
 
 
-def joined(pieces: Sequence[Survey]) -> Survey:
+def _joined(pieces: Sequence[Survey]) -> Survey:
     """The surveys of consecutive lists, whose rows are counted through already."""
     if len(pieces) == 1:
         return pieces[0]
@@ -174,7 +174,7 @@ def _survey(paths: Paths, points: Array, first: int) -> Survey:
     good &= clearly_closed(lists, real)
     if not good.all():
         rows, lists, shares, real = rows[good], lists[good], shares[good], real[good]
-    steps = lists[..., :-1].real - points[rows, None, :-1]
+    steps = lists[..., :-1].real - points[rows, None]
     distances = np.where(real, np.linalg.norm(steps, axis=2), np.inf)
     nearest = lists[np.arange(len(rows)), distances.argmin(axis=1), :-1].real
     return Survey(

@@ -29,8 +29,8 @@ Rows: TypeAlias = NDArray[np.intp]
 
 # Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
-# A GPU follows hundreds of times as many in that time; a few such blocks fill it, and their ends take some gigabytes.
-PATHS_PER_GPU_BLOCK = 1 << 22
+# A GPU follows hundreds of times as many in that time; a few such blocks fill it.
+PATHS_PER_GPU_BLOCK = 1 << 23
 GPU_BLOCKS = 4
 MOST_ROWS = 4096
 MOST_ENTRIES = 1 << 20

@@ -70,8 +70,11 @@ def chambers(
     executor: Workers | None = None,
     cache: bool | str | Path = True,
     progress: Callable[[int], None] | None = None,
+    device: str | None = None,
 ) -> Chambers:
     """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
+
+    The device is 'cpu', 'cuda' or 'auto', a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
     >>> found = chambers(ellipse, Plane.of_two_inputs((-3.0, 3.0, -4.0, 4.0)), 400, cache=False)
@@ -82,11 +85,12 @@ def chambers(
         raise InputError(f"{samples} samples: expected at least 9")
     if len(plane.origin) != boundary.dimension:
         raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
-    counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache)
+    counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache, device=device)
     grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
 
     def count(places: Cells) -> None:
-        grid.add(places, *counter.at(plane.points(grid.coordinates(places)), threads=threads, executor=executor))
+        points = plane.points(grid.coordinates(places))
+        grid.add(places, *counter.at(points, threads=threads, executor=executor, device=device))
         if progress is not None:
             progress(len(grid.counts))
 
