@@ -65,7 +65,7 @@ def draw(widths: tuple[int, ...], degree: int, rows: int, seed: int) -> tuple[pm
 def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[str]:
     found = pm.margin(net, points, threads=1)  # stage 1 is in the cache from here on
     paths = sum(pair.complex_count or 0 for row in found for pair in row.pairs)
-    numerical = sum(row.status.name == "NUMERICAL" for row in found)
+    numerical = sum(row.standing.name == "NUMERICAL" for row in found)
     boundary = pm.Boundary.from_network(net, 0, 1)
     tracker = Tracker(threads=1)
     base = base_solutions(boundary, tracker, seed=0, cache=Cache.from_option(True))

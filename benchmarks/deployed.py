@@ -80,7 +80,7 @@ def exact_margins(options: argparse.Namespace, pixels: np.ndarray) -> None:
     found = pm.margin(network, pixels, cache=False, threads=1)
     seconds = process_time() - started
     radii = np.array([one.radius for one in found])
-    standings = sorted({one.status.name for one in found})
+    standings = sorted({one.standing.name for one in found})
     content = {"network": "digits_recognizer", "images": len(found), "seconds": seconds, "standings": standings}
     content |= {"radius_quartiles": np.quantile(radii, [0.25, 0.5, 0.75]).tolist()}
     options.out.mkdir(parents=True, exist_ok=True)

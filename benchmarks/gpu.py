@@ -210,7 +210,7 @@ def batch(count: int, seed: int) -> None:
     apart = max(abs(a.radius - b.radius) / b.radius for a, b in zip(found, known, strict=False))
     states: dict[str, int] = {}
     for one in found:
-        states[one.status.name] = states.get(one.status.name, 0) + 1
+        states[one.standing.name] = states.get(one.standing.name, 0) + 1
     print(
         f"{count:,} rows, {paths:,} paths: best {min(seconds):.2f} s, {paths / min(seconds):.2e} paths/s; {states}; "
         f"20 rows apart {apart:.1e}"

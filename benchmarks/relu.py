@@ -90,7 +90,7 @@ def search_only(widths: list[int]) -> list[str]:
     if len(widths) == 3:  # hyperplanes in general position (Zaslavsky)
         existing = f"{sum(math.comb(widths[1], i) for i in range(widths[0] + 1)):,}"
     counts = [median(getattr(each, name) for each in found) for name in ("cells", "regions", "programs", "seconds")]
-    done = sum(each.status is pm.Standing.NUMERICAL for each in found)
+    done = sum(each.standing is pm.Standing.NUMERICAL for each in found)
     cells = [f"{value:,.0f}" for value in counts[:3]]
     return ["-".join(map(str, widths)), existing, *cells, f"{counts[3]:.3f}", f"{done} of {SEEDS}"]
 
@@ -170,7 +170,7 @@ def trained(widths: list[int], folder: Path) -> list[str]:
     network = relu_from_torch(module)
     right = float(np.mean(network.predict(images[8000:]) == labels[8000:]))
     found = piecewise_margin(network, images[8000 : 8000 + DIGITS], timeout=TIMEOUT)
-    done = [each for each in found if each.status is pm.Standing.NUMERICAL]
+    done = [each for each in found if each.standing is pm.Standing.NUMERICAL]
     return [
         "-".join(map(str, widths)),
         f"{right:.3f}",

@@ -153,14 +153,16 @@ def main() -> None:
         )
         for i in picks
     ]
-    nearest_images(pairs, data.shape, options.out / f"{file}_nearest.png")
+    files = f"`{file}.csv`, `{file}_margins.png`"
+    if not options.images:  # images of somebody's files do not belong into results
+        nearest_images(pairs, data.shape, options.out / f"{file}_nearest.png")
+        files += f", `{file}_nearest.png` (right answers, median and largest margin)"
     quantiles = np.quantile(margins.radii, [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0])
     text = "\n".join(
         [
             f"{network!r}, seed {options.seed}, {options.steps} steps, {len(data.train_points)} training and {count} test "
             f"images; accuracy {trained:.4f} trained, {np.mean(correct):.4f} test.",
-            f"Files: `{file}.csv`, `{file}_margins.png`, `{file}_nearest.png` (right answers, median and "
-            "largest margin).",
+            f"Files: {files}.",
             "",
             "| margin | least | 10 % | 25 % | median | 75 % | 90 % | largest |",
             "|---|---|---|---|---|---|---|---|",

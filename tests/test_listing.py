@@ -26,7 +26,7 @@ def margins() -> pm.Margins:
 
 def test_margins_are_a_list_with_columns(margins: pm.Margins) -> None:
     assert isinstance(margins, list)
-    assert margins.standings == [row.status for row in margins]
+    assert margins.standings == [row.standing for row in margins]
     assert margins.radii.shape == (3,)
     assert math.isnan(margins.radii[1])
     assert margins.radii[2] == margins[2].radius

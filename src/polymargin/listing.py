@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, SupportsIndex, TypeVar, overload
 
 from polymargin.errors import MissingExtraError, printable
-from polymargin.standing import Standing
+from polymargin.standing import HasStanding, Standing
 
 # Rows that a notebook shows before it leaves some out.
 SHOWN = 20
@@ -29,18 +29,15 @@ STYLES = {
 }
 
 
-class Answer(Protocol):
+class Listed(HasStanding, Protocol):
     """What a listing is made of."""
-
-    @property
-    def status(self) -> Standing: ...
 
     def to_row(self) -> dict[str, Any]:
         """Plain values by column: texts, numbers, None."""
         ...
 
 
-Row = TypeVar("Row", bound=Answer)
+Row = TypeVar("Row", bound=Listed)
 
 
 class Listing(list[Row]):
@@ -57,7 +54,7 @@ class Listing(list[Row]):
     @property
     def standings(self) -> list[Standing]:
         """How each answer is known."""
-        return [row.status for row in self]
+        return [row.standing for row in self]
 
     def to_csv(self, path: str | Path) -> Path:
         """Write one line per point under a line of names; numbers to the last digit, nothing for what is not there."""
@@ -93,7 +90,7 @@ class Listing(list[Row]):
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in ("row", *self._columns()))
         body = "".join(
-            f"<tr><td>{index}</td>{_html_cells(row.to_row(), row.status)}</tr>"
+            f"<tr><td>{index}</td>{_html_cells(row.to_row(), row.standing)}</tr>"
             for index, row in enumerate(self[: self._shown()])
         )
         left = len(self) - self._shown()
@@ -106,10 +103,10 @@ class Listing(list[Row]):
         return len(self) if len(self) <= SHOWN + 5 else SHOWN
 
 
-def html_of_one(answer: Answer) -> str:
+def html_of_one(answer: Listed) -> str:
     """A single answer in a notebook: names on the left, values on the right."""
     cells = ((name, value) for name, value in answer.to_row().items() if value not in (None, ""))
-    rows = (f"<tr><th>{escape(name)}</th>{_html_cells({name: value}, answer.status)}</tr>" for name, value in cells)
+    rows = (f"<tr><th>{escape(name)}</th>{_html_cells({name: value}, answer.standing)}</tr>" for name, value in cells)
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 

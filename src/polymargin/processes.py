@@ -1,4 +1,5 @@
-"""Processes that end together: children with their parent, and a parent that is asked to end cleans up first.
+"""Processes that end together: children with their parent, and a parent that is asked to end cleans up first. And work on
+threads and processes where the system may give fewer than were asked for.
 
 A program that is told to end (SIGTERM, SIGHUP) usually vanishes on the spot, without the `finally` that stops its children and
 removes their folders. `ending_cleanly` turns the signal into an exception. A parent that is killed
@@ -12,8 +13,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from types import FrameType
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>; what was asked for stays valid through exec
 
@@ -63,3 +69,35 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+
+
+def startable_threads(most: int) -> int:
+    """How many threads the system gives now, up to so many. A pool that cannot start one raises, and has queued the work."""
+    leave = threading.Event()
+    started: list[threading.Thread] = []
+    try:
+        with contextlib.suppress(RuntimeError):
+            for _ in range(most):
+                thread = threading.Thread(target=leave.wait, daemon=True)
+                thread.start()
+                started.append(thread)
+    finally:
+        leave.set()
+        for thread in started:
+            thread.join()
+    return len(started)
+
+
+def in_processes(work: Callable[[Job], Answer], jobs: Sequence[Job], processes: int) -> list[Answer]:
+    """The answers in order, from processes that end with this one; computed here if there cannot be so many, or one is killed."""
+    pool = ProcessPoolExecutor(processes, initializer=die_with, initargs=(os.getpid(),))
+    workers = pool._processes
+    try:
+        with pool:
+            return list(pool.map(work, jobs))
+    except (OSError, RuntimeError):
+        # Those that did start wait for work that nobody will give them, and this process would wait for them at its end.
+        for worker in list(workers.values()):
+            worker.kill()
+            worker.join()
+    return [work(job) for job in jobs]

@@ -14,18 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError, PolymarginError
-from polymargin.standing import Standing
+from polymargin.standing import HasStanding, Standing
 from polymargin.work import Workers, completed_together
 
 Array = NDArray[np.float64]
 
 
-class Answer(Protocol):
-    @property
-    def status(self) -> Standing: ...
-
-
-Row = TypeVar("Row", bound=Answer)
+Row = TypeVar("Row", bound=HasStanding)
 Found = TypeVar("Found")
 # What type checkers can tell apart; an array may be either, as its type does not say how many axes it has.
 OnePoint: TypeAlias = Sequence[float]
@@ -36,7 +31,7 @@ OnRow = Callable[[int, Any], None]
 ROWS_PER_TASK = 4
 
 
-class Question(Protocol[Row]):  # type: ignore[misc]  # answers only come out of it
+class PointQuestion(Protocol[Row]):  # type: ignore[misc]  # answers only come out of it
     """What is asked about every point; it travels to workers, so it is made of plain values and a network."""
 
     @property
@@ -77,7 +72,7 @@ def each(function: Callable[[Array], Found], points: Array) -> list[Found]:
 
 
 def answers(
-    question: Question[Row],
+    question: PointQuestion[Row],
     points: Array,
     *,
     store: Store | None = None,
@@ -94,7 +89,7 @@ def answers(
 
 
 def _each(
-    question: Question[Row], points: Array, store: Store | None, executor: Workers | None
+    question: PointQuestion[Row], points: Array, store: Store | None, executor: Workers | None
 ) -> Iterator[tuple[int, Row]]:
     left = []
     for row in range(len(points)):
@@ -108,15 +103,15 @@ def _each(
     for place, results in completed_together(_answered, question, [points[block] for block in blocks], executor):
         pairs = list(zip(blocks[place], results, strict=True))
         if store is not None:
-            store.add([(row, answer) for row, answer in pairs if answer.status is not Standing.FAILED])
+            store.add([(row, answer) for row, answer in pairs if answer.standing is not Standing.FAILED])
         yield from pairs
 
 
-def _answered(question: Question[Row], points: Array) -> list[Row]:
+def _answered(question: PointQuestion[Row], points: Array) -> list[Row]:
     return [_answer_or_failure(question, point) for point in points]
 
 
-def _answer_or_failure(question: Question[Row], point: Array) -> Row:
+def _answer_or_failure(question: PointQuestion[Row], point: Array) -> Row:
     started = perf_counter()
     try:
         return question.at(point)

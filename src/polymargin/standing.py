@@ -1,8 +1,13 @@
-"""How an answer is known. No number leaves the package without its standing."""
+"""How an answer is known. No number leaves the package without its standing.
+
+The word is `standing`, of fields and in sentences. JSON, CSV and checkpoints call it `status`, a name that was published before
+and stays; so does the attribute of that name, which every result still has.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Protocol
 
 
 class Standing(Enum):
@@ -16,3 +21,16 @@ class Standing(Enum):
     @property
     def message(self) -> str:
         return self.value
+
+
+class HasStanding(Protocol):
+    @property
+    def standing(self) -> Standing: ...
+
+
+class PublishedStatus:
+    """Gives a result the published name of its standing."""
+
+    @property
+    def status(self: HasStanding) -> Standing:
+        return self.standing

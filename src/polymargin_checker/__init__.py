@@ -4,9 +4,9 @@ It reads a model file and a certificate, rebuilds every equation from the weight
 It shares no code with `polymargin` and uses the standard library and python-flint; for large matrices of lifted proofs also
 NumPy's sums and products, within proved error bounds (`exact=True` does without). The format it reads is
 docs/certificates.md, the theorems it leans on are docs/theorems.md. Whatever is in the files, the answer is a
-`Verdict` with one sentence.
+`CheckResult` with one sentence.
 """
 
-from polymargin_checker.checker import Verdict, check
+from polymargin_checker.checker import CheckResult, check
 
-__all__ = ["Verdict", "check"]
+__all__ = ["CheckResult", "check"]

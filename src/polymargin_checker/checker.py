@@ -22,7 +22,7 @@ from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model, read_model
-from polymargin_checker.network import Boundary
+from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
@@ -35,7 +35,7 @@ AnyModel = Model | Attention | Products
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """The answer of the checker.
 
     accepted   the claim is proved
@@ -76,7 +76,7 @@ class Situation:
     known: Known
 
 
-def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdict:
+def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckResult:
     """Prove or refuse the certificate in a file about the model in a file; never raises for what is in the files.
 
     With `exact` no floating-point arithmetic is trusted: large matrices are judged in ball arithmetic too, slowly.
@@ -85,15 +85,15 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> Verdic
         model = read_model(model_path)
         document = read_document(certificate_path)
         with limited_work(exact):
-            return Verdict(True, _prove(model, document, exact))
+            return CheckResult(True, _prove(model, document, exact))
     except Unusable as refusal:
-        return Verdict(False, one_line(str(refusal)), usable=False)
+        return CheckResult(False, one_line(str(refusal)), usable=False)
     except Refused as refusal:
-        return Verdict(False, one_line(str(refusal)))
+        return CheckResult(False, one_line(str(refusal)))
     except (MemoryError, RecursionError):
-        return Verdict(False, "the files need more memory than there is")
+        return CheckResult(False, "the files need more memory than there is")
     except Exception as error:  # A checker that fails has proved nothing, and hostile input must not show a traceback.
-        return Verdict(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
+        return CheckResult(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
 def _prove(model: AnyModel, document: Any, exact: bool) -> str:
@@ -192,7 +192,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         if not at_least(check_lifted(model, point, label, rival, proof, situation.known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
-    return _complete(check_completeness(model, Boundary, point, label, rival, proof), lower)
+    return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)
 
 
 def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:

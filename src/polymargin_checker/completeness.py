@@ -19,7 +19,7 @@ from polymargin_checker.arithmetic import LEAST, MOST, working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.krawczyk import Box, contract, symmetrised
-from polymargin_checker.network import Boundary
+from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
@@ -124,7 +124,7 @@ def _box(entry: Any, index: int, dimension: int) -> Box:
     return box
 
 
-def _judge(boundary: Boundary, u: Sequence[arb], box: Box, contracted: Box) -> Solution:
+def _judge(boundary: LayeredBoundary, u: Sequence[arb], box: Box, contracted: Box) -> Solution:
     """Real, nonreal or undecided, and the distance from u to the real part of the contracted box.
 
     The solution is real if the box symmetrised about the reals has one zero only: the conjugate is a zero as well.

@@ -15,7 +15,7 @@ from flint import arb, fmpq
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.leaf import BallProblem, Leaf
+from polymargin_checker.leaf import BallProblem, ProvedRanges
 from polymargin_checker.model import Model
 from polymargin_checker.network import output_row
 from polymargin_checker.refusal import Refused
@@ -69,7 +69,7 @@ def _check_leaf(
     fields(node, name, ("ranges", "bound"))
     deepest = len(problem.weights)
     layers = items(node["ranges"], f"{name}, ranges", deepest - 1)
-    leaf = Leaf(problem, name, ranges)
+    leaf = ProvedRanges(problem, name, ranges)
     for layer, entries in enumerate(layers, start=2):
         leaf.add_layer(layer, entries)
     leaf.prove(node["bound"], f"{name}, bound", gamma, constant, deepest)

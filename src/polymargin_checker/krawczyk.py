@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from flint import acb, acb_mat, arb, ctx
 
-from polymargin_checker.network import Boundary
+from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.work import spend
 
 _INVERSE = 16
@@ -24,7 +24,7 @@ Box = list[acb]
 """Complex rectangles for x_1, …, x_n, λ."""
 
 
-def contract(boundary: Boundary, u: Sequence[arb], box: Box) -> Box | None:
+def contract(boundary: LayeredBoundary, u: Sequence[arb], box: Box) -> Box | None:
     """K if the box passes the test, None if not."""
     n = boundary.dimension
     spend(boundary.work() + _INVERSE * (n + 1) ** 3, ctx.prec, f"Krawczyk's test in {n} variables")
@@ -50,7 +50,7 @@ def symmetrised(box: Box) -> Box:
     return [acb(entry.real, arb(0, entry.imag.abs_upper())) for entry in box]
 
 
-def _values(boundary: Boundary, u: Sequence[arb], point: Box) -> acb_mat:
+def _values(boundary: LayeredBoundary, u: Sequence[arb], point: Box) -> acb_mat:
     """F at a point."""
     *x, multiplier = point
     jet = boundary.jet(x, hessian=False)
@@ -59,7 +59,7 @@ def _values(boundary: Boundary, u: Sequence[arb], point: Box) -> acb_mat:
     return acb_mat(len(point), 1, [*rows, jet.value])
 
 
-def _derivative(boundary: Boundary, box: Box) -> acb_mat:
+def _derivative(boundary: LayeredBoundary, box: Box) -> acb_mat:
     """F'(X) = [[1 + λH, ∇Bᵀ], [∇B, 0]]."""
     *x, multiplier = box
     n = len(x)

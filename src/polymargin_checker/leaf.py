@@ -47,7 +47,7 @@ class BallProblem:
         return [(-end, end) for end in ends]
 
 
-class Leaf:
+class ProvedRanges:
     """Ranges of the pre-activations of all layers proved so far."""
 
     def __init__(self, problem: BallProblem, name: str, ranges: list[Interval]) -> None:

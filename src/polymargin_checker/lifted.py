@@ -21,8 +21,8 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.enclosures import Balls, Enclosure
-from polymargin_checker.lifted_expansion import Expansion
-from polymargin_checker.lifted_leaf import Part, check_leaf
+from polymargin_checker.lifted_expansion import HiddenLayers
+from polymargin_checker.lifted_leaf import BallPart, check_leaf
 from polymargin_checker.lifted_ranges import first_range, root_ranges
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model
@@ -63,9 +63,9 @@ def check_lifted(
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
     arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
     with working_precision(PRECISION):
-        expansion = Expansion(model, point, label, rival, radius, arithmetic)
-        root = Part(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
-        waiting: list[tuple[Any, Part]] = [(proof["tree"], root)]
+        expansion = HiddenLayers(model, point, label, rival, radius, arithmetic)
+        root = BallPart(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
+        waiting: list[tuple[Any, BallPart]] = [(proof["tree"], root)]
         count = 0
         while waiting:
             node, part = waiting.pop()
@@ -85,7 +85,7 @@ def _arithmetic(exact: bool) -> type[Enclosure]:
     return Floats
 
 
-def _parts(expansion: Expansion, node: Any, part: Part) -> list[tuple[Any, Part]]:
+def _parts(expansion: HiddenLayers, node: Any, part: BallPart) -> list[tuple[Any, BallPart]]:
     """The two sides of a split; the low one is looked at first."""
     fields(node, "a split of the tree", ("split", "low", "high"))
     layer_entry, neuron_entry, value_entry = items(node["split"], "split", 3)

@@ -23,7 +23,7 @@ Ranges = tuple[list[Range], ...]
 
 
 @dataclass(frozen=True)
-class Layer:
+class HiddenLayer:
     """p as balls, a (h, n), σ'(p) as a column, the coefficient c of z² in σ, and the weights."""
 
     value: list[arb]
@@ -34,14 +34,14 @@ class Layer:
     source: Matrix
 
 
-class Expansion:
+class HiddenLayers:
     """The hidden layers around the point; `output`·σ(z) + `constant` is B, and `centre` is B(u)."""
 
     def __init__(
         self, model: Model, point: Sequence[fmpq], label: int, rival: int, radius: fmpq, arithmetic: type[Any]
     ) -> None:
         self.arithmetic, self.radius, self.dimension = arithmetic, radius, model.dimension
-        self.layers: list[Layer] = []
+        self.layers: list[HiddenLayer] = []
         values = arithmetic.of(len(point), 1, list(point))
         for index, (matrix, bias, coefficients) in enumerate(
             zip(model.weights[:-1], model.biases[:-1], model.activations, strict=True)
@@ -54,7 +54,7 @@ class Expansion:
             if index:
                 below = self.layers[-1]
                 slopes = weights @ below.slopes.entrywise(below.rise)
-            self.layers.append(Layer(z.entries(), slopes, rise, c2, weights, matrix))
+            self.layers.append(HiddenLayer(z.entries(), slopes, rise, c2, weights, matrix))
             values = z.entrywise(z).times(c2) + z.times(c1) + self._constant(matrix.rows, c0)
         last, bias = model.weights[-1], model.biases[-1]
         difference = [_rational(a) - _rational(b) for a, b in zip(last.row(label), last.row(rival), strict=True)]

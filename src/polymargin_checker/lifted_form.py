@@ -15,11 +15,11 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
 
 
 @dataclass(frozen=True)
-class Top:
+class TopMinorant:
     """B ≥ constant + linear·t + square·t² for the t of the last layer; columns and a number."""
 
     linear: Any
@@ -28,7 +28,7 @@ class Top:
 
 
 @dataclass(frozen=True)
-class Multipliers:
+class ExactMultipliers:
     """μ, ν and κ per lifted layer, θ per neuron of layer 2, η per first-layer neuron that was split."""
 
     ball: fmpq
@@ -38,7 +38,9 @@ class Multipliers:
     first: list[fmpq]
 
 
-def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> Any | None:
+def form(
+    expansion: HiddenLayers, top: TopMinorant, given: ExactMultipliers, ranges: Ranges, first: dict[int, Range]
+) -> Any | None:
     """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a matrix over (1, δ).
 
     The rests meet each other nowhere, so their block of the whole matrix is diagonal and each is minimised by a division. None
@@ -79,7 +81,7 @@ def form(expansion: Expansion, top: Top, given: Multipliers, ranges: Ranges, fir
     return expansion.arithmetic.symmetric([[corner], [border.times(fmpq(1, 2)), inner]])
 
 
-def _corner(given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq:
+def _corner(given: ExactMultipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq:
     """Σ κ lo hi + Σ η lo hi."""
     products = [
         kappa * lo * hi
@@ -90,7 +92,7 @@ def _corner(given: Multipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq
     return sum(products, fmpq(0))
 
 
-def _split_neurons(expansion: Expansion, multipliers: list[fmpq], first: dict[int, Range]) -> tuple[Any, Any]:
+def _split_neurons(expansion: HiddenLayers, multipliers: list[fmpq], first: dict[int, Range]) -> tuple[Any, Any]:
     """What −Σ η_j (t¹_j − lo)(hi − t¹_j) adds to the factors of (t¹_j)² and of t¹_j, as columns."""
     size = len(expansion.layers[0].value)
     curve, pull = [fmpq(0)] * size, [fmpq(0)] * size

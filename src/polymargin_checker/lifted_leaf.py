@@ -9,22 +9,22 @@ from flint import arb_poly, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
-from polymargin_checker.lifted_form import Multipliers, Top, form
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
+from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_ranges import leaf_ranges
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import nonnegative
 
 
 @dataclass(frozen=True)
-class Part:
+class BallPart:
     """Ranges of the rests per lifted layer, and of the first-layer neurons that were split, in the order of their splits."""
 
     rests: Ranges
     first: dict[int, Range]
 
 
-def check_leaf(expansion: Expansion, leaf: Any, name: str, part: Part) -> None:
+def check_leaf(expansion: HiddenLayers, leaf: Any, name: str, part: BallPart) -> None:
     """Prove B > 0 on the part of the ball, or refuse."""
     fields(leaf, name, ("ball", "equalities", "intervals", "cuts", "first", "minorants", "ranges"))
     multipliers = _multipliers(expansion, leaf, name, part)
@@ -38,12 +38,12 @@ def check_leaf(expansion: Expansion, leaf: Any, name: str, part: Part) -> None:
         raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 
-def _multipliers(expansion: Expansion, leaf: Any, name: str, part: Part) -> Multipliers:
+def _multipliers(expansion: HiddenLayers, leaf: Any, name: str, part: BallPart) -> ExactMultipliers:
     sizes = [len(layer.value) for layer in expansion.layers[1:]]
     equalities, intervals = (_per_layer(leaf[key], f"{name}, {key}", sizes) for key in ("equalities", "intervals"))
     cuts = _numbers(leaf["cuts"], f"{name}, cuts", sizes[0] if sizes else 0)
     first = _numbers(leaf["first"], f"{name}, first", len(part.first))
-    multipliers = Multipliers(number(leaf["ball"], f"{name}, ball"), equalities, intervals, cuts, first)
+    multipliers = ExactMultipliers(number(leaf["ball"], f"{name}, ball"), equalities, intervals, cuts, first)
     for what, values in (
         ("ball", [multipliers.ball]),
         ("cuts", cuts),
@@ -55,13 +55,13 @@ def _multipliers(expansion: Expansion, leaf: Any, name: str, part: Part) -> Mult
     return multipliers
 
 
-def _top(expansion: Expansion, value: Any, name: str, rests: list[Range]) -> Top:
+def _top(expansion: HiddenLayers, value: Any, name: str, rests: list[Range]) -> TopMinorant:
     """B as a quadratic in the t of the last layer: as it is, or with the stated parabolas below γσ."""
     layer = expansion.layers[-1]
     if expansion.last.degree() <= 2:
         if value is not None:
             raise Refused(f"{name}, minorants: an activation of degree two needs none")
-        return Top(expansion.output.entrywise(layer.rise), expansion.output.times(layer.bend), expansion.centre)
+        return TopMinorant(expansion.output.entrywise(layer.rise), expansion.output.times(layer.bend), expansion.centre)
     rows = [_numbers(row, f"{name}, minorants", 3) for row in items(value, f"{name}, minorants", len(layer.value))]
     reach = [ball(expansion.radius) * norm for norm in layer.slopes.row_norms()]
     for neuron, (row, (low, high)) in enumerate(zip(rows, rests, strict=True)):
@@ -73,7 +73,7 @@ def _top(expansion: Expansion, value: Any, name: str, rests: list[Range]) -> Top
     squares, linear, free = zip(*rows, strict=True)
     of, size = expansion.arithmetic.of, len(rows)
     constant = expansion.constant + of(1, 1, [sum(free, fmpq(0))])
-    return Top(of(size, 1, list(linear)), of(size, 1, list(squares)), constant)
+    return TopMinorant(of(size, 1, list(linear)), of(size, 1, list(squares)), constant)
 
 
 def _per_layer(value: Any, name: str, sizes: list[int]) -> list[list[fmpq]]:

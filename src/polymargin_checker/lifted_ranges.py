@@ -14,8 +14,8 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import Expansion, Range, Ranges
-from polymargin_checker.lifted_spectra import Known, Spectra
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
+from polymargin_checker.lifted_spectra import Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
@@ -26,13 +26,13 @@ Ends = list[tuple[arb, arb]]
 """Per neuron: what its rest does not leave."""
 
 
-def root_ranges(expansion: Expansion, value: Any, spectra: Any, known: Known) -> Ranges:
+def root_ranges(expansion: HiddenLayers, value: Any, spectra: Any, known: Known) -> Ranges:
     """The stated ranges of the rests on the whole ball, proved layer by layer."""
     entries = items(value, "ranges", len(expansion.layers) - 1)
     ranges = [_read(expansion, entry, k + 2) for k, entry in enumerate(entries)]
     if ranges:
         _check_curvatures(expansion, ranges[0], known)
-    curved = None if spectra is None else Spectra(expansion, spectra, known)
+    curved = None if spectra is None else ProvedSpectra(expansion, spectra, known)
     for layer in range(3, len(expansion.layers) + 1):
         ends = [_intervals(expansion, layer, {}, ranges[layer - 3])]
         if curved is not None:
@@ -42,7 +42,7 @@ def root_ranges(expansion: Expansion, value: Any, spectra: Any, known: Known) ->
     return tuple(ranges)
 
 
-def leaf_ranges(expansion: Expansion, value: Any, name: str, known: Ranges, first: dict[int, Range]) -> Ranges:
+def leaf_ranges(expansion: HiddenLayers, value: Any, name: str, known: Ranges, first: dict[int, Range]) -> Ranges:
     """Narrower ranges of one leaf, each end of which is a known one or follows from those of the layer below."""
     entries = items(value, f"{name}, ranges", len(expansion.layers) - 1)
     ranges: list[list[Range]] = []
@@ -53,7 +53,7 @@ def leaf_ranges(expansion: Expansion, value: Any, name: str, known: Ranges, firs
     return tuple(ranges)
 
 
-def first_range(expansion: Expansion, neuron: int) -> Range:
+def first_range(expansion: HiddenLayers, neuron: int) -> Range:
     """|t¹| ≤ r‖w‖, rounded outward."""
     row = expansion.layers[0].source.row(neuron)
     spend(_TOUCHED * len(row), ctx.prec, "the splits of a lifted proof")
@@ -61,7 +61,7 @@ def first_range(expansion: Expansion, neuron: int) -> Range:
     return -end, end
 
 
-def _read(expansion: Expansion, value: Any, layer: int) -> list[Range]:
+def _read(expansion: HiddenLayers, value: Any, layer: int) -> list[Range]:
     result = []
     for neuron, entry in enumerate(items(value, f"ranges of layer {layer}", len(expansion.layers[layer - 1].value))):
         where = f"ranges of layer {layer}, neuron {neuron}"
@@ -72,7 +72,7 @@ def _read(expansion: Expansion, value: Any, layer: int) -> list[Range]:
     return result
 
 
-def _check_curvatures(expansion: Expansion, ranges: list[Range], known: Known) -> None:
+def _check_curvatures(expansion: HiddenLayers, ranges: list[Range], known: Known) -> None:
     square = expansion.radius * expansion.radius
     proved: dict[tuple[bytes, fmpq], bool] = {}  # convolutions repeat themselves
     for neuron, (low, high) in enumerate(ranges):
@@ -87,7 +87,7 @@ def _check_curvatures(expansion: Expansion, ranges: list[Range], known: Known) -
 
 
 def _dominates(
-    expansion: Expansion, neuron: int, side: str, shift: fmpq, proved: dict[tuple[bytes, fmpq], bool] | None = None
+    expansion: HiddenLayers, neuron: int, side: str, shift: fmpq, proved: dict[tuple[bytes, fmpq], bool] | None = None
 ) -> bool:
     """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite.
 
@@ -117,7 +117,7 @@ def _dominates(
     return found
 
 
-def _intervals(expansion: Expansion, layer: int, first: dict[int, Range], below: list[Range]) -> Ends:
+def _intervals(expansion: HiddenLayers, layer: int, first: dict[int, Range], below: list[Range]) -> Ends:
     """Interval arithmetic for the rests of a layer, from the ranges of the layer below."""
     under, own = expansion.layers[layer - 2], expansion.layers[layer - 1]
     reach = [ball(expansion.radius) * norm for norm in under.slopes.row_norms()]

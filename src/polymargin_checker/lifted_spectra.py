@@ -20,7 +20,7 @@ from flint import arb, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import Expansion, Range
+from polymargin_checker.lifted_expansion import HiddenLayers, Range
 from polymargin_checker.refusal import Refused
 
 Row = tuple[fmpq, fmpq, fmpq]
@@ -40,10 +40,10 @@ class Known:
     together: set[str] = field(default_factory=set)
 
 
-class Spectra:
+class ProvedSpectra:
     """The stated numbers, proved; asked for one layer after the other."""
 
-    def __init__(self, expansion: Expansion, value: Any, known: Known) -> None:
+    def __init__(self, expansion: HiddenLayers, value: Any, known: Known) -> None:
         fields(value, "spectra", ("together", "layers"))
         self._expansion = expansion
         self._together = number(value["together"], "spectra, together")
@@ -121,7 +121,7 @@ class Spectra:
         self._length = sum(squares, arb(0)).sqrt()
 
 
-def _factors(expansion: Expansion, layer: int) -> list[Any]:
+def _factors(expansion: HiddenLayers, layer: int) -> list[Any]:
     """d^k for the layers k = 1 … layer − 1, one row per neuron."""
     factor = expansion.layers[layer - 1].weights
     result: list[Any] = []

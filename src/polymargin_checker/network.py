@@ -25,7 +25,7 @@ class Jet:
     hessian: acb_mat
 
 
-class Boundary:
+class LayeredBoundary:
     """f_label − f_rival; built and used under one working precision."""
 
     def __init__(self, model: Model, label: int, rival: int) -> None:

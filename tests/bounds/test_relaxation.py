@@ -9,19 +9,19 @@ from scipy.optimize import minimize
 
 from polymargin.bounds.interior_point import least_eigenvalue, maximise, start
 from polymargin.bounds.ranges import layer_ranges
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
 from polymargin.networks import PolynomialNetwork
 
 
-def program_for(network: PolynomialNetwork, radii: list[float]) -> tuple[View, Relaxation]:
+def program_for(network: PolynomialNetwork, radii: list[float]) -> tuple[View, GramRelaxation]:
     view = View.of(network, np.random.default_rng(3).normal(size=network.dimension))
     first, radius = np.stack([view.root_ranges(r) for r in radii]), np.array(radii)
     deeper = layer_ranges(view, first, radius)
     ranges = [first, *(np.stack([d[k].limits for d in deeper]) for k in range(view.depth - 1))]
     gamma, constant = view.difference(0, 1)
     gammas = np.repeat(gamma[None], len(radii), axis=0)
-    return view, Relaxation.build(view, ranges, gammas, np.full(len(radii), constant), radius)
+    return view, GramRelaxation.build(view, ranges, gammas, np.full(len(radii), constant), radius)
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,10 @@ def accepted(network: LightningAttention, certificate: pm.Certificate, folder: P
 def test_the_enclosure_holds_the_margin(shape: tuple[int, ...], classes: int, seed: int, tmp_path: Path) -> None:
     network, u = problem(shape, seed, classes)
     margin = pm.margin(network, u)
-    assert margin.status is Standing.NUMERICAL
+    assert margin.standing is Standing.NUMERICAL
     certified = pm.certify(network, u)
     accepted(network, certified.certificate, tmp_path)
-    assert certified.margin.status is Standing.CERTIFIED, certified
+    assert certified.margin.standing is Standing.CERTIFIED, certified
     assert certified.margin.lower <= margin.radius * (1 + 1e-12)
     assert certified.margin.upper >= margin.radius * (1 - 1e-12)
     assert certified.margin.upper - certified.margin.lower <= 1e-6 * certified.margin.upper

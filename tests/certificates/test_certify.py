@@ -48,7 +48,7 @@ def test_both_routes_enclose_the_same_margin(widths: list[int], degree: int, blo
         u = np.random.default_rng([seed, 5]).normal(size=widths[0])
         exact = pm.certify(network, u, method="completeness", cache=False)
         accepted(network, exact.certificate, tmp_path)
-        assert exact.margin.status is Standing.CERTIFIED
+        assert exact.margin.standing is Standing.CERTIFIED
         if math.isfinite(exact.margin.upper):
             assert exact.margin.upper - exact.margin.lower <= 1e-10 * exact.margin.upper
         bracket = pm.certify(network, u, method="exclusion", cache=False, timeout=0.2)
@@ -73,7 +73,7 @@ def test_verdicts_on_either_side_are_proved(widths: list[int], degree: int, frac
         return
     verdict = pm.verify(network, u, fraction * margin)
     assert verdict.answer is (Answer.ROBUST if fraction < 1 else Answer.VULNERABLE), verdict
-    assert verdict.status is Standing.CERTIFIED
+    assert verdict.standing is Standing.CERTIFIED
     reason = accepted(network, verdict.certificate, tmp_path)
     assert ("robust" in reason) == (fraction < 1)
     if fraction > 1:
@@ -85,7 +85,7 @@ def test_verdicts_on_either_side_are_proved(widths: list[int], degree: int, frac
 def test_linear_networks(tmp_path: Path) -> None:
     network = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 5.0, 0.0])])
     certified = pm.certify(network, [3.0, 4.0])
-    assert certified.margin.status is Standing.CERTIFIED
+    assert certified.margin.standing is Standing.CERTIFIED
     assert certified.margin.upper == pytest.approx(4.0)
     accepted(network, certified.certificate, tmp_path)
     assert pm.verify(network, [3.0, 4.0], radius=3.9).answer is Answer.ROBUST
@@ -178,7 +178,7 @@ def test_adversarial_numerics_are_right_or_not_certified(name: str, tmp_path: Pa
     certified = pm.certify(network, u, cache=False, timeout=20)
     accepted(network, certified.certificate, tmp_path)
     numerical = pm.margin(network, u, cache=False)
-    if certified.margin.status is Standing.CERTIFIED and numerical.status is Standing.NUMERICAL:
+    if certified.margin.standing is Standing.CERTIFIED and numerical.standing is Standing.NUMERICAL:
         assert certified.margin.lower * (1 - 1e-6) <= numerical.radius <= certified.margin.upper * (1 + 1e-6)
 
 
@@ -202,7 +202,7 @@ def test_quadrics_beyond_enumeration_are_certified_by_the_s_lemma(tmp_path: Path
     u = np.random.default_rng(1).normal(size=30)
     certified = pm.certify(network, u)
     accepted(network, certified.certificate, tmp_path)
-    assert certified.margin.status is Standing.CERTIFIED
+    assert certified.margin.standing is Standing.CERTIFIED
     assert certified.margin.upper == pytest.approx(pm.margin(network, u).radius, rel=1e-7)
     assert pm.verify(network, u, 0.999 * certified.margin.lower).answer is Answer.ROBUST
     assert pm.verify(network, u, 1.001 * certified.margin.upper).answer is Answer.VULNERABLE

@@ -12,7 +12,7 @@ from flint import acb, arb, ctx
 import polymargin as pm
 from polymargin_checker.krawczyk import _derivative, _values
 from polymargin_checker.model import read_model
-from polymargin_checker.network import Boundary
+from polymargin_checker.network import LayeredBoundary
 
 Json = dict[str, Any]
 
@@ -58,7 +58,7 @@ def completeness(
     net.save(path)
     before, ctx.prec = ctx.prec, 160
     try:
-        boundary = Boundary(read_model(path), label, rival)
+        boundary = LayeredBoundary(read_model(path), label, rival)
         centre = [arb(float(value)) for value in u]
         solutions = []
         for x, multiplier in zip(found.points, found.multipliers, strict=True):

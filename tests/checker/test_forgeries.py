@@ -25,7 +25,7 @@ from polymargin_checker.exact import exact_logits, slope
 from polymargin_checker.krawczyk import contract, symmetrised
 from polymargin_checker.leaf import BallProblem
 from polymargin_checker.model import Matrix, Model, read_model
-from polymargin_checker.network import Boundary
+from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import value_range
 
@@ -68,12 +68,12 @@ def test_another_root_moved_aside_does_not_stand_for_the_nearest(
         refused(folder, net, forged, "solution 0: its box does not pass Krawczyk's test")
 
 
-def line() -> tuple[Boundary, list[arb]]:
+def line() -> tuple[LayeredBoundary, list[arb]]:
     """B = x + 1 at u = 0: the only critical point is x = −1, λ = 1, and Krawczyk's operator finds it without error."""
     net = pm.PolynomialNetwork([([[1.0], [0.0]], [1.0, 0.0])])
     affine = net.layers[0]
     model = Model((Matrix(2, 1, affine.weights.ravel().tolist()),), (affine.bias.tolist(),), ())
-    return Boundary(model, 0, 1), [arb(0)]
+    return LayeredBoundary(model, 0, 1), [arb(0)]
 
 
 @pytest.mark.parametrize("index", [0, 1])

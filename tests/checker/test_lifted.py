@@ -15,18 +15,18 @@ from checker.test_lifted_form import expansion
 from flint import fmpq
 
 import polymargin as pm
-from polymargin_checker import Verdict, check, lifted, lifted_leaf
+from polymargin_checker import CheckResult, check, lifted, lifted_leaf
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
-from polymargin_checker.lifted_leaf import Part, _top
+from polymargin_checker.lifted_leaf import BallPart, _top
 from polymargin_checker.lifted_ranges import first_range
 from polymargin_checker.univariate import nonnegative
 
 ZERO = "0x0p+0"
 
 
-def verdict_of(folder: Path, network: pm.PolynomialNetwork, made: Json, exact: bool = False) -> Verdict:
+def verdict_of(folder: Path, network: pm.PolynomialNetwork, made: Json, exact: bool = False) -> CheckResult:
     return check(*write(folder, network, made), exact)
 
 
@@ -184,16 +184,16 @@ def test_the_parts_of_a_split_together_are_the_whole(tmp_path: Path) -> None:
     network, u, radius = deep_squares((3, 4, 3, 2, 2))
     around_point = expansion(tmp_path, network, u, 1, radius, Balls)
     ranges = tuple([(fmpq(-layer), fmpq(layer))] * size for layer, size in ((2, 3), (3, 2)))
-    whole = Part(ranges, {3: (fmpq(1, 1 << 20), fmpq(3, 1 << 20))})
+    whole = BallPart(ranges, {3: (fmpq(1, 1 << 20), fmpq(3, 1 << 20))})
 
-    def parts(layer: int, neuron: int, value: float) -> list[tuple[str, Part]]:
+    def parts(layer: int, neuron: int, value: float) -> list[tuple[str, BallPart]]:
         node = {"split": [layer, neuron, value.hex()], "low": "below", "high": "above"}
         return lifted._parts(around_point, node, whole)[::-1]
 
     (low_name, low), (high_name, high) = parts(1, 3, 2.0**-19)
     assert (low_name, high_name) == ("below", "above")
-    assert low == Part(ranges, {3: (fmpq(1, 1 << 20), fmpq(1, 1 << 19))})
-    assert high == Part(ranges, {3: (fmpq(1, 1 << 19), fmpq(3, 1 << 20))})
+    assert low == BallPart(ranges, {3: (fmpq(1, 1 << 20), fmpq(1, 1 << 19))})
+    assert high == BallPart(ranges, {3: (fmpq(1, 1 << 19), fmpq(3, 1 << 20))})
     (_, low), (_, high) = parts(1, 1, 0.0)
     least, most = first_range(around_point, 1)
     assert list(low.first.items()) == [*whole.first.items(), (1, (least, fmpq(0)))]
@@ -280,7 +280,7 @@ def test_parabolas_replace_the_last_layer(arithmetic: Any, tmp_path: Path) -> No
 def test_parabolas_below_a_last_activation_of_higher_degree(tmp_path: Path) -> None:
     network, around, radius, leaf = curved()
 
-    def answer(tree: Json) -> Verdict:
+    def answer(tree: Json) -> CheckResult:
         return verdict_of(tmp_path, network, lifted_certificate(network, around.u, radius, tree))
 
     verdict = answer(leaf)

@@ -14,8 +14,8 @@ import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
-from polymargin_checker.lifted_expansion import Expansion
-from polymargin_checker.lifted_form import Multipliers, Top, form
+from polymargin_checker.lifted_expansion import HiddenLayers
+from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_leaf import _top
 from polymargin_checker.model import read_model
 
@@ -26,10 +26,10 @@ def rationals(values: Any) -> list[fmpq]:
     return [fmpq(*float(value).as_integer_ratio()) for value in values]
 
 
-def expansion(folder: Path, network: Any, u: Any, rival: int, radius: float, arithmetic: Any) -> Expansion:
+def expansion(folder: Path, network: Any, u: Any, rival: int, radius: float, arithmetic: Any) -> HiddenLayers:
     network.save(folder / "model.npz")
     model = read_model(folder / "model.npz")
-    return Expansion(model, rationals(u), 0, rival, *rationals([radius]), arithmetic)
+    return HiddenLayers(model, rationals(u), 0, rival, *rationals([radius]), arithmetic)
 
 
 def values_of(column: Any) -> np.ndarray:
@@ -113,7 +113,7 @@ def test_the_form_is_b_minus_what_the_multipliers_say(
 
     with working_precision(128):
         around_point = expansion(tmp_path, network, u, 1, r, arithmetic)
-        given = Multipliers(
+        given = ExactMultipliers(
             *rationals([mu]),
             [rationals(v) for v in nu],
             [rationals(v) for v in kappa],
@@ -124,7 +124,7 @@ def test_the_form_is_b_minus_what_the_multipliers_say(
         if with_parabolas:
             of, (square, linear, free) = arithmetic.of, parabolas.T
             total = around_point.constant + of(1, 1, [sum(rationals(free), fmpq(0))])
-            top = Top(of(len(linear), 1, rationals(linear)), of(len(square), 1, rationals(square)), total)
+            top = TopMinorant(of(len(linear), 1, rationals(linear)), of(len(square), 1, rationals(square)), total)
         stated = tuple([(*rationals([lo]), *rationals([hi])) for lo, hi in part] for part in ranges)
         pieces = {neuron: (*rationals([lo]), *rationals([hi])) for neuron, (lo, hi) in first.items()}
         made = form(around_point, top, given, stated, pieces)

@@ -14,7 +14,7 @@ import polymargin as pm
 from polymargin_checker import check, lifted_leaf, lifted_ranges
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
-from polymargin_checker.lifted_expansion import Expansion
+from polymargin_checker.lifted_expansion import HiddenLayers
 from polymargin_checker.lifted_leaf import _top
 from polymargin_checker.lifted_ranges import _check_ends, _intervals, first_range
 from polymargin_checker.refusal import Refused
@@ -30,7 +30,7 @@ def ten_bits() -> Any:
         yield
 
 
-def chain(folder: Path, radius: float = 1.0, bend: float = 1.0, last: Any = (0.0, 0.0, 1.0)) -> Expansion:
+def chain(folder: Path, radius: float = 1.0, bend: float = 1.0, last: Any = (0.0, 0.0, 1.0)) -> HiddenLayers:
     """One neuron per layer: w² = bend·t², w³ = w² + (w² + …)², everything else is zero or one."""
     layers = [([[1.0]], [0.0]), ([[1.0]], [0.0]), ([[1.0]], [0.0]), ([[1.0], [0.0]], [1.0, 0.0])]
     activations = [[0.0, 0.0, bend], [0.0, 1.0, bend], list(last)]

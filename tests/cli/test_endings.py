@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from problems import random_network
+
+from polymargin.cli.jobs import workers
+from polymargin.processes import Terminated
 
 COMMAND = [sys.executable, "-c", "from polymargin.cli import main; main()"]
 
@@ -23,8 +27,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def ended(changes: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A run of the command line with a few lines of Python before it."""
-    script = f"import os, signal\n{changes}\nfrom polymargin.cli import main\nmain()"
+    """A run of the command line with a few lines of Python before it; a suite in the background ignores signals, it must not."""
+    heard = "signal.signal(signal.SIGINT, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    script = f"import os, signal\n{heard}\n{changes}\nfrom polymargin.cli import main\nmain()"
     return subprocess.run(
         [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False, timeout=60
     )
@@ -84,6 +89,19 @@ def test_an_interruption_says_how_to_go_on(files: list[str], tmp_path: Path) -> 
         assert f"3 of 8 rows are in {place}: the same command continues" in kept.stderr
         assert len(place.read_bytes().splitlines()) == 4
         assert ended("", "margin", *files, "--checkpoint", str(place)).returncode == 0
+
+
+def test_an_interruption_ends_the_workers_of_jobs(tmp_path: Path) -> None:
+    """A worker that would never finish what it is at."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(Terminated), workers(2) as pool:  # noqa: PT012 - what happens inside is the test
+        reading = pool.submit(Path.read_bytes, pipe)
+        writing = os.open(pipe, os.O_WRONLY)  # open once the worker reads; there is nothing to read until it is closed
+        raise Terminated(143)
+    with pytest.raises(BrokenExecutor):
+        reading.result(timeout=60)
+    os.close(writing)
 
 
 def test_memory_that_runs_out_keeps_the_rows(files: list[str], tmp_path: Path) -> None:

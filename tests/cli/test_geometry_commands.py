@@ -84,10 +84,10 @@ def test_pictures_and_boundaries_that_make_no_sense(tmp_path: Path) -> None:
 
 
 def test_reproduce_a_table_and_continue_it(tmp_path: Path) -> None:
-    first = run("reproduce", "table2", "--max-degree", 17, "--directory", tmp_path)
+    first = run("reproduce", "table2", "--largest-degree", 17, "--directory", tmp_path)
     assert first.returncode == 0, first.stderr
     assert "14 of 14 rows agree" in first.stdout
-    again = run("reproduce", "table2", "--max-degree", 17, "--directory", tmp_path, "--json")
+    again = run("reproduce", "table2", "--largest-degree", 17, "--directory", tmp_path, "--json")
     rows = json.loads(again.stdout)["rows"]
     assert {row["ours"] for row in rows} == {7, 12, 17}
     assert (tmp_path / "table2-seed0.csv").read_text().count("\n") == 15

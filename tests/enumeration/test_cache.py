@@ -72,7 +72,7 @@ def test_deleted_solutions_are_noticed_although_the_sum_is_right(tmp_path: Path,
         cut = body[: 16 * columns * (kept + 1)]
         only_file(tmp_path).write_bytes(resummed(head, cut))
         again = margin(tmp_path)
-        assert (again.radius, again.status, again.complex_count) == (truth.radius, Standing.NUMERICAL, count)
+        assert (again.radius, again.standing, again.complex_count) == (truth.radius, Standing.NUMERICAL, count)
 
 
 def test_the_trace_test_is_repeated_on_what_is_read(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_places_that_cannot_be_used_cost_nothing_but_time(tmp_path: Path, truth:
 def test_nothing_unjudged_is_kept(tmp_path: Path, truth: pm.Margin) -> None:
     folder = tmp_path / "new"
     hurried = pm.margin(NETWORK, POINT, cache=folder, settings=pm.TrackerSettings(most_steps=3))
-    assert hurried.status is not Standing.NUMERICAL
+    assert hurried.standing is not Standing.NUMERICAL
     assert not list(folder.glob("*"))
     assert margin(folder).radius == truth.radius
 

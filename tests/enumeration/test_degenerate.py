@@ -67,7 +67,7 @@ def test_special_boundaries_and_points(
         x, y = t**2 - 1, t * (t**2 - 1)
         distance = float(np.hypot(x - point[0], y - point[1]).min())
         assert found.radius == pytest.approx(distance, rel=1e-6)
-    assert found.status in (Standing.NUMERICAL, Standing.CERTIFIED), found.notes
+    assert found.standing in (Standing.NUMERICAL, Standing.CERTIFIED), found.notes
     assert found.radius == pytest.approx(distance, rel=1e-7, abs=1e-7)
     if found.point is not None:
         assert abs(boundary(found.point)) < 1e-6

@@ -25,13 +25,17 @@ def chromium() -> Iterator[Any]:
         yield opened
 
 
-def answered(page: Any, least: int) -> None:
-    """Wait for so many answers; the page's policy forbids waiting by an expression."""
-    for _ in range(200):
-        if int(page.evaluate("() => Number(document.body.dataset.answers || 0)")) >= least:
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"fewer than {least} answers: {page.inner_text('#trouble')}")
+def settled(page: Any) -> int:
+    """Wait until nothing asked for is without an answer; how many answers there were."""
+    page.locator("body[data-settled=true]").wait_for()
+    assert not page.is_visible("#trouble"), page.inner_text("#trouble")
+    return int(page.evaluate("() => Number(document.body.dataset.answers)"))
+
+
+def picture(page: Any) -> str:
+    """What the canvas shows once what was asked of it is drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+    return str(page.evaluate("() => document.getElementById('picture').toDataURL()"))
 
 
 def drag(page: Any, across: float, up: float) -> None:
@@ -55,11 +59,9 @@ def test_dragging_shows_the_margin(chromium: Any, width: int, scheme: str) -> No
     with pm.explore(net, points, window=(-2.0, 2.0, -2.0, 2.0), browser=False) as served:
         watched = Watched(chromium, served.address, width=width, scheme=scheme)
         page = watched.page
-        answered(page, 1)
-        before = int(page.evaluate("() => Number(document.body.dataset.answers)"))
+        before = settled(page)
         drag(page, 0.2, 0.1)
-        answered(page, before + 2)
-        page.wait_for_timeout(300)
+        assert settled(page) > before
         place = place_shown(page)
         assert place == pytest.approx([0.8, 0.4], abs=0.02)
         expected = pm.margin(net, place)
@@ -69,7 +71,7 @@ def test_dragging_shows_the_margin(chromium: Any, width: int, scheme: str) -> No
         assert page.locator("#rivals tr").count() == 2
         page.focus("#picture")
         page.keyboard.press("ArrowLeft")
-        page.wait_for_timeout(300)
+        settled(page)
         assert place_shown(page)[0] == pytest.approx(place[0] - 0.04, abs=2e-3)
         page.locator("#strip button").nth(2).click()
         page.locator("#picked .cards figure").first.wait_for()
@@ -83,14 +85,13 @@ def test_chambers_on_demand(chromium: Any) -> None:
     net = random_network([2, 3, 2], 2, seed=1)
     with pm.explore(net, browser=False) as served:
         page = Watched(chromium, served.address).page
-        answered(page, 1)
+        settled(page)
         for name, words in (("chambers", "Real critical points"), ("discriminant", "ED discriminant of degree")):
-            before = page.evaluate("() => document.getElementById('picture').toDataURL()")
+            before = picture(page)
             page.click(f"#{name}")
             page.locator(f"#{name}[aria-pressed=true]:not([disabled])").wait_for()
-            page.wait_for_timeout(200)
             assert words in page.inner_text("#legend")
-            assert page.evaluate("() => document.getElementById('picture').toDataURL()") != before
+            assert picture(page) != before
 
 
 @pytest.mark.parametrize(
@@ -107,10 +108,10 @@ def test_an_exported_page_drags_without_a_server(
     assert f'"kind":"{kind}"' in file.read_text(encoding="utf-8")
     watched = Watched(chromium, file.as_uri())
     page = watched.page
-    answered(page, 1)
+    settled(page)
     for across, up in ((0.25, 0.125), (-0.25, 0.25), (0.1, -0.3)):
         drag(page, across, up)
-        page.wait_for_timeout(300)
+        settled(page)
         place = place_shown(page)
         expected = pm.margin(net, scene.plane.points([place])[0])
         assert float(page.inner_text("#margin")) == pytest.approx(expected.radius, rel=5e-3, abs=2e-3)

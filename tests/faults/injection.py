@@ -167,12 +167,18 @@ def _damage(bench: Bench, generator: np.random.Generator, kind: str) -> str:
     return name
 
 
-def shots(folder: Path, count: int, seed: int, report: Callable[[Counter[tuple[str, str]]], None] | None = None) -> Any:
+def shots(
+    folder: Path,
+    count: int,
+    seed: int,
+    report: Callable[[Counter[tuple[str, str]]], None] | None = None,
+    first: int = 0,
+) -> Counter[tuple[str, str]]:
     """Many shots; how often each kind ended in what."""
     bench = Bench(folder)
     found: Counter[tuple[str, str]] = Counter()
     try:
-        for number in range(count):
+        for number in range(first, first + count):
             found[shot(bench, seed, number)] += 1
             if report is not None and (number + 1) % 100 == 0:
                 report(found)
@@ -185,6 +191,7 @@ def main() -> None:
     """A shot that goes wrong ends the run with its AssertionError; what was counted until then is kept."""
     parser = argparse.ArgumentParser(description="Inject faults into runs of the command line.")
     parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first shot, where an earlier run ended")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
@@ -196,13 +203,14 @@ def main() -> None:
             "version": pm.__version__,
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
             "seed": arguments.seed,
+            "first": arguments.first,
             "shots": sum(found.values()),
             "outcomes": table,
         }
         arguments.output.write_text(json.dumps(summary, indent=1) + "\n")
 
     with tempfile.TemporaryDirectory(prefix="polymargin-faults-") as folder:
-        report(shots(Path(folder), arguments.count, arguments.seed, report))
+        report(shots(Path(folder), arguments.count, arguments.seed, report, arguments.first))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ for. The answer is one line with the exit status (negative for a signal), as `su
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import io
 import json
 import os
@@ -17,18 +19,25 @@ import sys
 import time
 from typing import Any
 
+import typer.main
+
 from polymargin.cli import main
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def warm_up(folder: str) -> None:
-    """What is imported on the way is imported here, once, by a run of each command in this process."""
+    """What is imported on the way is imported here, once, by a run of each command in this process.
+
+    Typer reads the signatures of all commands in every run, which is most of a short one: it remembers them here.
+    """
+    typer.main.get_params_from_function = functools.cache(typer.main.get_params_from_function)
     os.chdir(folder)
     for words in (["margin", "--json"], ["verify", "--json", "--radius", "0.5"]):
         sys.argv = ["polymargin", words[0], "model.npz", "points.npy", "--no-cache", "--threads", "1", *words[1:]]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
             main()
+    gc.freeze()  # so that a collection in a child does not copy every page
 
 
 def child(order: dict[str, Any]) -> None:

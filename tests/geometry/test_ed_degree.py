@@ -28,7 +28,7 @@ def test_numeric_and_symbolic_agree_on_boundaries(text: str, components: tuple[i
     numeric = pm.ed_degree(boundary, method="numeric", threads=1)
     symbolic = pm.ed_degree(boundary, method="symbolic")
     assert int(numeric) == int(symbolic)
-    assert numeric.status is Standing.NUMERICAL
+    assert numeric.standing is Standing.NUMERICAL
     if components is not None:
         assert numeric.components == components
 
@@ -50,7 +50,7 @@ def test_numeric_and_symbolic_agree_on_boundaries(text: str, components: tuple[i
 def test_three_ways_agree_on_architectures(architecture: pm.NetworkArchitecture | pm.AttentionArchitecture) -> None:
     ways = {way: pm.ed_degree(architecture, method=way, threads=1) for way in ("numeric", "blend", "symbolic")}
     assert len({int(found) for found in ways.values()}) == 1, ways
-    assert ways["numeric"].status is Standing.NUMERICAL
+    assert ways["numeric"].standing is Standing.NUMERICAL
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_a_printed_value_that_two_methods_contradict() -> None:
 
 
 def test_auto_takes_a_theorem_where_there_is_one() -> None:
-    assert pm.ed_degree(pm.NetworkArchitecture((8, 6, 2), 3)).status is Standing.CERTIFIED
+    assert pm.ed_degree(pm.NetworkArchitecture((8, 6, 2), 3)).standing is Standing.CERTIFIED
     assert pm.ed_degree(pm.NetworkArchitecture((3, 3, 2, 2), 2)).method == "numeric"
     assert pm.ed_degree(pm.Boundary.from_expression("x**2 - y")).notes == ("theorem: quadrics",)
     assert int(pm.ed_degree(pm.Boundary.from_expression("x + 2*y - 1"))) == 1

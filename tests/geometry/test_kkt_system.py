@@ -56,7 +56,7 @@ def test_dropping_the_inequalities_changes_no_margin(widths: list[int], degree: 
         network = random_network(widths, degree, seed)
         u = 0.5 * np.random.default_rng([seed, 7]).normal(size=widths[0])
         full, relaxed = kkt_margin(network, u), pm.margin(network, u, cache=False)
-        assert full.status is pm.Standing.NUMERICAL
+        assert full.standing is pm.Standing.NUMERICAL
         assert (full.label, full.rival) == (relaxed.label, relaxed.rival)
         if math.isinf(relaxed.radius):
             assert math.isinf(full.radius)
@@ -72,7 +72,7 @@ def test_dropping_the_inequalities_changes_no_margin_of_200_networks() -> None:
         network = random_network([2, 3, 3], 2, seed)
         u = 0.5 * np.random.default_rng([seed, 7]).normal(size=2)
         full, relaxed = kkt_margin(network, u), pm.margin(network, u, cache=False)
-        assert full.status is pm.Standing.NUMERICAL
+        assert full.standing is pm.Standing.NUMERICAL
         assert full.radius == pytest.approx(relaxed.radius, abs=1e-8)
 
 

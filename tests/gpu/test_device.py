@@ -104,7 +104,7 @@ def test_margins_of_a_batch_are_those_of_the_cpu() -> None:
     points = generator.normal(size=(60, 5))
     found, known = (margin(net, points, cache=False, device=device) for device in ("cuda", "cpu"))
     for one, other in zip(found, known, strict=True):
-        assert (one.status, one.label, one.rival) == (other.status, other.label, other.rival)
+        assert (one.standing, one.label, one.rival) == (other.standing, other.label, other.rival)
         assert [pair.real_count for pair in one.pairs] == [pair.real_count for pair in other.pairs]
         assert np.isclose(one.radius, other.radius, rtol=1e-10)
 

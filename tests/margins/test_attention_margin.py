@@ -37,7 +37,7 @@ def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[Lightn
 def test_the_counts_of_the_paper_and_a_complete_audit(shape: tuple[int, ...], count: int) -> None:
     network, u = problem(shape, seed=1)
     margin = pm.margin(network, u, cache=False)
-    assert margin.status is Standing.NUMERICAL, margin.notes
+    assert margin.standing is Standing.NUMERICAL, margin.notes
     assert margin.complex_count == count
     found = pm.critical_points(pm.Boundary.from_network(network, 0, 1), u, cache=False)
     assert len(found) == count
@@ -83,7 +83,7 @@ def test_margins_lie_between_bounds_and_local_searches(shape: tuple[int, ...], c
     for seed in range(2):
         network, u = problem(shape, seed, classes)
         margin = pm.margin(network, u, cache=False)
-        assert margin.status is Standing.NUMERICAL, margin.notes
+        assert margin.standing is Standing.NUMERICAL, margin.notes
         label = int(network.predict(u))
         assert margin.label == label
         searched = min(nearest_by_slsqp(network, u, label, rival) for rival in range(classes) if rival != label)
@@ -107,7 +107,7 @@ def test_batches_and_checkpoints(tmp_path: Path) -> None:
     points[2, 0] = np.nan
     file = tmp_path / "rows.jsonl"
     rows = pm.margin(network, points, cache=False, checkpoint=file)
-    assert [row.status is Standing.FAILED for row in rows] == [False, False, True, False]
+    assert [row.standing is Standing.FAILED for row in rows] == [False, False, True, False]
     again = pm.margin(network, points, cache=False, checkpoint=file)
     assert [row.radius for row in again[:2]] == [row.radius for row in rows[:2]]
 
@@ -168,7 +168,7 @@ def test_cancelling_logits_are_not_answered_in_doubles() -> None:
     assert rounding_noise(network, u) > 1e-3
     margin = pm.margin(network, u, cache=False)
     assert margin.label == 0
-    assert margin.status is Standing.BRACKETED
+    assert margin.standing is Standing.BRACKETED
     assert any("cancel" in note for note in margin.notes)
     with pytest.raises(pm.InputError, match="rescale"):
         pm.margin(network, 1e60 * u, cache=False)

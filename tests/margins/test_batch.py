@@ -15,7 +15,7 @@ from polymargin.continuation import Tracker
 from polymargin.enumeration.cache import Cache
 from polymargin.margins import batch
 from polymargin.margins.models import margins_of
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.standing import Standing
 
 
@@ -65,10 +65,10 @@ def test_quadrics_agree_up_to_the_rounding_of_matrix_products() -> None:
     for row, margin in zip(rows, pm.margin(net, rows), strict=True):
         alone = pm.margin(net, row)
         assert margin.radius == pytest.approx(alone.radius, rel=1e-12)
-        assert (margin.rival, margin.label, margin.status, margin.notes) == (
+        assert (margin.rival, margin.label, margin.standing, margin.notes) == (
             alone.rival,
             alone.label,
-            alone.status,
+            alone.standing,
             alone.notes,
         )
 
@@ -77,7 +77,7 @@ def test_quadrics_agree_up_to_the_rounding_of_matrix_products() -> None:
 def test_what_is_ordinary_is_what_the_careful_way_finds(name: str) -> None:
     """Two ways to the same answer: whole arrays of paths, and one point with everything that may follow."""
     net, tracker = NETWORKS[name], Tracker(threads=1)
-    session = margins_of(net, Search(tracker, 0, 10**6, Cache(None), 1.0))
+    session = margins_of(net, Enumeration(tracker, 0, 10**6, Cache(None), 1.0))
     rows = points(net, 60)
     ordinary = session.ordinary(rows, tracker)
     assert sum(answer is not None for answer in ordinary) > 30
@@ -91,7 +91,7 @@ def test_what_is_not_ordinary_is_left_to_the_careful_way() -> None:
     tracker = Tracker(threads=1)
     for text, ordinary in (("y**2 - x**3 + x", [True, False]), ("y**2 - x**3", [False, False])):
         curve = pm.Boundary.from_expression(text)
-        session = margins_of(curve, Search(tracker, 0, 10**6, Cache(None), 1.0))
+        session = margins_of(curve, Enumeration(tracker, 0, 10**6, Cache(None), 1.0))
         rows = np.array([[0.4, 0.3], [0.0, 0.0]])
         assert [answer is not None for answer in session.ordinary(rows, tracker)] == ordinary
         found = pm.margin(curve, rows)
@@ -107,7 +107,7 @@ def test_a_bad_row_fails_alone(threads: int, monkeypatch: pytest.MonkeyPatch) ->
     bad = rows.copy()
     bad[3, 1], bad[6, 0], bad[11] = math.nan, math.inf, 1e200
     found = pm.margin(CUBIC, bad, threads=threads)
-    failed = [row for row, margin in enumerate(found) if margin.status is Standing.FAILED]
+    failed = [row for row, margin in enumerate(found) if margin.standing is Standing.FAILED]
     assert failed == [3, 6, 11]
     assert "nan" in str(found[3].error)
     assert "range of doubles" in str(found[11].error)
@@ -158,7 +158,7 @@ def test_the_work_of_a_batch_needs_no_more_memory_for_more_rows(monkeypatch: pyt
 def test_a_tie_between_neighbouring_doubles_is_not_ordinary() -> None:
     """So near that the point and the tie are a few doubles apart: a batch says what is said of the point alone."""
     tracker = Tracker(threads=1)
-    session = margins_of(CUBIC, Search(tracker, 0, 10**6, Cache(None), 1.0))
+    session = margins_of(CUBIC, Enumeration(tracker, 0, 10**6, Cache(None), 1.0))
     for u in points(CUBIC, 4):
         found = pm.margin(CUBIC, u)
         beside = found.point + 1e-15 * np.array([[1.0], [-1.0], [30.0], [-30.0]])

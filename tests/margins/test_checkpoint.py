@@ -136,7 +136,18 @@ def test_a_row_of_another_run_is_not_taken(file: Path, whole: list[dict], tmp_pa
 
 
 @pytest.mark.parametrize(
-    "entry", [[], 3, {}, {"row": 0}, {"row": 0, "margin": 3}, {"row": "0", "margin": {}}, {"row": 99}]
+    "entry",
+    [
+        [],
+        3,
+        {},
+        {"row": 0},
+        {"row": 0, "margin": 3},
+        {"row": "0", "margin": {}},
+        {"row": 99},
+        {"f8": 3},
+        {"f8": "AAAA"},
+    ],
 )
 def test_rows_of_another_form_with_a_right_sum(file: Path, whole: list[dict], entry: object) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
@@ -195,11 +206,30 @@ def test_one_point_has_a_checkpoint_too(tmp_path: Path, monkeypatch: pytest.Monk
     assert again.to_dict() == first.to_dict()
 
 
+def test_long_vectors_are_short_and_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten classes of 400 inputs: doubles in base64, and without the rivals' points about one vector a row."""
+    wide = random_network([400, 5, 10], 2, seed=1)
+    points = np.random.default_rng(1).normal(size=(3, 400))
+    rows = {kept: pm.margin(wide, points, checkpoint=tmp_path / str(kept), pair_points=kept) for kept in (True, False)}
+    for kept, vectors in ((True, 10), (False, 1)):
+        assert (tmp_path / str(kept)).stat().st_size < 3 * (vectors * 400 * 11 + 5_000)
+    assert all(pair.point is None for row in rows[False] for pair in row.pairs)
+    for known, short in zip(rows[True], rows[False], strict=True):
+        assert np.array_equal(known.point, short.point)
+        assert [pair.radius for pair in known.pairs] == [pair.radius for pair in short.pairs]
+    monkeypatch.setattr("polymargin.margins.batch.ordinary_margins", None)  # no row is computed
+    for kept, known in rows.items():
+        again = pm.margin(wide, points, checkpoint=tmp_path / str(kept), pair_points=kept)
+        assert [row.to_dict() for row in again] == [row.to_dict() for row in known]
+        with pytest.raises(InputError, match="belongs to other options"):
+            pm.margin(wide, points, checkpoint=tmp_path / str(kept), pair_points=not kept)
+
+
 def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     points = np.array([[math.nan, 0.0], POINTS[0]])
     for _ in range(2):
-        assert [row.status for row in batch(file, points)] == [Standing.FAILED, Standing.NUMERICAL]
+        assert [row.standing for row in batch(file, points)] == [Standing.FAILED, Standing.NUMERICAL]
         assert len(file.read_text().splitlines()) == 2, "a header and the row that has an answer"
 
 

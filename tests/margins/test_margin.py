@@ -46,7 +46,7 @@ def test_local_optimisation_never_beats_the_margin_and_meets_it(
     network = random_network([n, *hidden, classes], degree, seed=n)
     u = np.random.default_rng(n).normal(size=n)
     found = pm.margin(network, u)
-    assert found.status is Standing.NUMERICAL
+    assert found.standing is Standing.NUMERICAL
     bounds = [
         multistart(pm.Boundary.from_network(network, found.label, rival), u)
         for rival in range(classes)
@@ -162,7 +162,7 @@ def test_wild_scales_are_right_or_said_to_be_unsure(scale: float) -> None:
     u = np.random.default_rng(9).normal(size=3)
     margin = pm.margin(network, u, cache=False)
     other = pm.margin(scaled, u * scale, cache=False)
-    assert other.status is Standing.NUMERICAL
+    assert other.standing is Standing.NUMERICAL
     assert other.radius == pytest.approx(scale * margin.radius, rel=1e-8)
 
 
@@ -210,7 +210,7 @@ def test_missing_critical_points_are_never_called_exact() -> None:
     found = pm.margin(
         pm.Boundary.from_expression("x**3 + 2*y**3 - 3*x*y + x - 1"), [0.5, 0.1], cache=False, settings=lame
     )
-    assert found.status is Standing.BRACKETED
+    assert found.standing is Standing.BRACKETED
     assert found.lower == 0.0
     assert any("no known end" in note for note in found.notes)
 
@@ -218,7 +218,7 @@ def test_missing_critical_points_are_never_called_exact() -> None:
 def test_a_bad_row_fails_alone() -> None:
     network = random_network([2, 3, 2], 3, seed=1)
     rows = pm.margin(network, [[0.1, 0.2], [math.nan, 0.0], [0.3, math.inf], [0.5, 0.5]])
-    assert [row.status for row in rows] == [
+    assert [row.standing for row in rows] == [
         Standing.NUMERICAL,
         Standing.FAILED,
         Standing.FAILED,
@@ -246,7 +246,7 @@ def test_bad_points_are_refused(points: list, message: str) -> None:
 
 def test_beyond_the_limit_there_are_bounds_with_the_count_and_the_time_of_enumeration() -> None:
     found = pm.margin(random_network([20, 22, 2], 3, seed=1), np.zeros(20), timeout=600)
-    assert found.status is Standing.CERTIFIED
+    assert found.standing is Standing.CERTIFIED
     assert found.method == "bounds"
     assert (1 - 1e-6) * found.upper <= found.lower <= found.upper
     note = found.notes[0]
@@ -275,7 +275,7 @@ def test_images_beyond_any_enumeration_have_a_bracket() -> None:
     network = random_network([40, 30, 12, 3], 2, seed=2, scale=0.3)
     found = pm.margin(network, np.zeros(40), timeout=3)
     assert 0 < found.lower < found.upper
-    assert found.status in (Standing.BRACKETED, Standing.CERTIFIED)
+    assert found.standing in (Standing.BRACKETED, Standing.CERTIFIED)
     assert found.point is not None
 
 
@@ -302,7 +302,7 @@ def test_scales_of_the_first_layer_never_hide_the_boundary(inner: float, seed: i
     u = np.random.default_rng(seed).normal(size=3)
     expected = pm.margin(network, u * inner, cache=False)
     found = pm.margin(scaled, u, cache=False)
-    assert found.status is Standing.NUMERICAL
+    assert found.standing is Standing.NUMERICAL
     assert found.radius == pytest.approx(expected.radius / inner, rel=1e-7)
 
 
@@ -314,7 +314,7 @@ def test_cancellation_inside_the_network_is_seen_through(size: float) -> None:
         ([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0]], [3 * size**2 + 3 * size + 1.25, 0.0]),
     ]
     found = pm.margin(pm.PolynomialNetwork(layers, degree=3), [0.0], cache=False)
-    assert found.status is Standing.CERTIFIED
+    assert found.standing is Standing.CERTIFIED
     root = (math.sqrt((6 * size + 3) ** 2 + 3) + (6 * size + 3)) / 6  # the far one; the product of both is −1/12
     assert found.radius == pytest.approx(1 / (12 * root), rel=1e-12)
 
@@ -326,7 +326,7 @@ def test_the_scale_of_the_logits_does_not_matter(scale: float, degree: int) -> N
         return pm.PolynomialNetwork([np.eye(2), (factor * np.array([[1, 1], [0, 0]]), [0, factor])], degree=degree)
 
     found, usual = (pm.margin(network(factor), [0.1, 0.2], cache=False) for factor in (scale, 1.0))
-    assert found.status is usual.status
+    assert found.standing is usual.standing
     assert found.radius == pytest.approx(usual.radius, rel=1e-12)
 
 

@@ -11,12 +11,12 @@ import polymargin as pm
 from polymargin.continuation import Tracker
 from polymargin.enumeration.cache import Cache
 from polymargin.margins import sessions
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.margins.sessions import forget, session_for
 
 
-def _search(directory: Path | None, seed: int = 0) -> Search:
-    return Search(Tracker(threads=1), seed, 10**6, Cache(directory), 1.0)
+def _search(directory: Path | None, seed: int = 0) -> Enumeration:
+    return Enumeration(Tracker(threads=1), seed, 10**6, Cache(directory), 1.0)
 
 
 def test_the_same_weights_and_options_meet_what_is_known(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_paths_and_modules(tmp_path: Path) -> None:
 
     assert pm.margin(to_torch(NET), U, cache=False).radius == pytest.approx(expected, rel=1e-12)
     batch = pm.margin(model=to_torch(NET), points=np.array([U, 2 * U]), cache=False)
-    assert [row.status.name for row in batch] == ["NUMERICAL", "NUMERICAL"]
+    assert [row.standing.name for row in batch] == ["NUMERICAL", "NUMERICAL"]
     pytest.importorskip("onnx")
     assert pm.margin(to_onnx(NET, tmp_path / "net.onnx"), U, cache=False).radius == pytest.approx(expected, rel=1e-12)
 

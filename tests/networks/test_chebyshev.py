@@ -104,7 +104,7 @@ def test_small_ones_are_exact_and_the_checker_knows_the_basis(tmp_path: Path) ->
     network = pm.from_torch(module)
     u = np.array([0.2, -0.1])
     margin = pm.margin(network, u, cache=False)
-    assert margin.status.name in ("NUMERICAL", "CERTIFIED")
+    assert margin.standing.name in ("NUMERICAL", "CERTIFIED")
     nearest = pm.attack(network, u)
     assert nearest is None or nearest.distance >= margin.radius * (1 - 1e-9)
     network.save(tmp_path / "model.npz")

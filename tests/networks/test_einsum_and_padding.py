@@ -13,7 +13,7 @@ import pytest
 import polymargin as pm
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.fold import fold
-from polymargin.networks.tape.operations import Tape
+from polymargin.networks.tape.operations import OperationTape
 from polymargin.networks.tape.padding import padded
 from polymargin.networks.tape.windows import rearranged
 
@@ -35,7 +35,7 @@ C = RNG.normal(size=(3, 4))
 )
 def test_sums_with_constants(equation: str, others: list[Any], shape: tuple[int, ...]) -> None:
     points = RNG.normal(size=(20, int(np.prod(shape))))
-    tensor = einsum(equation, [Tape().input(shape), *others])
+    tensor = einsum(equation, [OperationTape().input(shape), *others])
     network = fold(rearranged(tensor, lambda a: np.atleast_1d(a).reshape(-1)))
     expected = np.array([np.einsum(equation, p.reshape(shape), *others).reshape(-1) for p in points])
     found = network(points) if expected.shape[1] > 1 else network(points)[:, 1:]
@@ -43,7 +43,7 @@ def test_sums_with_constants(equation: str, others: list[Any], shape: tuple[int,
 
 
 def test_sums_of_two_tensors_are_products() -> None:
-    x = Tape().input((2, 3))
+    x = OperationTape().input((2, 3))
     network = fold(rearranged(einsum("ik,jk->ij", [x, x]), lambda a: a.reshape(-1)))
     points = RNG.normal(size=(20, 6))
     grams = np.array([(p.reshape(2, 3) @ p.reshape(2, 3).T).reshape(-1) for p in points])
@@ -54,7 +54,7 @@ def test_sums_of_two_tensors_are_products() -> None:
 @pytest.mark.parametrize("equation", ["ij->ijk", "i j,", "ij,jk", "i..j->i", "ij->ii", "abc->a", "é->é"])
 def test_equations_that_do_not_fit_are_refused(equation: str) -> None:
     with pytest.raises(pm.InputError, match="equation"):
-        einsum(equation, [Tape().input((2, 3))])
+        einsum(equation, [OperationTape().input((2, 3))])
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
@@ -62,17 +62,17 @@ def test_padding_is_that_of_numpy(mode: str) -> None:
     points = RNG.normal(size=(10, 12))
     options = {"constant_values": 0.5} if mode == "constant" else {}
     pads = [(1, 2), (0, 2)]
-    network = fold(rearranged(padded(Tape().input((3, 4)), pads, mode, 0.5), lambda a: a.reshape(-1)))
+    network = fold(rearranged(padded(OperationTape().input((3, 4)), pads, mode, 0.5), lambda a: a.reshape(-1)))
     expected = np.array([np.pad(p.reshape(3, 4), pads, mode=mode, **options).reshape(-1) for p in points])
     assert np.array_equal(network(points), expected)
 
 
 def test_negative_padding_cuts_off() -> None:
-    network = fold(rearranged(padded(Tape().input((3, 4)), [(0, -1), (-1, 0)]), lambda a: a.reshape(-1)))
+    network = fold(rearranged(padded(OperationTape().input((3, 4)), [(0, -1), (-1, 0)]), lambda a: a.reshape(-1)))
     points = RNG.normal(size=(5, 12))
     assert np.array_equal(network(points), points.reshape(5, 3, 4)[:, :2, 1:].reshape(5, -1))
     with pytest.raises(pm.InputError, match="padding mode 'mirror'"):
-        padded(Tape().input((3, 4)), [(1, 1), (0, 0)], "mirror")
+        padded(OperationTape().input((3, 4)), [(1, 1), (0, 0)], "mirror")
 
 
 def test_modules_that_pad_sum_and_are_bilinear(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import polymargin as pm
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, power, subtract
 from polymargin.networks.tape.fold import fold
 from polymargin.networks.tape.folding import written_with
-from polymargin.networks.tape.operations import LARGEST_DEGREE, Tape
+from polymargin.networks.tape.operations import LARGEST_DEGREE, OperationTape
 from polymargin.networks.tape.windows import matmul
 
 GENERATOR = np.random.default_rng(0)
@@ -75,7 +75,7 @@ FORMULAS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
 @pytest.mark.parametrize("name", FORMULAS)
 def test_folded_formulas_keep_their_values_and_stay_small(name: str) -> None:
     formula, hidden = FORMULAS[name]
-    net = fold(formula(Tape().input((1, 4))))
+    net = fold(formula(OperationTape().input((1, 4))))
     points = np.random.default_rng(1).normal(size=(1000, 4))
     expected = formula(points)
     assert np.abs(net(points) - expected).max() <= 1e-13 * np.abs(expected).max()
@@ -83,7 +83,7 @@ def test_folded_formulas_keep_their_values_and_stay_small(name: str) -> None:
 
 
 def test_weights_that_need_no_rewriting_are_taken_as_they_are() -> None:
-    net = fold(affine(power(affine(Tape().input((1, 4)), W1, B1), 3), W2, B2))
+    net = fold(affine(power(affine(OperationTape().input((1, 4)), W1, B1), 3), W2, B2))
     direct = pm.PolynomialNetwork([(W1.T, B1), (W2.T, B2)], degree=3)
     assert net.fingerprint == direct.fingerprint
 
@@ -92,7 +92,7 @@ def test_residual_squares_are_exact_in_rational_arithmetic() -> None:
     """Weights with few bits: nothing is rounded, so the folded network is the same polynomial, not nearly the same."""
     w1, b1 = np.round(W1 * 8) / 8, np.round(B1 * 8) / 8
     w2, b2 = np.round(W2 * 8) / 8, np.round(B2 * 8) / 8
-    net = fold(add(x := Tape().input((1, 4)), affine(power(affine(x, w1, b1), 2), w2, b2)))
+    net = fold(add(x := OperationTape().input((1, 4)), affine(power(affine(x, w1, b1), 2), w2, b2)))
     point = [0.5, -1.25, 3.0, 0.125]
     exact = [Fraction(v) for v in point]
     hidden = [(sum(Fraction(w1[i, j]) * exact[i] for i in range(4)) + Fraction(b1[j])) ** 2 for j in range(5)]
@@ -139,7 +139,11 @@ def test_a_quadratic_that_is_nearly_linear_does_not_lose_digits() -> None:
     """Completing the square of 1e-12 z² + z would shift by 5e11 and lose everything; two neurons do not."""
     net = fold(
         affine(
-            add(multiply(power(z := affine(Tape().input((1, 4)), W1, B1), 2), np.array([1e-12, 1, 1, 1, 1])), z), W2, B2
+            add(
+                multiply(power(z := affine(OperationTape().input((1, 4)), W1, B1), 2), np.array([1e-12, 1, 1, 1, 1])), z
+            ),
+            W2,
+            B2,
         )
     )
     points = np.random.default_rng(2).normal(size=(50, 4))
@@ -166,11 +170,11 @@ def test_a_quadratic_that_is_nearly_linear_does_not_lose_digits() -> None:
 )
 def test_what_is_not_polynomial_or_too_large_is_refused(formula: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(pm.InputError, match=message):
-        fold(formula(Tape().input((1, 4))))
+        fold(formula(OperationTape().input((1, 4))))
 
 
 def test_a_single_output_becomes_two_logits() -> None:
-    net = fold(matmul(power(matmul(Tape().input((1, 4)), W1), 2), W2[:, :1]))
+    net = fold(matmul(power(matmul(OperationTape().input((1, 4)), W1), 2), W2[:, :1]))
     point = np.array([0.1, 0.2, -0.3, 0.4])
     assert net(point)[0] == 0.0
     assert net(point)[1] == pytest.approx(((point @ W1) ** 2 @ W2[:, :1])[0])

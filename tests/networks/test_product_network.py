@@ -56,7 +56,7 @@ def test_the_margin_is_the_nearest_tie_of_a_dense_sample(name: str) -> None:
     net = network(name)
     u = 0.3 * np.random.default_rng(5).normal(size=net.dimension)
     found = pm.margin(net, u, cache=False)
-    assert found.status.name == "NUMERICAL"
+    assert found.standing.name == "NUMERICAL"
     assert abs(pm.attack(net, u).distance / found.radius - 1) < 1e-6
     directions = np.random.default_rng(6).normal(size=(20_000, net.dimension))
     inside = u + 0.999 * found.radius * directions / np.linalg.norm(directions, axis=1, keepdims=True)

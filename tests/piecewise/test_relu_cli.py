@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,12 @@ from piecewise.test_relu_files import write_onnx
 from polymargin.cli.margins import run_margin
 from polymargin.cli.models import read_model
 from polymargin.cli.verdicts import run_verify
+from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.piecewise import ReLUNetwork, piecewise_margin
 
-OPTIONS: dict[str, Any] = {
-    "threads": None,
-    "jobs": 1,
-    "seed": 0,
-    "cluster": None,
-    "limit": 1000,
-    "timeout": None,
-    "checkpoint": None,
-    "cache": False,
-    "trust": False,
-}
+WORK = WorkOptions(no_cache=True)
 
 
 @pytest.fixture
@@ -46,37 +38,37 @@ def network_in(model: Path) -> ReLUNetwork:
 
 
 def test_margins(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_margin(*files, as_json=True, **OPTIONS) == 2  # one row is bad
+    assert run_margin(*files, WORK, as_json=True, timeout=None) == 2  # one row is bad
     rows = json.loads(capsys.readouterr().out)["margins"]
     assert rows[0]["radius"] == pytest.approx(piecewise_margin(network_in(files[0]), [0.1, 0.2]).radius, rel=1e-12)
     assert (rows[2]["status"], rows[2]["radius"]) == ("FAILED", None)
-    run_margin(*files, as_json=False, **OPTIONS)
+    run_margin(*files, WORK, as_json=False, timeout=None)
     shown = capsys.readouterr().out
     assert "ReLUNetwork(2-6-3" in shown
     assert "quadratic programs" in shown
 
 
 def test_verdicts(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    options = {**OPTIONS, "certificates": None}
-    assert run_verify(*files, 0.01, as_json=True, **options) == 2
+    options: dict[str, Any] = {"timeout": None, "certificates": None}
+    assert run_verify(*files, 0.01, WORK, as_json=True, **options) == 2
     assert "nan" in json.loads(capsys.readouterr().out)["verdicts"][2]["reason"]
     files[1].write_text("0.1,0.2\n-0.5,0.3\n")
     radii = [piecewise_margin(network_in(files[0]), point).radius for point in ([0.1, 0.2], [-0.5, 0.3])]
-    assert run_verify(*files, 0.9 * min(radii), as_json=False, **options) == 0
+    assert run_verify(*files, 0.9 * min(radii), WORK, as_json=False, **options) == 0
     assert "ROBUST" in capsys.readouterr().out
-    assert run_verify(*files, 1.1 * max(radii), as_json=True, **options) == 1
+    assert run_verify(*files, 1.1 * max(radii), WORK, as_json=True, **options) == 1
     verdict = json.loads(capsys.readouterr().out)["verdicts"][0]
     assert verdict["answer"] == "VULNERABLE"
     assert np.linalg.norm(np.array(verdict["counterexample"]) - [0.1, 0.2]) <= 1.1 * max(radii)
     with pytest.raises(InputError, match="no certificates for ReLU networks"):
-        run_verify(*files, 0.1, as_json=True, **{**options, "certificates": files[0].parent / "proofs"})
+        run_verify(*files, 0.1, WORK, as_json=True, timeout=None, certificates=files[0].parent / "proofs")
 
 
 def test_a_run_can_be_continued(files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = {**OPTIONS, "checkpoint": tmp_path / "rows.jsonl"}
+    work = replace(WORK, checkpoint=tmp_path / "rows.jsonl")
     answers = []
     for _ in range(2):
-        run_margin(*files, as_json=True, **options)
+        run_margin(*files, work, as_json=True, timeout=None)
         answers.append(json.loads(capsys.readouterr().out)["margins"][:2])
     assert answers[0] == answers[1]  # to the last digit of the time: they were not computed again
 

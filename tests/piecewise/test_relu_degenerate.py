@@ -77,7 +77,7 @@ KNOWN = {
 def test_known_margins(name: str) -> None:
     layers, u, expected = KNOWN[name]
     found = piecewise_margin(ReLUNetwork([tuple(layer) for layer in layers]), u)
-    assert found.status is expected_standing(found), found.notes
+    assert found.standing is expected_standing(found), found.notes
     assert found.radius == pytest.approx(expected, rel=1e-12)
     assert (found.point is None) == math.isinf(expected)
 
@@ -95,7 +95,7 @@ def test_touching_at_a_point_that_is_no_double() -> None:
     """|3x − 1| against 0 ties at x = 1/3 only. No double is a tie, so there is no counterexample, and no proof either."""
     network = ReLUNetwork([([[3.0], [-3.0]], [-1.0, 1.0]), ([[1.0, 1.0], [0.0, 0.0]], None)])
     found = piecewise_margin(network, [1.0])
-    assert found.status is pm.Standing.BRACKETED
+    assert found.standing is pm.Standing.BRACKETED
     assert found.lower == pytest.approx(2 / 3, rel=1e-12)
     assert math.isinf(found.upper)
     assert "exact arithmetic confirms none" in found.notes[0]
@@ -113,7 +113,7 @@ def test_a_tip_that_the_ray_from_the_point_misses() -> None:
     found = piecewise_margin(network, u)
     # The tip with the offset 1e-9 lies at w = 1e-9 / slope, v = 0.
     w = 1e-9 / slope
-    assert found.status is pm.Standing.NUMERICAL
+    assert found.standing is pm.Standing.NUMERICAL
     assert found.radius == pytest.approx(math.hypot(1 + w, 0.9 * w), rel=1e-9)
 
 
@@ -122,7 +122,7 @@ def test_logits_that_cancel_are_doubted() -> None:
     network = ReLUNetwork([([[1.0], [1.0]], [0.0, 0.0]), ([[1.0, 2.0**-54], [1.0, 0.0]], [1.0, 1.0])])
     found = piecewise_margin(network, [1.0])
     assert found.label == 0
-    assert found.status is pm.Standing.BRACKETED
+    assert found.standing is pm.Standing.BRACKETED
     assert found.lower == 0.0
     assert "rounding hides" in found.notes[0]
     assert piecewise_verify(network, [1.0], 0.5).answer is pm.Answer.UNKNOWN

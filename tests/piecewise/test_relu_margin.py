@@ -24,7 +24,7 @@ def checked(widths: list[int], seed: int) -> tuple[pm.Margin, list[tuple[np.ndar
     """A finished margin whose point lies on a tie at the distance it claims."""
     network, u = random_relu(widths, seed), random_point(widths[0], seed)
     found = piecewise_margin(network, u)
-    assert found.status is expected_standing(found)
+    assert found.standing is expected_standing(found)
     assert found.lower <= found.radius <= found.upper
     assert found.radius - found.lower <= 1e-9 * (1 + found.radius) or np.isinf(found.radius)
     if found.point is not None:
@@ -105,9 +105,9 @@ def test_invariances(seed: int, length: float, size: float) -> None:
     assert moved.label == here.label
     assert moved.radius == pytest.approx(unit * here.radius, rel=1e-8)
     if math.isinf(here.radius):  # no tie found is a bound, not a proof
-        assert here.status is moved.status is pm.Standing.BRACKETED
+        assert here.standing is moved.standing is pm.Standing.BRACKETED
         return
-    assert here.status is pm.Standing.NUMERICAL
+    assert here.standing is pm.Standing.NUMERICAL
     # In units of 1e-6 rounding can leave a sliver between the bounds; then the standing is BRACKETED, and they agree this well.
     assert moved.lower >= moved.upper * (1 - 1e-6)
 
@@ -132,7 +132,7 @@ def test_lipschitz_in_the_point() -> None:
 def test_a_timeout_gives_a_bracket() -> None:
     network, u = random_relu([20, 40, 20, 5], 1), 2 * random_point(20, 1)
     found = piecewise_margin(network, u, timeout=1e-9)
-    assert found.status is pm.Standing.BRACKETED
+    assert found.standing is pm.Standing.BRACKETED
     assert 0 <= found.lower < found.upper == found.radius < np.inf
     assert found.open_cells > 0
     assert "cells open" in found.notes[0]
@@ -146,7 +146,7 @@ def test_batches_and_bad_rows() -> None:
     network = random_relu([2, 5, 2], 0)
     done: list[int] = []
     rows = piecewise_margin(network, [[0.1, 0.2], [np.nan, 0.0]], on_row=lambda row, found: done.append(row))
-    assert [row.status for row in rows] == [pm.Standing.NUMERICAL, pm.Standing.FAILED]
+    assert [row.standing for row in rows] == [pm.Standing.NUMERICAL, pm.Standing.FAILED]
     assert "nan" in rows[1].error
     assert sorted(done) == [0, 1]
     data = rows[0].to_dict()

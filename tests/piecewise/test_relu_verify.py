@@ -20,7 +20,7 @@ def test_verdicts_around_the_margin(seed: int) -> None:
     for factor, answer in ((0.5, "ROBUST"), (0.999, "ROBUST"), (1.001, "VULNERABLE"), (2.0, "VULNERABLE")):
         verdict = piecewise_verify(network, u, factor * margin)
         assert verdict.answer.name == answer
-        assert verdict.status is pm.Standing.NUMERICAL
+        assert verdict.standing is pm.Standing.NUMERICAL
         assert verdict.lower <= margin * (1 + 1e-9)
         assert verdict.certificate is None
         if answer == "VULNERABLE":
@@ -36,7 +36,7 @@ def test_a_timeout_is_unknown() -> None:
     upper = piecewise_margin(network, u, timeout=1e-9).upper
     verdict = piecewise_verify(network, u, 0.99 * upper, timeout=1e-9)
     assert verdict.answer is pm.Answer.UNKNOWN
-    assert verdict.status is pm.Standing.BRACKETED
+    assert verdict.standing is pm.Standing.BRACKETED
     assert "cells open" in verdict.reason
 
 

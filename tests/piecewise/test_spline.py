@@ -77,7 +77,7 @@ def test_one_input_against_a_fine_grid(name: str) -> None:
     for seed in range(5):
         network, u = random_spline([1, 5, 3], seed, CURVED[name]), random_point(1, seed)
         found = piecewise_margin(network, u)
-        assert found.status is expected_standing(found)
+        assert found.standing is expected_standing(found)
         expected = first_zero_along_line(network, float(u[0]), found.label)
         assert found.radius == pytest.approx(expected, abs=1e-9) or (math.isinf(expected) and found.radius > 40)
 
@@ -88,7 +88,7 @@ def test_against_dense_sampling(name: str, inputs: int) -> None:
     for seed in range(3):
         network, u = random_spline([inputs, 5, 3], seed, CURVED[name]), random_point(inputs, seed)
         found = piecewise_margin(network, u)
-        assert found.status is expected_standing(found)
+        assert found.standing is expected_standing(found)
         if math.isinf(found.radius):
             assert math.isinf(nearest_by_sampling(network, u, found.label, 30.0))
             continue

@@ -35,7 +35,7 @@ LABELS = [0] * 8
 
 
 def by_hand(radius: float, side: str, statuses: tuple[Standing, ...]) -> float:
-    kept = [m for m in ROWS if m.label == 0 and m.status in statuses and getattr(m, side) > radius]
+    kept = [m for m in ROWS if m.label == 0 and m.standing in statuses and getattr(m, side) > radius]
     return len(kept) / len(ROWS)
 
 

@@ -82,7 +82,7 @@ def test_the_page_holds_every_row(made: Report, tmp_path: Path) -> None:
     assert rows["lower"][7] is None
     for row, m in enumerate(made.margins):
         assert rows["class"][row] == m.label
-        assert rows["standings"][rows["standing"][row]] == m.status.name
+        assert rows["standings"][rows["standing"][row]] == m.standing.name
         if math.isfinite(m.lower):
             assert rows["lower"][row] == pytest.approx(m.lower, rel=1e-4)
     assert "polymargin report a b" in page
@@ -139,7 +139,7 @@ def test_images_and_certificates(tmp_path: Path) -> None:
     images = np.random.default_rng(1).random((3, 8, 8))
     made = pm.report(net, images, certificates=tmp_path / "proofs", cache=False)
     assert made.image_shape == (8, 8)
-    assert {m.status for m in made.margins} == {Standing.CERTIFIED}
+    assert {m.standing for m in made.margins} == {Standing.CERTIFIED}
     page = made.save(tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 9
     links = rows_of(page)["certificates"]

@@ -14,7 +14,7 @@ from polymargin.cli import reproduce_all as command
 from polymargin.errors import InputError
 from polymargin.reproduce import ed_degree_tables, everything
 from polymargin.reproduce.catalogue import ENTRIES, entry
-from polymargin.reproduce.report_items import Comparison, Entry, Outcome, Run
+from polymargin.reproduce.report_items import Comparison, Entry, Reproduced, Run
 
 
 def test_every_table_and_figure_is_there_once() -> None:
@@ -75,11 +75,11 @@ def test_one_figure_from_the_command_line(tmp_path: Path, capsys: pytest.Capture
 def test_all_from_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(run: Run) -> Outcome:
+    def fails(run: Run) -> Reproduced:
         raise InputError("no torch here")
 
-    def differs(run: Run) -> Outcome:
-        return Outcome((), (Comparison.of("ED degree", 738, 743),))
+    def differs(run: Run) -> Reproduced:
+        return Reproduced((), (Comparison.of("ED degree", 738, 743),))
 
     entries = (Entry("a", "A", "x.", fails), Entry("b", "B", "y.", differs))
     monkeypatch.setattr(command, "ENTRIES", entries)

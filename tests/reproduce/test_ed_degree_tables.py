@@ -20,7 +20,7 @@ def test_all_printed_rows_are_there() -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("table", "limit"), [("table1", 128), ("table2", 46)])
 def test_small_rows_agree_for_every_seed(table: str, limit: int, seed: int, tmp_path: Path) -> None:
-    rows = ed_degree_table(table, tmp_path, seed=seed, max_degree=limit, threads=1)
+    rows = ed_degree_table(table, tmp_path, seed=seed, largest_degree=limit, threads=1)
     assert len(rows) == {"table1": 4, "table2": 24}[table]
     assert all(row["complete"] for row in rows)
     assert [row["ours"] for row in rows] == [row["printed"] for row in rows]
@@ -36,7 +36,7 @@ def test_every_row_agrees_but_two(tmp_path: Path) -> None:
 
 
 def test_finished_rows_are_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = ed_degree_table("table2", tmp_path, max_degree=12, threads=1)
+    first = ed_degree_table("table2", tmp_path, largest_degree=12, threads=1)
     file = tmp_path / "table2-seed0.jsonl"
     # As if the run had been killed in the middle of the last line.
     lines = file.read_text().splitlines()
@@ -50,7 +50,9 @@ def test_finished_rows_are_not_computed_again(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(ed_degree_tables, "count_row", spy)
     seen: list[str] = []
-    again = ed_degree_table("table2", tmp_path, max_degree=12, threads=1, progress=lambda row: seen.append(row["name"]))
+    again = ed_degree_table(
+        "table2", tmp_path, largest_degree=12, threads=1, progress=lambda row: seen.append(row["name"])
+    )
     assert len(computed) == 1
     assert [row["ours"] for row in again] == [row["ours"] for row in first]
     assert sorted(seen) == sorted(row["name"] for row in first)
@@ -60,7 +62,7 @@ def test_finished_rows_are_not_computed_again(tmp_path: Path, monkeypatch: pytes
 def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table1-seed0.jsonl").write_text('{"table": "table1", "seed": 5}\n')
     with pytest.raises(InputError, match="move it away"):
-        ed_degree_table("table1", tmp_path, max_degree=36, threads=1)
+        ed_degree_table("table1", tmp_path, largest_degree=36, threads=1)
     (tmp_path / "table1-seed0.jsonl").write_text("no table\n{}\n")
     with pytest.raises(InputError, match="table rows"):
-        ed_degree_table("table1", tmp_path, max_degree=36, threads=1)
+        ed_degree_table("table1", tmp_path, largest_degree=36, threads=1)

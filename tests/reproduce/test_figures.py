@@ -21,10 +21,10 @@ from polymargin.plots.sphere_page import write_sphere_page
 from polymargin.reproduce import figure_discriminant, figure_sphere, figure_tracking, figure_xor
 from polymargin.reproduce.figure_conics import figure_conics
 from polymargin.reproduce.figure_kac_rice import figure_kac_rice
-from polymargin.reproduce.report_items import Outcome
+from polymargin.reproduce.report_items import Reproduced
 
 
-def assert_complete(outcome: Outcome, *kinds: str) -> None:
+def assert_complete(outcome: Reproduced, *kinds: str) -> None:
     """Files of these kinds with something in them, and agreement with the paper wherever it prints a value."""
     assert sorted(file.suffix for file in outcome.files) == sorted(kinds)
     assert all(file.stat().st_size > 100 for file in outcome.files)

@@ -13,18 +13,18 @@ import pytest
 
 from polymargin.errors import InputError
 from polymargin.reproduce.everything import reproduce_all
-from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Entry, Outcome, Run
+from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Entry, Reproduced, Run
 
 PIXEL = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 
-def agreeing(run: Run) -> Outcome:
+def agreeing(run: Run) -> Reproduced:
     file = run.directory / "picture.png"
     file.write_bytes(PIXEL)
     page = run.directory / "page.html"
     page.write_text('<p id="inner">turn "me" & smile</p>')
     run.progress("half")
-    return Outcome(
+    return Reproduced(
         (file, page),
         (
             Comparison.of("a < b", 17, 17),
@@ -35,17 +35,17 @@ def agreeing(run: Run) -> Outcome:
     )
 
 
-def disagreeing(run: Run) -> Outcome:
+def disagreeing(run: Run) -> Reproduced:
     rows = [Comparison.of(f"row {number}", number, number) for number in range(40)]
-    return Outcome((), (*rows, Comparison.of("(3, 3, 3, 2)", 738, 743)), seconds=3725.0)
+    return Reproduced((), (*rows, Comparison.of("(3, 3, 3, 2)", 738, 743)), seconds=3725.0)
 
 
-def refused(run: Run) -> Outcome:
+def refused(run: Run) -> Reproduced:
     raise InputError("a <sentence> for people")
 
 
-def broken(run: Run) -> Outcome:
-    return Outcome((run.directory / "x",), (), (str(1 // 0),))
+def broken(run: Run) -> Reproduced:
+    return Reproduced((run.directory / "x",), (), (str(1 // 0),))
 
 
 ENTRIES = [

@@ -139,7 +139,7 @@ def test_a_margin_that_contradicts_its_verdict_stops_the_run(planted: Path) -> N
         check_agreement(instance, replace(margin, lower=1.0, upper=1.0, radius=1.0), verdict)
     with pytest.raises(pm.PolymarginError, match="class"):
         check_agreement(replace(instance, label=1 - instance.label), margin, verdict)
-    check_agreement(instance, replace(margin, status=Standing.FAILED), verdict)
+    check_agreement(instance, replace(margin, standing=Standing.FAILED), verdict)
 
 
 def test_folders_that_are_something_else_are_refused(planted: Path, tmp_path: Path) -> None:

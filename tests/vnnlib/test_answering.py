@@ -42,7 +42,7 @@ def test_balls_are_decided_on_both_sides_of_the_margin(tmp_path: Path, share: fl
     file = write_robustness_query(tmp_path / "q.vnnlib", POINT, share * MARGIN.radius, label=MARGIN.label, classes=3)
     answer = answer_query(read_query(file), NET)
     assert answer.result.value == expected
-    assert answer.status.name == "CERTIFIED"
+    assert answer.standing.name == "CERTIFIED"
     if expected == "sat":
         assert holds(answer, file, NET)
     else:
@@ -124,7 +124,7 @@ def test_boxes_are_sound_on_both_sides_and_say_when_they_do_not_know(tmp_path: P
             assert holds(answer, tmp_path / "q.vnnlib", NET)
         else:
             assert "lies between balls" in answer.reason
-            assert answer.status.name == "BRACKETED"
+            assert answer.standing.name == "BRACKETED"
             assert 1 / np.sqrt(3) <= share <= 1.0
     assert {"sat", "unsat"} <= seen
 

@@ -21,8 +21,9 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src")]
 import polymargin as pm  # noqa: E402
 import polymargin.bounds  # noqa: E402
 from mutation.by_hand import named_weakenings  # noqa: E402
+from mutation.memory import Memory  # noqa: E402
 from mutation.mutants import mutants  # noqa: E402
-from mutation.session import MutationSession, remember  # noqa: E402
+from mutation.session import MutationSession  # noqa: E402
 
 PACKAGE = "polymargin_checker"
 TESTS = ["tests/checker"]
@@ -54,6 +55,7 @@ def main() -> int:
     for key in gone:
         print(f"on the list, but there is no such mutant: {key}")
     everything = [mutant for mutant in everything if (mutant.key in listed) == arguments.again]
+    memory = Memory(ROOT)
     for module, name in (
         (pm, "margin"),
         (pm, "critical_points"),
@@ -61,11 +63,12 @@ def main() -> int:
         (pm, "certify"),
         (pm.bounds, "exclude"),
     ):
-        remember(module, name)
-    session = MutationSession(PACKAGE, everything, arguments.jobs, lambda text: print(text, flush=True))
+        memory.remember(module, name)
+    session = MutationSession(PACKAGE, everything, arguments.jobs, memory, lambda text: print(text, flush=True))
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]
+        options.append("--assert=plain")  # nobody reads why a test failed
         pytest.main([*options, *arguments.tests], [session])
     if len(session.killers) != len(everything):
         print("the tests did not run; see above")

@@ -31,7 +31,7 @@ _NAMES = {
     "columns": ("rows",), "nrows": ("ncols",), "ncols": ("nrows",), "low": ("high",), "high": ("low",), "p": ("q",), "q": ("p",),
 }  # fmt: skip
 _VALUES = {"real", "imag", "rows", "columns", "p", "q"}
-_ESTIMATES = {"_spend", "work", "_products", "_length", "_inverse_length"}
+_ESTIMATES = {"_spend", "work", "bits", "_products", "_length", "_inverse_length"}
 """Functions that say how much work there is, not what is true."""
 _BALLS = {"ball", "solve", "inv", "sqrt", "sigma", "first", "second"}
 """Functions and methods whose result, or the value they are called on, is also tried as its midpoint alone."""
@@ -59,7 +59,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
     for place, statement in _places(source):
         if place.split(".")[-1] in _ESTIMATES:
             continue
-        for line, before, after, build in _changes(source, statement):
+        for line, before, after, build in _changes(_alone(source, statement), statement):
             change = f"{before} → {after}"
             count = seen[place + change] = seen.get(place + change, 0) + 1
             yield Mutant(path.name, place, line, change if count == 1 else f"{change} ({count})", build)
@@ -86,6 +86,19 @@ def _places(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                     yield f"{node.name}.{member.name}", member
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and not _is_limit(node.value):
             yield node.targets[0].id, node
+
+
+def _alone(source: ast.Module, statement: ast.stmt) -> ast.Module:
+    """The module without its other functions and methods: what has to be copied and compiled for a mutant."""
+    body: list[ast.stmt] = [
+        node for node in source.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    ]
+    for node in source.body:
+        if node is statement:
+            body.append(node)
+        elif isinstance(node, ast.ClassDef) and statement in node.body:
+            body.append(ast.ClassDef(node.name, node.bases, node.keywords, [statement], []))
+    return ast.Module(body, [])
 
 
 def _is_limit(value: ast.expr) -> bool:
@@ -128,7 +141,7 @@ def _estimates(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in ("spend", "_spend", "_afford")
+        and node.func.id in ("spend", "_spend", "afford", "_afford")
     )
 
 

@@ -1,44 +1,50 @@
 """One pytest session that runs every test once, and then again for every mutant until one fails.
 
-Each mutant lives in a fork of the session, so nothing is imported or collected twice, and what the solver computed in the
-first round is remembered. Only tests that run the changed line are tried: first those that killed other mutants of the
-same function, then the fastest, none of the long ones.
+Each mutant lives in a fork of the session, so nothing is imported or collected twice, and what the first round found out is
+remembered (`memory`). Only tests that run the changed line are tried: first those that killed other mutants of the same
+function, then the fastest, none of the long ones.
 """
 
 from __future__ import annotations
 
-import copy
-import functools
+import gc
 import os
-import pickle
 import resource
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
+from _pytest.runner import CallInfo
+from _pytest.tmpdir import tmppath_result_key
 
+from mutation.memory import Line, Memory
 from mutation.mutants import Mutant
 from mutation.patching import apply
 
 _MEMORY = 6 << 30
 _LONGEST = 0.25
 """Seconds of a test that is used: what only a long test notices counts as not noticed."""
+_TRACED = 40
+"""How many times longer a test may take where its lines are seen and the solver has not answered yet."""
 
 
 class MutationSession:
     """A pytest plugin; `survivors` and `killers` are filled by its test loop."""
 
-    def __init__(self, package: str, mutants: Iterable[Mutant], jobs: int, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, package: str, mutants: Iterable[Mutant], jobs: int, memory: Memory, tell: Callable[[str], None]
+    ) -> None:
         self.package, self.mutants, self.jobs, self.tell = package, list(mutants), jobs, tell
+        self.memory = memory
         self.survivors: list[Mutant] = []
         self.killers: dict[str, str] = {}
-        self._lines: dict[tuple[str, int], list[int]] = {}
+        self._lines: dict[Line, list[int]] = {}
         self._seconds: list[float] = []
         self._kills: Counter[tuple[str, int]] = Counter()
 
@@ -46,6 +52,7 @@ class MutationSession:
         if session.testsfailed or session.config.option.collectonly:
             return False
         self._first_round(session.items)
+        gc.freeze()  # nothing that is there now is looked at, and copied, by a collection in a fork
         running: dict[int, tuple[Mutant, Path]] = {}
         with tempfile.TemporaryDirectory() as folder:
             for number, mutant in enumerate(self.mutants):
@@ -57,26 +64,36 @@ class MutationSession:
                     self.tell(f"{number + 1} of {len(self.mutants)}")
             while running:
                 self._collect(running)
-        for index, item in enumerate(session.items):  # nothing that the mutants did may have stayed
-            if _fails(item, session.items[index + 1] if index + 1 < len(session.items) else None):
+        quick = [item for item, seconds in zip(session.items, self._seconds, strict=True) if seconds < _LONGEST]
+        for item, following in pairwise([*quick, None]):  # nothing that the mutants did may have stayed
+            if _fails(item, following):
                 raise pytest.UsageError(f"{item.nodeid} fails after the mutants, without any")
         return True
 
     def _first_round(self, items: list[pytest.Item]) -> None:
-        """Twice: to see the lines and to fill the memory of the solver, and to see the times without both."""
-        for traced in (True, False):
-            self._seconds = []
-            for index, item in enumerate(items):
-                begin, lines = time.process_time(), set()
-                sys.settrace(_tracer(self.package, lines) if traced else None)
-                failed = _fails(item, items[index + 1] if index + 1 < len(items) else None)
-                sys.settrace(None)
-                if failed:
-                    raise pytest.UsageError(f"{item.nodeid} fails without any mutant")
-                self._seconds.append(time.process_time() - begin)
-                for line in lines:
-                    self._lines.setdefault(line, []).append(index)
-            self.tell(f"{len(items)} tests in {sum(self._seconds):.0f} s")
+        """What is not known yet runs twice: to see the lines, with the solver, and to see the time without both."""
+        new = [item for item in items if self.memory.seen(item) is None]
+        for item, following in pairwise([*new, None]):
+            lines: set[Line] = set()
+            sys.settrace(_tracer(self.package, lines))
+            seconds = self._timed(item, following)
+            sys.settrace(None)
+            if seconds < _TRACED * _LONGEST:
+                seconds = self._timed(item, following)
+            self.memory.see(item, lines, seconds)
+        self.memory.keep()
+        for index, item in enumerate(items):
+            seen = self.memory.tests[item.nodeid]
+            self._seconds.append(seen.seconds)
+            for line in seen.lines:
+                self._lines.setdefault(line, []).append(index)
+        self.tell(f"{len(items)} tests of {sum(self._seconds):.0f} s, {len(new)} of them new")
+
+    def _timed(self, item: pytest.Item, following: pytest.Item | None) -> float:
+        begin = time.process_time()
+        if _fails(item, following):
+            raise pytest.UsageError(f"{item.nodeid} fails without any mutant")
+        return time.process_time() - begin
 
     def _start(self, items: list[pytest.Item], mutant: Mutant, report: Path) -> int:
         order = self._order(mutant)
@@ -84,14 +101,16 @@ class MutationSession:
         if child:
             return child
         try:
-            seconds = int(10 + 3 * sum(self._seconds[index] for index in order))
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
             apply(mutant, self.package)
             for position, index in enumerate(order):
                 following = items[order[position + 1]] if position + 1 < len(order) else None
+                seconds = int(
+                    time.process_time() + 3 + 4 * self._seconds[index]
+                )  # for this test: a loop may have no end
+                resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
                 if _fails(items[index], following):
                     report.write_text(str(index))
                     break
@@ -126,27 +145,19 @@ class MutationSession:
         self.killers[mutant.key] = answer
 
 
-def remember(module: Any, name: str) -> None:
-    """Let a function of the solver answer the same call from memory; what it returns is copied, for tests change it."""
-    function = getattr(module, name)
-    answers: dict[bytes, Any] = {}
-
-    @functools.wraps(function)
-    def remembered(*arguments: Any, **options: Any) -> Any:
-        call = pickle.dumps((arguments, options))
-        if call not in answers:
-            answers[call] = function(*arguments, **options)
-        return copy.deepcopy(answers[call])
-
-    setattr(module, name, remembered)
-
-
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
+    """Set up, called and taken down as pytest does it, but without the report of a failure, which costs more than the test."""
     item._initrequest()  # type: ignore[attr-defined]
-    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
+    item.stash[tmppath_result_key] = {}  # what the report would have said to the fixture tmp_path
+    hooks = item.ihook
+    before = CallInfo.from_call(lambda: hooks.pytest_runtest_setup(item=item), "setup")
+    during = before if before.excinfo else CallInfo.from_call(lambda: hooks.pytest_runtest_call(item=item), "call")
+    after = CallInfo.from_call(lambda: hooks.pytest_runtest_teardown(item=item, nextitem=following), "teardown")
+    errors = [call.excinfo.value for call in (before, during, after) if call.excinfo is not None]
+    return any(not isinstance(error, pytest.skip.Exception) for error in errors)
 
 
-def _tracer(package: str, lines: set[tuple[str, int]]) -> Callable[..., Any]:
+def _tracer(package: str, lines: set[Line]) -> Callable[..., Any]:
     folder = f"{os.sep}{package}{os.sep}"
 
     def local(frame: Any, event: str, argument: object) -> Any:

@@ -13,6 +13,7 @@ are pushed across the boundary by the smallest step for which exact arithmetic s
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, overload
@@ -23,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
 from polymargin.bounds.view import View, label_at, views
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
@@ -92,33 +94,44 @@ def attack(
         raise InputError(f"starts {starts}: expected at least 1")
     array = one_or_many(points)
     if array.ndim == 2:
-        return each(lambda row: _attack_at(network, row, rival, starts, seed), array)
-    return _attack_at(network, array, rival, starts, seed)
+        return each(lambda row: nearest_attack(network, row, rival, starts, seed), array)
+    return nearest_attack(network, array, rival, starts, seed)
 
 
-def _attack_at(network: Network, point: Array, rival: int | None, starts: int | None, seed: int) -> Attack | None:
+def nearest_attack(
+    network: Network,
+    point: Array,
+    rival: int | None = None,
+    starts: int | None = None,
+    seed: int = 0,
+    deadline: Deadline = NEVER,
+) -> Attack | None:
+    """`attack` at one point; at the deadline it makes do with the points it has."""
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
     others = [c for c in range(network.class_count) if c != label]
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
     found = [
-        _attack(view, label, group, starts or (24 if view.factor.shape[1] <= FULL_NEWTON else FEW_STARTS), seed)
+        _attack(
+            view, label, group, starts or (24 if view.factor.shape[1] <= FULL_NEWTON else FEW_STARTS), seed, deadline
+        )
         for view, group in views(network, u, label, others if rival is None else [rival])
     ]
     return min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
 
 
-def _attack(view: View, label: int, group: list[int], starts: int, seed: int) -> Attack | None:
+def _attack(view: View, label: int, group: list[int], starts: int, seed: int, deadline: Deadline) -> Attack | None:
     rivals = np.repeat(np.array(group), starts)
     with np.errstate(all="ignore"):
         first = _starts(view, label, rivals, starts, seed)
-        walked = _walk(view, label, rivals, first)
+        walked = _walk(view, label, rivals, first, deadline)
         if view.factor.shape[1] <= FULL_NEWTON:
             places, winners = _newton(view, label, rivals, walked), rivals
         else:
             best = _most_promising(view, label, rivals, walked)
-            places, winners = np.stack([_refined(view, label, rivals[i], walked[i]) for i in best]), rivals[best]
+            refined = [_refined(view, label, rivals[i], walked[i], deadline) for i in best]
+            places, winners = np.stack(refined), rivals[best]
         for candidates, classes in ((places, winners), (walked, rivals), (first, rivals)):
             found = _nearest(view, label, classes, candidates)
             if found is not None:
@@ -144,9 +157,11 @@ def _starts(view: View, label: int, rivals: NDArray[np.int64], starts: int, seed
     return np.asarray(lengths[crossing, np.arange(count)][:, None] * directions)
 
 
-def _walk(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Array:
+def _walk(view: View, label: int, rivals: NDArray[np.int64], places: Array, deadline: Deadline) -> Array:
     """Onto the linearised boundary in full, towards u within it in part, and never too far at once."""
     for part in WALK:
+        if deadline.passed:
+            break
         values, slopes = evaluate(view, places, label, rivals)
         square = np.maximum((slopes * slopes).sum(axis=1), 1e-300)
         normal = ((slopes * places).sum(axis=1) / square)[:, None] * slopes
@@ -192,11 +207,13 @@ def _most_promising(view: View, label: int, rivals: NDArray[np.int64], places: A
     return np.array(first[:REFINED])
 
 
-def _refined(view: View, label: int, rival: int, place: Array) -> Array:
+def _refined(view: View, label: int, rival: int, place: Array, deadline: Deadline) -> Array:
     """Newton on the Lagrange equations in growing subspaces."""
     rivals = np.array([rival])
     recent: list[Array] = []
     for _ in range(ROUNDS):
+        if deadline.passed:
+            break
         _, slopes = evaluate(view, place[None], label, rivals)
         slope = slopes[0]
         multiplier = -(place @ slope) / max(float(slope @ slope), 1e-300)
@@ -244,6 +261,8 @@ def _push(view: View, label: int, rival: int, x: Array, slope: Array) -> Attack 
         behind = logits[label] - logits[rival]
         if behind <= 0:
             return Attack(x, _distance(x, view.point), label, rival)
+        if behind > sys.float_info.max:  # no double says how far to step
+            return None
         x = x - slope / size * (float(behind) / size + extra)
         extra *= 2
     return None

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.minorants import best_constants
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ def rigorous(
     gamma: Array,
     constant: Array,
     radius: Array,
-    program: Relaxation,
+    program: GramRelaxation,
     x: Array,
 ) -> tuple[Array, list[Bound]]:
     """Safe values (B,) and the bounds that prove them, for the data the program was built from.

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked_point
-from polymargin.bounds.attacks import attack
-from polymargin.bounds.exclusion import Exclusion, exclude
-from polymargin.bounds.lower_bounds import lower_bound
+from polymargin.bounds.attacks import nearest_attack
+from polymargin.bounds.exclusion import Exclusion, exclude_by
+from polymargin.bounds.lower_bounds import lower_bound_at
+from polymargin.deadlines import Deadline
 from polymargin.networks.network import Network
 
 DEFAULT_TIMEOUT = 60.0
+# Shares of the time that is left: for the attack, and for proofs in one piece; the rest is for branch and bound.
+ATTACK = 0.3
+ONE_PIECE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,33 +56,38 @@ def bracket(network: Network, point: ArrayLike, *, rtol: float = 1e-6, timeout: 
     >>> bracket(net, [0.0, 0.25]).closed
     True
     """
-    started = perf_counter()
+    return bracket_by(Deadline.after(timeout), network, point, rtol=rtol)
+
+
+def bracket_by(deadline: Deadline, network: Network, point: ArrayLike, *, rtol: float = 1e-6) -> Bracket:
+    """The same until a deadline."""
+    started = deadline.clock()
     u = checked_point(point, network.dimension)
-    nearest = attack(network, u)
+    nearest = nearest_attack(network, u, deadline=deadline.part(ATTACK))
     upper = math.inf if nearest is None else nearest.distance
-    proved = lower_bound(network, u, limit=upper if nearest is not None else None, timeout=timeout / 2)
+    limit = None if nearest is None else upper
+    proved = lower_bound_at(network, u, limit=limit, deadline=deadline.part(ONE_PIECE))
     lower, exclusions = proved.radius, proved.exclusions
     if nearest is not None and upper - lower > rtol * upper:
         goal = (1 - rtol / 2) * upper
-        better = _close(network, u, proved.label, [e.rival for e in exclusions], goal, started + 0.95 * timeout)
+        better = _close(network, u, proved.label, [e.rival for e in exclusions], goal, deadline)
         if better is not None:
             lower, exclusions = goal, better
     closed = nearest is not None and upper - lower <= rtol * upper
     rival = proved.rival if nearest is None else nearest.rival
     place = None if nearest is None else nearest.point
-    seconds = perf_counter() - started
+    seconds = deadline.clock() - started
     return Bracket(lower, upper, place, proved.label, rival, exclusions, closed, seconds)
 
 
 def _close(
-    network: Network, u: NDArray[np.float64], label: int, rivals: list[int], radius: float, deadline: float
+    network: Network, u: NDArray[np.float64], label: int, rivals: list[int], radius: float, deadline: Deadline
 ) -> tuple[Exclusion, ...] | None:
     """Proofs against all rivals at this radius, or None as soon as one is not made in time."""
     found = []
     for rival in rivals:
-        left = deadline - perf_counter()
-        exclusion = exclude(network, u, label, rival, radius, timeout=left) if left > 0 else None
-        if exclusion is None or not exclusion.proved:
+        exclusion = exclude_by(deadline, network, u, label, rival, radius)
+        if not exclusion.proved:
             return None
         found.append(exclusion)
     return tuple(found)

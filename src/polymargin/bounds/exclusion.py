@@ -27,6 +27,7 @@ from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
+from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 
@@ -95,6 +96,19 @@ def exclude(
     >>> exclude(net, [0.0, 0.25], 0, 1, 0.7499)          # inside the ellipse x² + 4y² = 4, at distance 0.75
     Exclusion(radius 0.7499, class 0 against 1, 1 leaves)
     """
+    return exclude_by(Deadline.after(timeout), network, point, label, rival, radius, most_leaves)
+
+
+def exclude_by(
+    deadline: Deadline,
+    network: Network,
+    point: ArrayLike,
+    label: int,
+    rival: int,
+    radius: float,
+    most_leaves: int = 100_000,
+) -> Exclusion:
+    """The same until a deadline."""
     if not (np.isfinite(radius) and radius > 0):
         raise InputError(f"radius {radius}: expected a positive number")
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
@@ -102,16 +116,14 @@ def exclude(
     view = View.of(network, point, label, rival)
     if view.depth > 1 and can_lift(view):
         squares = len(view.activation(view.depth)) <= 3
-        lifted = _lifted(view, label, rival, float(radius), timeout, most_leaves if squares else 1)
+        lifted = _lifted(view, label, rival, float(radius), deadline, most_leaves if squares else 1)
         if squares or lifted.reason != "too many leaves" or most_leaves <= 1:
             return lifted
-        timeout -= (
-            lifted.seconds
-        )  # splits do not narrow what the parabolas of a last layer of higher degree have to hold on
-    return _Search(view, label, rival, float(radius)).run(timeout, most_leaves)
+        # Splits do not narrow what the parabolas of a last layer of higher degree have to hold on.
+    return _BallSearch(view, label, rival, float(radius)).run(deadline, most_leaves)
 
 
-def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, most_leaves: int) -> Exclusion:
+def _lifted(view: View, label: int, rival: int, radius: float, deadline: Deadline, most_leaves: int) -> Exclusion:
     started = perf_counter()
     question = Question(expansion_at(view), label, rival, radius)
     refuted: list[Array] = []
@@ -121,7 +133,7 @@ def _lifted(view: View, label: int, rival: int, radius: float, timeout: float, m
         refuted.extend([] if found is None else [found])
         return found is not None
 
-    found = prove_positive(question, timeout, most_leaves, suspect)
+    found = prove_positive(question, deadline, most_leaves, suspect)
     return Exclusion(
         radius,
         label,
@@ -148,7 +160,7 @@ def counterexample_at(view: View, label: int, rival: int, radius: float, place: 
     return None if logits[rival] < logits[label] or distance > Fraction(radius) ** 2 else np.asarray(x)
 
 
-class _Search:
+class _BallSearch:
     """The open parts of the ball, and what is known about the finished ones."""
 
     def __init__(self, view: View, label: int, rival: int, radius: float) -> None:
@@ -160,14 +172,18 @@ class _Search:
         self.leaves = 0
         self.counterexample: Array | None = None
 
-    def run(self, timeout: float, most_leaves: int) -> Exclusion:
+    def run(self, deadline: Deadline, most_leaves: int) -> Exclusion:
         started = perf_counter()
         reason = "proved"
         while self.open and reason == "proved":
-            self._advance()
+            try:
+                self._advance(deadline)
+            except TimeUpError:
+                reason = "timeout"
+                break
             if self.counterexample is not None:
                 reason = "counterexample"
-            elif self.open and perf_counter() - started > timeout:
+            elif self.open and deadline.passed:
                 reason = "timeout"
             elif self.open and self.leaves + len(self.open) > most_leaves:
                 reason = "too many leaves"
@@ -186,12 +202,14 @@ class _Search:
             self.view.lowering,
         )
 
-    def _advance(self) -> None:
+    def _advance(self, deadline: Deadline) -> None:
         """Bound a batch of open parts: each becomes a leaf or is cut in two."""
-        batch, self.open = self.open[-BATCH:], self.open[:-BATCH]
+        batch = self.open[-BATCH:]
         gamma = np.broadcast_to(self.gamma, (len(batch), len(self.gamma))).copy()
         constant, radius = np.full(len(batch), self.constant), np.full(len(batch), self.radius)
-        found = bound_leaves(self.view, np.stack([self.boxes[i] for i in batch]), gamma, constant, radius, decide=True)
+        boxes = np.stack([self.boxes[i] for i in batch])
+        found = bound_leaves(self.view, boxes, gamma, constant, radius, decide=True, deadline=deadline)
+        self.open = self.open[:-BATCH]
         for row, index in enumerate(batch):
             if found.values[row] > 0:
                 self.decided[index] = found.leaves[row]

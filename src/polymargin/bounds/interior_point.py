@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ CEILING = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class BatchOptimum:
     """x (B, N) strictly feasible; θ is at most `gap` below the optimum; `duals`: the dual matrices of the cones."""
 
     x: Array
@@ -41,18 +42,20 @@ class Optimum:
         return np.asarray(self.x[:, -2])
 
 
-def maximise(program: Relaxation, *, tolerance: float = 1e-8, decide: bool = False) -> Optimum:
-    """Solve every program of the batch to a gap of `tolerance` times its scale.
+def maximise(
+    program: GramRelaxation, *, tolerance: float = 1e-8, decide: bool = False, deadline: Deadline = NEVER
+) -> BatchOptimum:
+    """Solve every program of the batch to a gap of `tolerance` times its scale, as far as the time allows.
 
     With decide=True a program also stops once the sign of its optimal θ is known.
     """
     x, X, scale = start(program)
     batch = len(x)
-    result = Optimum(x.copy(), np.full(batch, np.inf), [dual.copy() for dual in X], 0)
+    result = BatchOptimum(x.copy(), np.full(batch, np.inf), [dual.copy() for dual in X], 0)
     active = np.arange(batch)
     ceiling = x[:, -2] + CEILING * scale
     iterations = 0
-    while len(active) and iterations < ITERATIONS:
+    while len(active) and iterations < ITERATIONS and not deadline.passed:
         iterations += 1
         try:
             with np.errstate(all="ignore"):  # a program that breaks down stops below, at its last good x
@@ -71,10 +74,10 @@ def maximise(program: Relaxation, *, tolerance: float = 1e-8, decide: bool = Fal
             keep = np.flatnonzero(~done)
             program, x, X, scale = program.take(keep), x[keep], [dual[keep] for dual in X], scale[keep]
             active, ceiling = active[keep], ceiling[keep]
-    return Optimum(result.x, result.gap, result.duals, iterations)
+    return BatchOptimum(result.x, result.gap, result.duals, iterations)
 
 
-def start(program: Relaxation) -> tuple[Array, list[Array], Array]:
+def start(program: GramRelaxation) -> tuple[Array, list[Array], Array]:
     """Flat minorants well below the neurons and the perfectly centred dual; also the scale of every program."""
     x = np.zeros((len(program.parts), program.unknowns))
     top = program.groups[0]
@@ -104,7 +107,7 @@ def _inverses(matrices: Array) -> Array:
 
 
 def _step(
-    program: Relaxation, x: Array, X: list[Array], ceiling: Array
+    program: GramRelaxation, x: Array, X: list[Array], ceiling: Array
 ) -> tuple[Array, list[Array], Array, NDArray[np.bool_]]:
     """One predictor-corrector step; also the size of the dual residual after it, and whether it got anywhere."""
     Z = program.cones(x)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import rigorous
-from polymargin.bounds.interior_point import Optimum, maximise
+from polymargin.bounds.interior_point import BatchOptimum, maximise
 from polymargin.bounds.ranges import layer_ranges
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -23,8 +24,8 @@ class LeafBounds:
 
     values: Array
     leaves: list[Leaf]
-    program: Relaxation
-    optimum: Optimum
+    program: GramRelaxation
+    optimum: BatchOptimum
 
 
 def bound_leaves(
@@ -36,12 +37,13 @@ def bound_leaves(
     *,
     decide: bool = False,
     tolerance: float = 1e-8,
+    deadline: Deadline = NEVER,
 ) -> LeafBounds:
     """Lower bounds of γ₀ + γ·a^L on leaves given by the ranges of y (B, h₁, 2) and the radius (B,) of their balls."""
-    deeper = layer_ranges(view, first, radius)
+    deeper = layer_ranges(view, first, radius, deadline)
     ranges = [first, *(np.stack([d[k].limits for d in deeper]) for k in range(view.depth - 1))]
-    program = Relaxation.build(view, ranges, gamma, constant, radius)
-    optimum = maximise(program, decide=decide, tolerance=tolerance)
+    program = GramRelaxation.build(view, ranges, gamma, constant, radius)
+    optimum = maximise(program, decide=decide, tolerance=tolerance, deadline=deadline)
     values, bounds = rigorous(view, ranges, gamma, constant, radius, program, optimum.x)
     leaves = [Leaf(tuple(d), bound) for d, bound in zip(deeper, bounds, strict=True)]
     return LeafBounds(values, leaves, program, optimum)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point, positive
-from polymargin.bounds.attacks import attack
+from polymargin.bounds.attacks import nearest_attack
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
@@ -27,6 +27,7 @@ from polymargin.bounds.lifted.radius import HALVINGS, largest_radius, prove_at, 
 from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
+from polymargin.deadlines import NEVER, Deadline, TimeUpError
 from polymargin.networks.network import Network
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
@@ -94,34 +95,57 @@ def lower_bound(
     limit = None if limit is None else positive(limit, "limit")
     array = one_or_many(points)
     if array.ndim == 2:
-        return each(lambda row: _lower_bound_at(network, row, tolerance, limit, timeout), array)
-    return _lower_bound_at(network, array, tolerance, limit, timeout)
+        return each(lambda row: lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout)), array)
+    return lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout))
 
 
-def _lower_bound_at(
-    network: Network, point: Array, tolerance: float, limit: float | None, timeout: float
+def lower_bound_at(
+    network: Network,
+    point: ArrayLike,
+    tolerance: float = 1e-6,
+    limit: float | None = None,
+    deadline: Deadline = NEVER,
 ) -> LowerBound:
-    started = perf_counter()
+    """`lower_bound` at one point, until a deadline."""
+    started = deadline.clock()
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
     views = {rival: View.of(network, u, label, rival) for rival in range(network.class_count) if rival != label}
     rivals = sorted(views, key=lambda rival: _first_order(views[rival], label, rival))
     if limit is None:
-        nearest = attack(network, u) if can_lift(views[rivals[0]]) else None
+        nearest = nearest_attack(network, u, deadline=deadline) if can_lift(views[rivals[0]]) else None
         limit = 1e6 if nearest is None else nearest.distance
         rivals.sort(key=lambda rival: nearest is not None and rival != nearest.rival)
-    provers = _provers(views, label, started + timeout)
-    best = provers[rivals[0]].largest(tolerance, limit)
-    found = [best]
-    for rival in rivals[1:]:
-        if best.radius == 0:
-            found.append(_single(views[rival], 0.0, label, rival, None, 0.0))
+    provers = _provers(views, label, deadline)
+    likely = min(FIRST_TRIAL * limit, 2 * min(_first_order(views[rival], label, rival) for rival in rivals))
+    found = _quick_ones(provers, rivals, likely) if deadline.exists else {}
+    best: Exclusion | None = None
+    for rival in rivals:
+        known = found.get(rival)
+        reach = limit if best is None else best.radius
+        if best is not None and known is not None and known.radius >= reach:
             continue
-        exclusion = provers[rival].at(best.radius)
-        if not exclusion.proved:
-            exclusion = best = provers[rival].largest(tolerance, best.radius)
-        found.append(exclusion)
-    return LowerBound(best.radius, label, best.rival, tuple(found), perf_counter() - started)
+        exclusion = None if best is None or reach == 0 else provers[rival].at(reach)
+        if exclusion is None or not exclusion.proved:
+            exclusion = provers[rival].largest(tolerance, reach) if reach > 0 else _nothing(views[rival], label, rival)
+        if known is not None and known.radius > exclusion.radius:
+            exclusion = known
+        found[rival] = exclusion
+        if best is None or exclusion.radius < best.radius:
+            best = exclusion
+    assert best is not None
+    return LowerBound(
+        best.radius, label, best.rival, tuple(found[rival] for rival in rivals), deadline.clock() - started
+    )
+
+
+def _quick_ones(provers: dict[int, _Prover], rivals: list[int], reach: float) -> dict[int, Exclusion]:
+    """A proof against every rival that costs little, so that there is an answer when the time is up."""
+    found: dict[int, Exclusion] = {}
+    for rival in rivals:
+        found[rival] = provers[rival].quick(reach)
+        reach = found[rival].radius or reach
+    return found
 
 
 def pair_lower_bound(
@@ -135,14 +159,18 @@ def pair_lower_bound(
     timeout: float = math.inf,
 ) -> Exclusion:
     """The same for one rival: a proof with a single leaf. No radius above `limit` is tried."""
+    deadline = Deadline.after(timeout)
     view = View.of(network, point, label, rival)
-    return _provers({rival: view}, label, perf_counter() + timeout)[rival].largest(tolerance, limit)
+    return _provers({rival: view}, label, deadline)[rival].largest(tolerance, limit)
 
 
-def quick_lower_bound(network: Network, point: ArrayLike, label: int, rival: int, radius: float) -> Exclusion:
+def quick_lower_bound(
+    network: Network, point: ArrayLike, label: int, rival: int, radius: float, *, timeout: float = math.inf
+) -> Exclusion:
     """A proof that costs little: at the radius, or at a half, a quarter … of it."""
+    deadline = Deadline.after(timeout)
     view = View.of(network, point, label, rival)
-    return _provers({rival: view}, label, math.inf)[rival].quick(radius)
+    return _provers({rival: view}, label, deadline)[rival].quick(radius)
 
 
 class _Prover(Protocol):
@@ -161,7 +189,7 @@ class _Prover(Protocol):
         ...
 
 
-def _provers(views: dict[int, View], label: int, deadline: float) -> dict[int, _Prover]:
+def _provers(views: dict[int, View], label: int, deadline: Deadline) -> dict[int, _Prover]:
     """One for every rival; deep networks are expanded around the point once for all."""
     result: dict[int, _Prover] = {}
     for rival, view in views.items():
@@ -181,7 +209,7 @@ class _Deep:
     expansion: Expansion
     label: int
     rival: int
-    deadline: float
+    deadline: Deadline
 
     def at(self, radius: float) -> Exclusion:
         started = perf_counter()
@@ -189,7 +217,9 @@ class _Deep:
 
     def quick(self, radius: float) -> Exclusion:
         started = perf_counter()
-        return self._exclusion(*proved_at_once(self._question(radius), radius), started)
+        return self._exclusion(
+            *proved_at_once(self._question(radius), radius, deadline=self.deadline, cheaply=True), started
+        )
 
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         started = perf_counter()
@@ -212,18 +242,21 @@ class _Shallow:
     label: int
     rival: int
     cheap: _Deep | None
-    deadline: float
+    deadline: Deadline
 
     def at(self, radius: float) -> Exclusion:
         if self.cheap is not None:
             guessed = self.cheap.at(radius)
-            if guessed.proved or perf_counter() > self.deadline:
+            if guessed.proved or self.deadline.passed:
                 return guessed
         return self._attempt(radius, decide=True)[1]
 
     def quick(self, radius: float) -> Exclusion:
-        tries = (self.at(radius / 2**k) for k in range(HALVINGS))
-        return next((found for found in tries if found.proved), self.at(radius / 2**HALVINGS))
+        for k in range(HALVINGS + 1):
+            found = self.at(radius / 2**k)
+            if found.proved or self.deadline.passed:
+                break
+        return found if found.proved else _nothing(self.view, self.label, self.rival)
 
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         """Bracket and shrink: `low` is proved, `high` is not."""
@@ -231,13 +264,17 @@ class _Shallow:
         low, high = 0.0, math.inf
         at_low = float(view.boundary(label, rival, view.point))
         at_high = -math.inf
-        best = _single(view, 0.0, label, rival, None, 0.0)
+        best = self.quick(min(_first_order(view, label, rival), limit) / 2) if self.deadline.exists else None
+        best = best if best is not None and best.proved else _nothing(view, label, rival)
+        low = best.radius
         trial = min(_first_order(view, label, rival), limit)
         if view.factor.shape[1] > LARGE:
             tolerance, trial = max(tolerance, LARGE_TOLERANCE), min(2 * trial, FIRST_TRIAL * limit)
         side = 0
         for _ in range(EVALUATIONS):
             value, exclusion = self._attempt(trial, decide=False, tolerance=tolerance)
+            if value == -math.inf and self.deadline.passed:
+                break
             if value > 0:
                 low, at_low, best = trial, value, exclusion
                 at_high = at_high / 2 if side > 0 else at_high
@@ -247,7 +284,7 @@ class _Shallow:
                 at_low = at_low / 2 if side < 0 else at_low
                 side = -1
             closed = math.isfinite(high) and high - low <= tolerance * high
-            if low >= limit or closed or perf_counter() > self.deadline:
+            if low >= limit or closed or self.deadline.passed:
                 break
             if math.isinf(high):
                 trial = min(2 * low, limit)
@@ -259,11 +296,16 @@ class _Shallow:
         return best
 
     def _attempt(self, radius: float, *, decide: bool, tolerance: float = 1e-6) -> tuple[float, Exclusion]:
+        """The bound, −∞ where the time did not allow one, and the proof if it is positive."""
         started, view = perf_counter(), self.view
         gamma, constant = view.difference(self.label, self.rival)
         one = np.array([radius])
         first, free = view.root_ranges(radius)[None], np.array([constant])
-        found = bound_leaves(view, first, gamma[None], free, one, decide=decide, tolerance=tolerance / 100)
+        options: dict[str, Any] = {"decide": decide, "tolerance": tolerance / 100, "deadline": self.deadline}
+        try:
+            found = bound_leaves(view, first, gamma[None], free, one, **options)
+        except TimeUpError:
+            return -math.inf, _nothing(view, self.label, self.rival)
         value, leaf = float(found.values[0]), found.leaves[0]
         seconds = perf_counter() - started
         return value, _single(view, radius, self.label, self.rival, leaf if value > 0 else None, seconds)
@@ -273,6 +315,10 @@ def _first_order(view: View, label: int, rival: int) -> float:
     """B(u) / ‖∇B(u)‖."""
     values, slopes = evaluate(view, np.zeros((1, view.factor.shape[1])), label, np.array([rival]))
     return float(abs(values[0])) / max(float(np.linalg.norm(slopes[0])), 1e-300)
+
+
+def _nothing(view: View, label: int, rival: int) -> Exclusion:
+    return _single(view, 0.0, label, rival, None, 0.0)
 
 
 def _single(

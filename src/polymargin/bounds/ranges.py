@@ -16,8 +16,9 @@ from polymargin.bounds.bound import Bound, rigorous
 from polymargin.bounds.interior_point import maximise
 from polymargin.bounds.linear import linear_bounds
 from polymargin.bounds.minorants import best_constants
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ class LayerRanges:
     proofs: tuple[tuple[Bound | None, Bound | None], ...]
 
 
-def layer_ranges(view: View, first: Array, radius: Array) -> list[list[LayerRanges]]:
+def layer_ranges(view: View, first: Array, radius: Array, deadline: Deadline = NEVER) -> list[list[LayerRanges]]:
     """For every leaf of a batch, given by its ranges of y (B, h₁, 2) and its radius: the ranges of the layers 2 … L."""
     result: list[list[LayerRanges]] = [[] for _ in first]
     ranges = [first]
@@ -45,6 +46,7 @@ def layer_ranges(view: View, first: Array, radius: Array) -> list[list[LayerRang
         weights, bias = view.weights(layer), view.bias(layer)
         cases = [(leaf, i, side) for leaf in range(len(first)) for i in range(len(bias)) for side in (0, 1)]
         for start in range(0, len(cases), CHUNK):
+            deadline.check()
             part = cases[start : start + CHUNK]
             leaves = np.array([leaf for leaf, _, _ in part])
             neurons = np.array([i for _, i, _ in part])
@@ -81,5 +83,5 @@ def _functionals(view: View, ranges: list[Array], gamma: Array, radius: Array) -
     if sum(r.shape[1] for r in ranges) > WIDEST:
         return linear_bounds(view, ranges, gamma, radius)
     none = np.zeros(len(gamma))
-    program = Relaxation.build(view, ranges, gamma, none, radius)
+    program = GramRelaxation.build(view, ranges, gamma, none, radius)
     return rigorous(view, ranges, gamma, none, radius, program, maximise(program, tolerance=1e-6).x)

@@ -79,7 +79,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxation:
+class GramRelaxation:
     """Unknowns x (B, N): g of every group from the top layer down to layer 1, then θ, then μr².
 
     forms      (B, h₁, m + 1): ξ_j as an affine form in (δ/r, 1)
@@ -95,7 +95,7 @@ class Relaxation:
     parts_jacobian: Array
 
     @classmethod
-    def build(cls, view: View, ranges: Sequence[Array], gamma: Array, constant: Array, radius: Array) -> Relaxation:
+    def build(cls, view: View, ranges: Sequence[Array], gamma: Array, constant: Array, radius: Array) -> GramRelaxation:
         """`ranges[l-1]` (B, h_l, 2) are those of y for l = 1, of z for deeper layers; γ (B, h) is for the last of them."""
         depth, batch = len(ranges), len(gamma)
         shapes = [template(len(view.activation(layer)) - 1, 2 if layer > 1 else 3) for layer in range(1, depth + 1)]
@@ -128,10 +128,10 @@ class Relaxation:
     def unknowns(self) -> int:
         return int(self.parts_jacobian.shape[2])
 
-    def take(self, keep: NDArray[np.int64]) -> Relaxation:
+    def take(self, keep: NDArray[np.int64]) -> GramRelaxation:
         """The problems with these numbers only."""
         groups = tuple(group.take(keep) for group in self.groups)
-        return Relaxation(groups, self.forms[keep], self.parts[keep], self.parts_jacobian[keep])
+        return GramRelaxation(groups, self.forms[keep], self.parts[keep], self.parts_jacobian[keep])
 
     # -- the linear maps of the program ------------------------------------------------------------
 

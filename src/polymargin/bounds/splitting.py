@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.interior_point import Optimum
+from polymargin.bounds.interior_point import BatchOptimum
 from polymargin.bounds.minorants import horner, taylor
-from polymargin.bounds.relaxation import Relaxation
+from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
@@ -19,14 +19,16 @@ NARROW = 1e-7
 FARTHEST = 1e3
 
 
-def minimiser(optimum: Optimum, row: int) -> Array:
+def minimiser(optimum: BatchOptimum, row: int) -> Array:
     """δ/r at which the relaxation attains its least value, if the dual matrix has rank one; a mean otherwise."""
     dual = optimum.duals[-1][row, 0]
     place = dual[:-1, -1] / max(float(dual[-1, -1]), 1e-300)
     return np.asarray(np.clip(np.nan_to_num(place), -FARTHEST, FARTHEST))
 
 
-def choose_split(view: View, program: Relaxation, optimum: Optimum, row: int, place: Array) -> tuple[int, float]:
+def choose_split(
+    view: View, program: GramRelaxation, optimum: BatchOptimum, row: int, place: Array
+) -> tuple[int, float]:
     """The neuron that loses most at the minimiser, and where to cut its range.
 
     The dual matrix holds first and second moments of ξ_j. A first-layer neuron loses γσ(mean) minus the mean of its

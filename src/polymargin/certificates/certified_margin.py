@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 from polymargin.certificates.document import Certificate
 from polymargin.listing import Listing, html_of_one
 from polymargin.margins import Margin
-from polymargin.standing import Standing
+from polymargin.standing import PublishedStatus, Standing
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedMargin:
+class CertifiedMargin(PublishedStatus):
     """A margin with proved bounds and the certificate that proves them; None for a row of a batch that has no answer."""
 
     margin: Margin
     certificate: Certificate | None
 
     @property
-    def status(self) -> Standing:
-        return self.margin.status
+    def standing(self) -> Standing:
+        return self.margin.standing
 
     def __repr__(self) -> str:
         m = self.margin
         if m.error is not None:
             return f"CertifiedMargin(no answer: {m.error})"
-        return f"CertifiedMargin({m.lower:.12g} <= margin <= {m.upper:.12g}, {m.status.name} by {m.method})"
+        return f"CertifiedMargin({m.lower:.12g} <= margin <= {m.upper:.12g}, {m.standing.name} by {m.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the margin's, and the certificate."""

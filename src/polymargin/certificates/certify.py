@@ -49,7 +49,7 @@ End: TypeAlias = tuple[float, int, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _ProofQuestion:
     """What `certify` asks about every point."""
 
     network: Network
@@ -107,7 +107,7 @@ def certify(
     if method not in ("auto", "completeness", "exclusion"):
         raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
-    question = _Question(network, method, options, timeout)
+    question = _ProofQuestion(network, method, options, timeout)
     array = one_or_many(points)
     if array.ndim == 1:
         return question.at(array)
@@ -209,7 +209,7 @@ def _assemble(
         point=None,
         label=session.label,
         rival=rival,
-        status=Standing.CERTIFIED if closed else Standing.BRACKETED,
+        standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
         method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
         seconds=session.seconds,
         notes=tuple(notes),

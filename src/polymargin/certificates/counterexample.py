@@ -9,12 +9,14 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds import attack
+from polymargin.bounds.attacks import nearest_attack
 from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.polynomials.balls import distance_bounds, precision
 
+# Of the time that is left, for a search.
+SHARE = 0.3
 # Relative steps beyond a tie until the rival really is ahead in exact arithmetic.
 NUDGES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
@@ -46,7 +48,7 @@ def search(session: Session, rival: int | None = None) -> Counterexample | None:
     """The best that a local search finds, against one rival or all."""
     if not session.network.hidden_layers:
         return None
-    found = attack(session.network, session.u, rival=rival)
+    found = nearest_attack(session.network, session.u, rival, deadline=session.deadline.part(SHARE))
     if found is None:
         return None
     return Counterexample(found.point, found.rival, _distance(found.point, session))

@@ -23,6 +23,8 @@ from polymargin.enumeration.limit import estimated_seconds
 from polymargin.errors import TooManyPathsError
 from polymargin.polynomials.balls import above, ball, below, precision
 
+# Seconds that a rival has for a first bound even where the time is up: no answer is without one.
+AT_ONCE = 0.1
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000
 # Critical points of quadrics in more inputs than this are not listed: there is no need to.
@@ -72,7 +74,9 @@ def prove_at_once(session: Session, rival: int, radius: float) -> RivalProof | N
     """What costs next to nothing: the radius, or a half, a quarter … of it."""
     if not session.network.hidden_layers:
         return None
-    found = quick_lower_bound(session.network, session.u, session.label, rival, radius)
+    found = quick_lower_bound(
+        session.network, session.u, session.label, rival, radius, timeout=max(session.time_left, AT_ONCE)
+    )
     return RivalProof(rival, found.radius, found.to_proof()) if found.proved else None
 
 

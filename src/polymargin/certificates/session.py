@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, TrackerSettings, available_threads
+from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
@@ -80,11 +80,11 @@ class Session:
         self.label, self.tied = predicted_class(network, self.u)
         self.rivals = [rival for rival in range(network.class_count) if rival != self.label]
         self.started = perf_counter()
-        self._end = math.inf if timeout is None else self.started + timeout
+        self.deadline = Deadline.after(timeout)
 
     @property
     def time_left(self) -> float:
-        return max(0.0, self._end - perf_counter())
+        return self.deadline.left
 
     @property
     def seconds(self) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polymargin.certificates.document import Certificate
 from polymargin.listing import Listing, html_of_one
-from polymargin.standing import Standing
+from polymargin.standing import PublishedStatus, Standing
 
 
 class Answer(Enum):
@@ -25,13 +25,13 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(PublishedStatus):
     """The answer for one point and one radius.
 
     answer          ROBUST, VULNERABLE or UNKNOWN
     counterexample  for VULNERABLE: a point within the radius, compared in exact arithmetic
     certificate     the proof, None for UNKNOWN
-    status          CERTIFIED, BRACKETED for UNKNOWN, FAILED for a row of a batch that could not be looked at
+    standing        CERTIFIED, BRACKETED for UNKNOWN, FAILED for a row of a batch that could not be looked at
     lower, upper    bounds of the margin over all rivals that were proved on the way
     reason          one sentence
     """
@@ -42,14 +42,14 @@ class Verdict:
     rival: int | None
     counterexample: NDArray[np.float64] | None
     certificate: Certificate | None
-    status: Standing
+    standing: Standing
     lower: float
     upper: float
     reason: str
     seconds: float
 
     def __repr__(self) -> str:
-        return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.status.name}: {self.reason})"
+        return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.standing.name}: {self.reason})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; None for what is infinite or not known."""
@@ -60,7 +60,7 @@ class Verdict:
             "rival": self.rival,
             "counterexample": None if self.counterexample is None else self.counterexample.tolist(),
             "certificate": None if self.certificate is None else self.certificate.data,
-            "status": self.status.name,
+            "status": self.standing.name,
             "lower": self.lower if math.isfinite(self.lower) else None,
             "upper": self.upper if math.isfinite(self.upper) else None,
             "reason": self.reason,
@@ -78,7 +78,7 @@ class Verdict:
             rival=data["rival"],
             counterexample=None if point is None else np.array(point, dtype=np.float64),
             certificate=None if proof is None else Certificate(proof),
-            status=Standing[data["status"]],
+            standing=Standing[data["status"]],
             lower=math.inf if data["lower"] is None else float(data["lower"]),
             upper=math.inf if data["upper"] is None else float(data["upper"]),
             reason=data["reason"],
@@ -94,7 +94,7 @@ class Verdict:
             "rival": self.rival,
             "lower": self.lower,
             "upper": self.upper,
-            "status": self.status.name,
+            "status": self.standing.name,
             "reason": self.reason,
             "seconds": self.seconds,
         }
@@ -123,7 +123,7 @@ class Verdicts(Listing[Verdict]):
 
     def summary(self) -> str:
         """One line: how many points are robust, vulnerable, undecided, and how many could not be looked at."""
-        counts = Counter(row.answer for row in self if row.status is not Standing.FAILED)
+        counts = Counter(row.answer for row in self if row.standing is not Standing.FAILED)
         parts = [f"{counts[answer]} {answer.name}" for answer in Answer if counts[answer]]
         if failed := self.standings.count(Standing.FAILED):
             parts.append(f"{failed} FAILED")

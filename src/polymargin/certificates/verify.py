@@ -40,7 +40,7 @@ DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _RadiusQuestion:
     """What `verify` asks about every point."""
 
     network: Network
@@ -49,7 +49,7 @@ class _Question:
     timeout: float | None
 
     def at(self, point: NDArray[np.float64]) -> Verdict:
-        return _Search(Session(self.network, point, self.options, self.timeout), self.radius).run()
+        return _VerdictSearch(Session(self.network, point, self.options, self.timeout), self.radius).run()
 
     def failed(self, error: str, seconds: float) -> Verdict:
         return failed_verdict(self.radius, error, seconds)
@@ -102,7 +102,7 @@ def verify(
     Verdicts(2 points: 1 ROBUST, 1 VULNERABLE)
     """
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
-    question = _Question(network, positive(radius, "radius"), options, timeout)
+    question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout)
     array = one_or_many(points)
     if array.ndim == 1:
         return question.at(array)
@@ -111,7 +111,7 @@ def verify(
     return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
 
 
-class _Search:
+class _VerdictSearch:
     def __init__(self, session: Session, radius: float) -> None:
         self.session, self.radius = session, radius
         self.upper: Counterexample | None = None
@@ -179,7 +179,7 @@ class _Search:
     def _beaten(self) -> bool:
         return self.upper is not None and self.upper.distance <= self.radius
 
-    def _verdict(self, answer: Answer, status: Standing, proof: Certificate | None, reason: str) -> Verdict:
+    def _verdict(self, answer: Answer, standing: Standing, proof: Certificate | None, reason: str) -> Verdict:
         session, upper = self.session, self.upper
         return Verdict(
             answer=answer,
@@ -188,7 +188,7 @@ class _Search:
             rival=None if upper is None else upper.rival,
             counterexample=upper.point if answer is Answer.VULNERABLE and upper is not None else None,
             certificate=proof,
-            status=status,
+            standing=standing,
             lower=min(self.smaller.get(rival, 0.0) for rival in session.rivals),
             upper=float("inf") if upper is None else upper.distance,
             reason=reason,

@@ -9,14 +9,13 @@ from time import perf_counter
 
 from polymargin import __version__
 from polymargin.certificates import CertifiedMargin, certify
-from polymargin.cli.entry import going_on
-from polymargin.cli.jobs import workers
-from polymargin.cli.margins import margin_remarks, no_proofs_for_relu
-from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.margins import margin_remarks
+from polymargin.cli.models import read_both
 from polymargin.cli.printing import print_json
-from polymargin.cli.proofs import ProofFolder
+from polymargin.cli.proofs import ProofFolder, no_proofs_for_relu
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable
+from polymargin.cli.work_options import WorkOptions
 from polymargin.piecewise import ReLUNetwork
 from polymargin.standing import Standing
 from polymargin.times import readable_time
@@ -36,60 +35,44 @@ LAST_DIGIT = Decimal("1e-10")
 def run_certify(
     model: Path,
     points: Path,
+    work: WorkOptions,
     *,
     method: str,
     as_json: bool,
-    threads: int | None,
-    jobs: int,
-    cluster: str | None,
-    seed: int,
-    limit: int,
     timeout: float,
     certificates: Path | None,
-    checkpoint: Path | None,
-    cache: bool,
-    trust: bool,
 ) -> int:
     """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
-    network, array = read_both(model, points, trust)
+    network, array = read_both(model, points, work.trust)
     if isinstance(network, ReLUNetwork):
         raise no_proofs_for_relu(str(model))
-    folder = None if certificates is None else ProofFolder(certificates, network)
-    files: dict[int, str | None] = {}
+    proofs = ProofFolder(certificates, network)
     started = perf_counter()
     table = RowTable(f"{model.name}: {network!r}, margins between proved bounds", COLUMNS, len(array), silent=as_json)
 
     def keep(row: int, found: CertifiedMargin) -> None:
-        files[row] = None if folder is None else folder.keep(row, found.certificate)
+        proofs.keep(row, found.certificate)
         table.add(row, certified_cells(found))
 
-    with (
-        going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))),
-        table,
-        workers(jobs, cluster) as executor,
-    ):
+    with table.filling(work) as executor:
         found = certify(
             network,
             array,
             method=method,
             timeout=timeout,
-            seed=seed,
-            threads=threads,
-            limit=limit,
-            cache=cache,
-            checkpoint=checkpoint,
             on_row=keep,
             executor=executor,
+            **work.for_polynomial_networks,
         )
     if as_json:
-        rows = [{"row": index, **row.to_dict(), "certificate": files[index]} for index, row in enumerate(found)]
-        print_json({"version": __version__, "model": str(model), "seed": seed, "margins": rows})
+        rows = [{"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(found)]
+        print_json({"version": __version__, "model": str(model), "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks([row.margin for row in found])):
             table.say(line)
         table.say(f"{found.summary()}; {readable_time(perf_counter() - started)}", "dim")
-        if folder is not None:
-            table.say(folder.how_to_check)
+        if (command := proofs.how_to_check()) is not None:
+            table.say(command)
     if Standing.FAILED in found.standings:
         return 2
     return 1 if Standing.BRACKETED in found.standings else 0
@@ -106,7 +89,7 @@ def certified_cells(found: CertifiedMargin) -> list[str]:
         rival,
         _rounded(margin.lower, ROUND_FLOOR),
         _rounded(margin.upper, ROUND_CEILING),
-        margin.status.name,
+        margin.standing.name,
         readable_time(margin.seconds),
         margin.method,
     ]

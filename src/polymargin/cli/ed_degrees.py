@@ -44,7 +44,7 @@ def run_ed_degree(
                 raise
             answers[way] = str(refusal)
     found = [answer for answer in answers.values() if isinstance(answer, EDDegree)]
-    values = {answer.value for answer in found if answer.status.name != "BRACKETED"}
+    values = {answer.value for answer in found if answer.standing.name != "BRACKETED"}
     if as_json:
         print_json({"source": name, "seed": seed, **_as_json(answers, found, values)})
     else:
@@ -117,6 +117,11 @@ def _as_table(name: str, answers: dict[str, EDDegree | str]) -> Table:
             notes.insert(0, f"between {answer.lower} and {answer.upper}")
         trace = "" if answer.trace is None else str(answer.trace)
         table.add_row(
-            answer.method, str(answer.value), answer.status.name, trace, readable_time(answer.seconds), "; ".join(notes)
+            answer.method,
+            str(answer.value),
+            answer.standing.name,
+            trace,
+            readable_time(answer.seconds),
+            "; ".join(notes),
         )
     return table

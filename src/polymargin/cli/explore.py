@@ -36,7 +36,10 @@ def run_explore(
         raise InputError(f"--export {export}: expected a name that ends in .html")
     network = read_model(model, trust)
     if isinstance(network, ReLUNetwork):
-        raise InputError(f"{model}: a ReLU network; the explorer is for polynomial networks, use: polymargin margin")
+        raise InputError(
+            f"{model} is a ReLU network: it has no critical points to show, and the explorer draws polynomial networks only; "
+            "polymargin margin and polymargin report take it"
+        )
     source = labels if labels is not None else points if points is not None and has_labels(points) else None
     scene = Scene.of(
         network,

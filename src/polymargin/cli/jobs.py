@@ -52,16 +52,21 @@ def _client(address: str) -> Iterator[Workers]:
 
 @contextmanager
 def _processes(jobs: int) -> Iterator[Workers]:
-    """Processes start afresh: torch does not survive a fork once it has threads."""
-    from multiprocessing import get_context
+    """Processes start afresh: torch does not survive a fork once it has threads.
+
+    What cuts the work short ends them: a pool would wait for what they are at, and that may take minutes.
+    """
+    from multiprocessing import active_children, get_context
 
     from polymargin.processes import die_with
 
-    context = get_context("spawn")
+    context, others = get_context("spawn"), set(active_children())
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=die_with, initargs=(os.getpid(),))
     try:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - others:
+            process.terminate()
         raise
     pool.shutdown()

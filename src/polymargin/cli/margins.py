@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from polymargin import __version__
-from polymargin.cli.entry import going_on
-from polymargin.cli.jobs import workers
-from polymargin.cli.models import how_to_go_on, read_both
+from polymargin.cli.models import read_both
 from polymargin.cli.points import interval
 from polymargin.cli.printing import print_json
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable
+from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError
 from polymargin.margins import Margin, Margins, margin
 from polymargin.piecewise import PiecewiseMargin, ReLUNetwork, piecewise_margin
@@ -38,46 +37,33 @@ COLUMNS = (
 def run_margin(
     model: Path,
     points: Path,
+    work: WorkOptions,
     *,
     as_json: bool,
-    threads: int | None,
-    jobs: int,
-    cluster: str | None,
-    seed: int,
-    limit: int,
     timeout: float | None,
-    checkpoint: Path | None,
-    cache: bool,
-    trust: bool,
     norm: str = "l2",
     domain: str | None = None,
 ) -> int:
     """Margins of every row; 2 if some row has no answer."""
-    network, array = read_both(model, points, trust)
+    network, array = read_both(model, points, work.trust)
     started = perf_counter()
     table = RowTable(f"{model.name}: {network!r}", COLUMNS, len(array), silent=as_json)
-    with (
-        going_on(lambda: how_to_go_on(checkpoint, table.finished, len(array))),
-        table,
-        workers(jobs, cluster) as executor,
-    ):
+    with table.filling(work) as executor:
         shared: dict[str, Any] = {
-            "seed": seed,
-            "checkpoint": checkpoint,
             "executor": executor,
             "on_row": lambda row, found: table.add(row, margin_cells(found)),
         }
         if isinstance(network, ReLUNetwork):
             if norm != "l2" or domain is not None:
                 raise InputError("--norm and --domain: ReLU networks have L2 margins without a domain")
-            margins = piecewise_margin(network, array, timeout=timeout, **shared)
+            margins = piecewise_margin(network, array, timeout=timeout, **work.for_any_network, **shared)
         else:
             bounds: dict[str, Any] = {"norm": norm, "domain": None if domain is None else interval(domain)}
             bounds |= {} if timeout is None else {"timeout": timeout}
-            margins = margin(network, array, threads=threads, limit=limit, cache=cache, **bounds, **shared)
+            margins = margin(network, array, **bounds, **work.for_polynomial_networks, **shared)
     if as_json:
         rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]
-        print_json({"version": __version__, "model": str(model), "seed": seed, "margins": rows})
+        print_json({"version": __version__, "model": str(model), "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks(margins)):
             table.say(line)
@@ -93,7 +79,7 @@ def margin_cells(found: Margin) -> list[str]:
         _size(found),
         found.method,
         "–" if found.complex_count is None else f"{found.complex_count} / {found.real_count}",
-        found.status.name,
+        found.standing.name,
         readable_time(found.seconds),
     ]
 
@@ -127,10 +113,6 @@ def _class(value: int | None) -> str:
 def _size(found: Margin) -> str:
     if found.error is not None:
         return "–"
-    if found.status is Standing.BRACKETED:
+    if found.standing is Standing.BRACKETED:
         return f"{found.lower:.6g} … {found.upper:.6g}"
     return "infinite" if math.isinf(found.radius) else f"{found.radius:.10f}"
-
-
-def no_proofs_for_relu(option: str) -> InputError:
-    return InputError(f"{option}: there are no certificates for ReLU networks; their answers are NUMERICAL")

@@ -9,6 +9,20 @@ import typer
 
 Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops) or folder.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run code: only from people you trust.")]
+_DATA = typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
+Data = Annotated[Path, _DATA]
+DataOrNone = Annotated[Path | None, _DATA]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Right classes, one per row (.npy, .npz or .csv).",
+        show_default="'labels' of the points if they are an .npz file",
+    ),
+]
+Image = Annotated[
+    str | None,
+    typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
+]
 Points = Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
@@ -21,6 +35,8 @@ Jobs = Annotated[int, typer.Option(min=1, help="Processes that share the work, o
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers share the work: tcp://host:8786.")
 ]
+BoundsTimeout = Annotated[float, typer.Option(help="Seconds per answer where all critical points are too many.")]
+Plots = Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds per point.")]
 Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")]
 Domain = Annotated[

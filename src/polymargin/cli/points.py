@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.readers.npz import LARGEST_FILE, read_arrays
+from polymargin.networks.readers.archives import LARGEST_FILE
+from polymargin.networks.readers.npz import read_arrays
 
 # What csv and NumPy's reader of headers raise for damaged files.
 _DAMAGE = (

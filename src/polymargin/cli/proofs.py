@@ -9,14 +9,22 @@ from polymargin.certificates import Certificate
 from polymargin.errors import InputError, PolymarginError
 from polymargin.networks import load
 from polymargin.networks.network import Network
+from polymargin.piecewise import ReLUNetwork
 
 
 class ProofFolder:
-    """`model.npz` is the model as the checker reads it, whatever kind of file it came from."""
+    """`model.npz` is the model as the checker reads it, whatever kind of file it came from. Without a folder nothing is kept.
 
-    def __init__(self, folder: Path, network: Network) -> None:
+    names   of the file of every row, None for a row without a certificate
+    """
+
+    def __init__(self, folder: Path | None, network: Network | ReLUNetwork) -> None:
         self._folder = folder
-        self._files: list[Path] = []
+        self.names: dict[int, str | None] = {}
+        if folder is None:
+            return
+        if isinstance(network, ReLUNetwork):
+            raise no_proofs_for_relu("--certificates")
         folder.mkdir(parents=True, exist_ok=True)
         model = folder / "model.npz"
         if not model.exists():
@@ -26,24 +34,26 @@ class ProofFolder:
                 f"{model}: another model; certificates of two models do not share a folder: choose another"
             )
 
-    def keep(self, row: int, proof: Certificate | None) -> str | None:
-        """Write the certificate of a row, if it has one; the name of the file."""
-        if proof is None:
-            return None
-        file = proof.save(self._folder / f"point-{row}.json")
-        self._files.append(file)
-        return str(file)
+    def keep(self, row: int, proof: Certificate | None) -> None:
+        """Write the certificate of a row, if it has one."""
+        self.names[row] = None
+        if proof is not None and self._folder is not None:
+            self.names[row] = str(proof.save(self._folder / f"point-{row}.json"))
 
-    @property
-    def how_to_check(self) -> str:
-        """The exact command, for a shell."""
-        if not self._files:
+    def how_to_check(self) -> str | None:
+        """The exact command, for a shell; None without a folder."""
+        if self._folder is None:
+            return None
+        files = [name for name in self.names.values() if name is not None]
+        if not files:
             return "no certificates to check"
         folder = shlex.quote(str(self._folder))
-        names = (
-            [shlex.quote(str(file)) for file in self._files] if len(self._files) <= 2 else [f"{folder}/point-*.json"]
-        )
+        names = [shlex.quote(file) for file in files] if len(files) <= 2 else [f"{folder}/point-*.json"]
         return f"check the proofs with: polymargin check {folder}/model.npz {' '.join(names)}"
+
+
+def no_proofs_for_relu(option: str) -> InputError:
+    return InputError(f"{option}: there are no certificates for ReLU networks; their answers are NUMERICAL")
 
 
 def _same(model: Path, network: Network) -> bool:

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from polymargin.cli.entry import going_on
-from polymargin.cli.jobs import workers
 from polymargin.cli.models import how_to_go_on, read_model
 from polymargin.cli.points import has_labels, interval, read_data, read_labels
 from polymargin.cli.printing import progress_bar
+from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError, printable
 from polymargin.plots.door import new_figure
 from polymargin.reports import report
@@ -21,23 +21,16 @@ def run_report(
     model: Path,
     data: Path,
     output: Path,
+    work: WorkOptions,
     *,
     labels: Path | None,
     title: str,
     image: str | None,
     rows: int | None,
     certificates: Path | None,
-    checkpoint: Path | None,
     norm: str,
     domain: str | None,
     timeout: float,
-    jobs: int,
-    cluster: str | None,
-    threads: int | None,
-    seed: int,
-    limit: int,
-    cache: bool,
-    trust: bool,
 ) -> int:
     """Write the page; 2 if some row has no answer."""
     if output.suffix not in (".html", ".htm"):
@@ -45,7 +38,7 @@ def run_report(
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: there is no folder {output.parent}; make it first")
     new_figure()  # what is missing is said before hours of work
-    network = read_model(model, trust)
+    network = read_model(model, work.trust)
     points = read_data(data)
     source = labels if labels is not None else data if has_labels(data) else None
     right = None if source is None else read_labels(source)
@@ -53,9 +46,9 @@ def run_report(
         raise InputError(f"{source}: {len(right)} labels for {len(points)} points; expected one per point")
     finished: list[int] = []
     with (
-        going_on(lambda: how_to_go_on(checkpoint, sum(finished), len(points[:rows]))),
+        going_on(lambda: how_to_go_on(work.checkpoint, sum(finished), len(points[:rows]))),
         progress_bar() as progress,
-        workers(jobs, cluster) as executor,
+        work.workers() as executor,
     ):
         task = progress.add_task("margins", total=len(points[:rows]))
 
@@ -73,18 +66,14 @@ def run_report(
             certificates=certificates,
             norm=norm,
             domain=None if domain is None else interval(domain),
-            seed=seed,
-            threads=threads,
-            limit=limit,
             timeout=timeout,
-            cache=cache,
-            checkpoint=checkpoint,
             progress=advance,
             executor=executor,
+            **work.for_polynomial_networks,
         )
     made.save(output)
     print(f"{printable(str(output))}: {made!r}")
-    return 2 if any(row.status is Standing.FAILED for row in made.margins) else 0
+    return 2 if any(row.standing is Standing.FAILED for row in made.margins) else 0
 
 
 def image_shape(text: str | None) -> tuple[int, ...] | str | None:

@@ -15,17 +15,19 @@ COLUMNS = ("printed", "ours", "complete", "trace_defect", "generic", "loops", "p
 
 
 def run_ed_degree_table(
-    table: str, *, directory: Path, seed: int, threads: int | None, max_degree: int | None, as_json: bool
+    table: str, *, directory: Path, seed: int, threads: int | None, largest_degree: int | None, as_json: bool
 ) -> int:
     """Table 1 or 2: status 0 if every row is known to be complete, whether it agrees with the printed value or not."""
-    wanted = [row for row in TABLES[table]() if max_degree is None or row[1] <= max_degree]
+    wanted = [row for row in TABLES[table]() if largest_degree is None or row[1] <= largest_degree]
     with progress_bar() as bar:
         task = bar.add_task(table, total=len(wanted))
 
         def advance(row: dict[str, Any]) -> None:
             bar.update(task, advance=1, description=f"{table} {row['name']}")
 
-        rows = ed_degree_table(table, directory, seed=seed, threads=threads, max_degree=max_degree, progress=advance)
+        rows = ed_degree_table(
+            table, directory, seed=seed, threads=threads, largest_degree=largest_degree, progress=advance
+        )
     if as_json:
         print_json({"table": table, "seed": seed, "rows": rows})
     else:

@@ -12,7 +12,7 @@ from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_
 from polymargin.cli.reproduce import run_ed_degree_table
 from polymargin.reproduce.catalogue import ENTRIES, QUICK_DEGREES, entry
 from polymargin.reproduce.everything import reproduce, reproduce_all
-from polymargin.reproduce.report_items import Comparison, Outcome, Reproduction, Run
+from polymargin.reproduce.report_items import Comparison, Reproduced, Reproduction, Run
 from polymargin.times import readable_time
 
 MARKS = {True: "yes", False: "NO", None: ""}
@@ -28,7 +28,9 @@ def run_reproduce(name: str, *, directory: Path | None, quick: bool, seed: int, 
         return _run_all(folder, quick=quick, seed=seed, as_json=as_json)
     if name in QUICK_DEGREES:
         most = QUICK_DEGREES[name] if quick else None
-        return run_ed_degree_table(name, directory=folder, seed=seed, threads=None, max_degree=most, as_json=as_json)
+        return run_ed_degree_table(
+            name, directory=folder, seed=seed, threads=None, largest_degree=most, as_json=as_json
+        )
     chosen = entry(name)
     with progress_bar() as bar:
         task = bar.add_task(name, total=1)
@@ -77,7 +79,7 @@ def _overview(found: Sequence[Reproduction]) -> Table:
     return table
 
 
-def _print_one(found: Reproduction, outcome: Outcome) -> None:
+def _print_one(found: Reproduction, outcome: Reproduced) -> None:
     wide_console().print(_comparisons(found.entry.title, outcome.rows))
     for note in outcome.notes:
         print(note)

@@ -6,15 +6,20 @@ printed in the order of the points: one that has to wait for an earlier row is h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 
 from rich.cells import cell_len
 from rich.text import Text
 
+from polymargin.cli.entry import going_on
+from polymargin.cli.models import how_to_go_on
 from polymargin.cli.printing import STYLES, progress_bar, wide_console
+from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import printable
+from polymargin.work import Workers
 
 GAP = "  "
 
@@ -48,6 +53,16 @@ class RowTable:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._bar.stop()
+
+    @contextmanager
+    def filling(self, work: WorkOptions) -> Iterator[Workers | None]:
+        """Inside, rows are computed, by the executor that is asked for; whatever cuts the work short says how to go on."""
+        with (
+            going_on(lambda: how_to_go_on(work.checkpoint, self.finished, self._count)),
+            self,
+            work.workers() as executor,
+        ):
+            yield executor
 
     def add(self, row: int, cells: Sequence[str]) -> None:
         """The cells of one row; the point's number is put before them."""

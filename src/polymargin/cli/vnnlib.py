@@ -117,7 +117,7 @@ def run_verify_query(
     answer = answer_about(asked, model, timeout=left, seed=seed, threads=threads)
     confirmed_outputs(file, model, answer)
     print(answer.result.value)
-    print(f"{answer.status.name}: {answer.reason}", file=sys.stderr)
+    print(f"{answer.standing.name}: {answer.reason}", file=sys.stderr)
     if answer.witness is not None:
         if folder is None:
             print("\n".join(assignment_lines([(asked.input, answer.witness), (asked.output, answer.outputs)])))

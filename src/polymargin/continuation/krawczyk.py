@@ -9,9 +9,7 @@ numbers in a file allow.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -20,7 +18,7 @@ import flint
 
 from polymargin.polynomials import Program
 from polymargin.polynomials.balls import BallProgram, ball, precision
-from polymargin.processes import die_with
+from polymargin.processes import in_processes
 
 # A coordinate is written as one double, or as the sum of two where a box needs to be smaller than doubles are apart.
 Parts: TypeAlias = tuple[float, ...]
@@ -60,8 +58,7 @@ def certify_solutions(
         return work(jobs)
     size = math.ceil(len(jobs) / (4 * processes))
     chunks = [jobs[first : first + size] for first in range(0, len(jobs), size)]
-    with ProcessPoolExecutor(processes, initializer=die_with, initargs=(os.getpid(),)) as pool:
-        return [box for part in pool.map(work, chunks) for box in part]
+    return [box for part in in_processes(work, chunks, processes) for box in part]
 
 
 def _certify_chunk(

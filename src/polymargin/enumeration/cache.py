@@ -117,8 +117,8 @@ def _sum_of(rest: bytes) -> bytes:
 def _content(file: Path, largest: int) -> bytes:
     """The bytes of a regular file that is not too large. Opening does not wait: a pipe in its place has no writer."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > largest:
+        facts = os.fstat(stream.fileno())
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > largest:
             raise ValueError("not a file of ours")
         return stream.read(largest)
 

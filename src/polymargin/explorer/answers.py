@@ -20,8 +20,9 @@ from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.enumeration.cache import Cache
 from polymargin.explorer.scene import Scene, located
 from polymargin.margins import Margin, PairMargin
+from polymargin.margins.exponents import unscaled
 from polymargin.margins.models import margins_of
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_critical_points
 
 Array = NDArray[np.float64]
@@ -39,7 +40,11 @@ class Answers:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self._tracker, self._lock = Tracker(threads=1), Lock()
-        search = Search(self._tracker, scene.seed, DEFAULT_LIMIT, Cache.from_option(True), scene.timeout)
+        self._found: dict[int | None, Found] = {}
+        # Where the margin is computed in other units, the points that it enumerates are not those of the picture.
+        watcher = self._found.__setitem__ if unscaled(scene.network).unit == 1.0 else None
+        cache = Cache.from_option(True)
+        search = Enumeration(self._tracker, scene.seed, DEFAULT_LIMIT, cache, scene.timeout, watcher=watcher)
         self._margins = margins_of(scene.network, search)
         self._boundaries: dict[tuple[int, int], Boundary] = {}
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
@@ -53,9 +58,10 @@ class Answers:
         """The answer at a place of the plane, as plain data."""
         u = self.scene.plane.points([at])[0]
         with self._lock:
+            self._found.clear()
             margin = self._margins.margin_at(u, self._tracker)
             critical = {
-                rival: self._critical_points(u, margin.label, rival)
+                rival: self._found[rival] if rival in self._found else self._critical_points(u, margin.label, rival)
                 for rival in range(self.scene.network.class_count)
                 if margin.label is not None and rival != margin.label
             }
@@ -79,7 +85,7 @@ class Answers:
             "rival": margin.rival,
             "lower": plain(margin.lower),
             "upper": plain(margin.upper),
-            "standing": margin.status.name,
+            "standing": margin.standing.name,
             "method": margin.method,
             "seconds": margin.seconds,
             "notes": list(margin.notes),

@@ -72,7 +72,7 @@ def _solvable(scene: Scene, answers: Answers) -> dict[str, Any] | None:
                 "degree": boundary.degree,
                 "coefficients": _rounded(_coefficients(lambda y: values(y) / reduction.factor, size)),  # noqa: B023
                 "basis": reduction.basis.tolist(),
-                "center": reduction.centre.tolist(),
+                "centre": reduction.centre.tolist(),
                 "scale": reduction.scale,
                 "parameters": _parts(base.parameters),
                 "starts": [_parts(row) for row in base.solutions],

@@ -52,7 +52,7 @@ def nearest_per_rival(answers: Answers, row: int) -> dict[str, Any]:
         "right": None if scene.labels is None else int(scene.labels[row]),
         "lower": plain(margin.lower),
         "upper": plain(margin.upper),
-        "standing": margin.status.name,
+        "standing": margin.standing.name,
         "notes": list(margin.notes),
         "image": _image(scene, point),
         "rivals": found,

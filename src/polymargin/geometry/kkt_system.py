@@ -34,7 +34,7 @@ from polymargin.margins import predicted_class
 from polymargin.networks import PolynomialNetwork
 from polymargin.polynomials import Expression, Graph, gradient
 from polymargin.polynomials.expression import Kind
-from polymargin.standing import Standing
+from polymargin.standing import PublishedStatus, Standing
 
 Array = NDArray[np.float64]
 
@@ -93,10 +93,10 @@ class KKTSolutions:
 
 
 @dataclass(frozen=True, eq=False)
-class KKTMargin:
+class KKTMargin(PublishedStatus):
     """The margin from the full system: the nearest feasible solution over all rivals.
 
-    status is NUMERICAL if every rival's list is complete, else BRACKETED: then the radius is an upper bound.
+    standing is NUMERICAL if every rival's list is complete, else BRACKETED: then the radius is an upper bound.
     """
 
     radius: float
@@ -104,7 +104,7 @@ class KKTMargin:
     label: int
     rival: int | None
     active: tuple[int, ...]
-    status: Standing
+    standing: Standing
     pairs: tuple[KKTSolutions, ...]
     seconds: float
 
@@ -114,7 +114,7 @@ class KKTMargin:
 
     def __repr__(self) -> str:
         against = "" if self.rival is None else f", class {self.label} against {self.rival}"
-        return f"KKTMargin({self.radius:.10g}{against}, {self.status.name}, {self.path_count} paths)"
+        return f"KKTMargin({self.radius:.10g}{against}, {self.standing.name}, {self.path_count} paths)"
 
 
 @checked(PolynomialNetwork)
@@ -150,7 +150,7 @@ def kkt_margin(
         label=label,
         rival=best.rival if found else None,
         active=best.active[0] if found else (),
-        status=Standing.NUMERICAL if all(pair.complete for pair in pairs) else Standing.BRACKETED,
+        standing=Standing.NUMERICAL if all(pair.complete for pair in pairs) else Standing.BRACKETED,
         pairs=pairs,
         seconds=perf_counter() - started,
     )

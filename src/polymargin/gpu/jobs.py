@@ -38,8 +38,8 @@ RESULTS = {
 NEEDS_EXCHANGES = 100
 
 
-class Job(ctypes.Structure):
-    """kernel/job.cuh: struct Job."""
+class KernelJob(ctypes.Structure):
+    """kernel/job.cuh: struct KernelJob."""
 
     _fields_ = (
         *[(name, ctypes.c_void_p) for name in POINTERS],
@@ -50,7 +50,9 @@ class Job(ctypes.Structure):
     )
 
 
-def make_job(addresses: Mapping[str, int], start_count: int, path_count: int, settings: Any) -> Job:
+def make_job(addresses: Mapping[str, int], start_count: int, path_count: int, settings: Any) -> KernelJob:
     """`addresses` of the arrays named in POINTERS, none for an array that is not there; `settings` are those of the tracker."""
     numbers = [float(getattr(settings, name)) for name in SETTINGS]
-    return Job(*[addresses.get(name) for name in POINTERS], start_count, path_count, *numbers, int(settings.most_steps))
+    return KernelJob(
+        *[addresses.get(name) for name in POINTERS], start_count, path_count, *numbers, int(settings.most_steps)
+    )

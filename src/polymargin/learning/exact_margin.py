@@ -1,12 +1,7 @@
 """`exact_margin`: the distance to the nearest tie as a PyTorch function, with gradients for weights and inputs.
 
-Let x* be the nearest tie of a point u against a rival, B = f_y − f_rival with y the true class, and s the signed distance:
-positive where y wins, negative where it loses (then x* is the nearest tie of y with the class that wins). By the envelope theorem
-
-    ∂s/∂θ = (∂B/∂θ)(x*) / ‖∇B(x*)‖_dual,      ∂s/∂u = ∇B(x*) / ‖∇B(x*)‖_dual,
-
-so no derivative of a solver is needed: the module is evaluated once more, at the constant points x*, and divided by constant
-lengths. Both formulas hold on either side of the boundary and on it. The values where they say nothing:
+The sign says on which side the point is: positive where the true class wins, negative where it loses; then the tie is the
+nearest one of the true class with the class that wins. The values where derivatives say nothing:
 
     no tie exists            s = ±∞, gradient zero
     ∇B(x*) = 0 (singular)    gradient zero for the weights, (u − x*)/s for the inputs
@@ -23,6 +18,7 @@ from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
+from polymargin.learning.tie_derivatives import with_derivatives
 from polymargin.margins import Margin
 from polymargin.margins.margin import margin
 from polymargin.networks.readers.from_torch import from_torch
@@ -58,7 +54,7 @@ def exact_margin(module: Any, points: Any, labels: Any = None, *, norm: str = "l
     found = margin(from_torch(module), inputs, norm=norm, cache=False, **options)
     chosen = _labels(labels, found)
     distances, ties, rivals = _nearest_ties(found, chosen, inputs)
-    return _differentiable(module, x, chosen, rivals, distances, ties, DUAL[norm])
+    return with_derivatives(module, x, chosen, rivals, distances, ties, DUAL[norm])
 
 
 def _labels(labels: Any, found: list[Margin]) -> NDArray[np.int64]:
@@ -89,34 +85,3 @@ def _nearest_ties(
         if tie is not None:
             ties[row] = tie
     return distances, ties, rivals
-
-
-def _differentiable(
-    module: Any,
-    x: Any,
-    labels: NDArray[np.int64],
-    rivals: NDArray[np.int64],
-    distances: Array,
-    ties: Array,
-    dual: float,
-) -> Any:
-    """The distances as constants, plus what is zero but has their derivatives."""
-    torch = torch_package()
-    places = torch.as_tensor(ties, dtype=x.dtype, device=x.device).requires_grad_()
-    rows = torch.arange(len(labels), device=x.device)
-    with torch.enable_grad():
-        logits = module(places)
-        values = logits[rows, torch.as_tensor(labels)] - logits[rows, torch.as_tensor(rivals)]
-        (slopes,) = torch.autograd.grad(values.sum(), places, retain_graph=True)
-    steepness = torch.linalg.vector_norm(slopes, ord=dual, dim=1)
-    signed = torch.as_tensor(distances, dtype=x.dtype, device=x.device)
-    regular = torch.isfinite(signed) & (steepness > 0) & torch.isfinite(steepness)
-    weight = torch.where(regular, 1 / torch.where(regular, steepness, 1.0), 0.0)
-    result = signed + torch.where(regular, weight * (values - values.detach()), 0.0)
-    if not x.requires_grad:
-        return result
-    normals = slopes * weight[:, None]
-    singular = torch.isfinite(signed) & ~regular & (signed != 0)
-    length = torch.where(singular, signed, 1.0)[:, None]
-    normals = torch.where(singular[:, None], (x.detach() - places.detach()) / length, normals)
-    return result + (normals.detach() * (x - x.detach())).sum(dim=1)

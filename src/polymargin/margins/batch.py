@@ -22,6 +22,7 @@ from polymargin.continuation import Tracker, available_threads
 from polymargin.errors import PolymarginError
 from polymargin.margins.models import ModelMargins
 from polymargin.margins.result import Margin, failed
+from polymargin.processes import startable_threads
 from polymargin.work import Workers, completed_together, worker_count
 
 Array = NDArray[np.float64]
@@ -64,8 +65,8 @@ def margins_in_blocks(
             _margins_of_block, shared, [points[block] for block in blocks], executor
         ):
             yield blocks[place], found
-    elif threads > 1 and len(blocks) > threads:
-        yield from _side_by_side(session, points, blocks, tracker, threads)
+    elif threads > 1 and len(blocks) > threads and (given := startable_threads(threads)) > 1:
+        yield from _side_by_side(session, points, blocks, tracker, given)
     else:
         for rows_of_block in blocks:
             block = Block(session, points[rows_of_block], tracker)

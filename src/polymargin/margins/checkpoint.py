@@ -4,8 +4,9 @@ One JSON object per line: first what the run is about, then one line per finishe
 
     {"sum": "<SHA-256>", "entry": {...}}
 
-that of a row over the header's checksum too: a row belongs to one model, its points and its options. Nothing in the file is ever
+that of a row over the header too: a row belongs to one model, its points and its options. Nothing in the file is ever
 overwritten, so a kill at any moment costs the row being written. Torn or damaged lines are dropped, said and computed again.
+Vectors are kept as {"f8": "…"}, their doubles in base64: exact, and half as long as digits.
 A header that was cut is completed; one that was damaged costs nothing either, because the rows say whose they are.
 
 The sums guard against accidents. They do not guard against somebody who writes rows into your file: a certificate does.
@@ -18,6 +19,7 @@ import json
 import os
 import stat
 import warnings
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,8 +30,10 @@ from numpy.typing import NDArray
 from polymargin.errors import DamageWarning, InputError
 from polymargin.margins.result import Margin
 
-FORMAT = "polymargin margins 2"
+FORMAT = "polymargin margins 3"
 LARGEST_FILE = 1 << 32
+# Shorter vectors stay readable.
+SHORTEST_PACKED = 8
 _BEGIN, _MIDDLE, _END = b'{"sum": "', b'", "entry": ', b"}\n"
 _ENTRY = len(_BEGIN) + 64 + len(_MIDDLE)
 
@@ -96,8 +100,25 @@ class Checkpoint:
 
 
 def _line(header: bytes, entry: Mapping[str, Any]) -> bytes:
-    body = json.dumps(entry).encode()
+    body = json.dumps(_packed(entry)).encode()
     return _BEGIN + _sum(header, body) + _MIDDLE + body + _END
+
+
+def _packed(data: Any) -> Any:
+    """The same data with long vectors of doubles in base64."""
+    if isinstance(data, Mapping):
+        return {name: _packed(value) for name, value in data.items()}
+    if not isinstance(data, (list, tuple)):
+        return data
+    if len(data) >= SHORTEST_PACKED and all(type(value) is float for value in data):
+        return {"f8": b64encode(np.array(data, dtype="<f8").tobytes()).decode("ascii")}
+    return [_packed(value) for value in data]
+
+
+def _unpacked(data: dict[str, Any]) -> Any:
+    if data.keys() != {"f8"}:
+        return data
+    return np.frombuffer(b64decode(data["f8"], validate=True), dtype="<f8").tolist()
 
 
 def _sum(header: bytes, body: bytes) -> bytes:
@@ -110,8 +131,8 @@ def _entry(line: bytes, header: bytes) -> dict[str, Any] | None:
     if line != _BEGIN + _sum(header, body) + _MIDDLE + body + _END:
         return None
     try:
-        entry = json.loads(body)
-    except (ValueError, RecursionError):
+        entry = json.loads(body, object_hook=_unpacked)
+    except (ValueError, TypeError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None
 
@@ -119,15 +140,15 @@ def _entry(line: bytes, header: bytes) -> dict[str, Any] | None:
 def _content(file: Path) -> bytes:
     """What the file holds; nothing if there is none. A pipe or a device is refused before it is opened."""
     try:
-        status = file.stat()
+        facts = file.stat()
     except FileNotFoundError:
         return b""
     except ValueError:
         raise InputError(f"{str(file)!r}: not a name for a file; choose another") from None
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(facts.st_mode):
         raise InputError(f"{file}: not a regular file; a checkpoint is one that can be read again: choose another")
-    if status.st_size > LARGEST_FILE:
-        raise InputError(f"{file}: {status.st_size} bytes, more than the {LARGEST_FILE} of a checkpoint")
+    if facts.st_size > LARGEST_FILE:
+        raise InputError(f"{file}: {facts.st_size} bytes, more than the {LARGEST_FILE} of a checkpoint")
     return file.read_bytes()
 
 
@@ -162,7 +183,7 @@ def _sound(lines: list[bytes], header: bytes, count: int, kind: type[Row]) -> It
 
 
 def _difference(other: Mapping[str, Any], header: bytes) -> str:
-    mine = json.loads(header)["entry"]
+    mine = json.loads(header, object_hook=_unpacked)["entry"]
     if other.get("format") != mine["format"]:
         return f"another version of polymargin (format {other.get('format')!r}, expected {mine['format']!r})"
     names = {"model": "another model", "points": "other points", "options": "other options"}

@@ -17,7 +17,7 @@ from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins, named
 from polymargin.margins.sessions import session_for
 from polymargin.neighbourhood import Neighbourhood
@@ -43,6 +43,7 @@ class MarginOptions(TypedDict, total=False):
     timeout: float
     rtol: float
     checkpoint: str | Path | None
+    pair_points: bool
     progress: Callable[[int], None] | None
     on_row: OnRow | None
     executor: Workers | None
@@ -75,6 +76,7 @@ def margin(
     timeout: float = DEFAULT_TIMEOUT,
     rtol: float = 1e-6,
     checkpoint: str | Path | None = None,
+    pair_points: bool = True,
     progress: Callable[[int], None] | None = None,
     on_row: OnRow | None = None,
     executor: Workers | None = None,
@@ -100,6 +102,7 @@ def margin(
     timeout      seconds for the bounds of one point
     rtol         bounds of one point that are this close, relatively, are an answer: `CERTIFIED`
     checkpoint   a file that collects finished rows; the same call continues where it stopped
+    pair_points  False keeps the nearest tie alone instead of one per rival: less memory and shorter checkpoints for images
     progress     called with the number of rows that were finished since the last call
     on_row       called with the number of a row and its margin as soon as there is one
     executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
@@ -119,19 +122,19 @@ def margin(
     """
     array = one_or_many(points)
     tracker = Tracker.of(settings, threads, device)
-    search = Search(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
+    search = Enumeration(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(
         model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
     )
     session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)
-    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows)
+    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows, pair_points)
     results: list[Any] = [None if store is None else store.get(index) for index in range(len(rows))]
     left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
     if array.ndim == 1:
         if len(left):
             (plain,) = ordinary_margins(Block(session, rows, tracker))
-            known = session.margin_at(array, tracker) if plain is None else plain
+            known = _kept(session.margin_at(array, tracker) if plain is None else plain, pair_points)
             if store is not None:
                 store.add([(0, known)])
             results = [known]
@@ -141,18 +144,23 @@ def margin(
     if on_row is not None:
         for index in np.setdiff1d(np.arange(len(rows)), left).tolist():
             on_row(index, results[index])
-    for block, found in margins_in_blocks(session, rows, left, tracker, executor):
+    for block, answers in margins_in_blocks(session, rows, left, tracker, executor):
+        found = [_kept(answer, pair_points) for answer in answers]
         for index, result in zip(block.tolist(), found, strict=True):
             results[index] = result
         if store is not None:
             done = zip(block.tolist(), found, strict=True)
-            store.add([(index, result) for index, result in done if result.status is not Standing.FAILED])
+            store.add([(index, result) for index, result in done if result.standing is not Standing.FAILED])
         if on_row is not None:
             for index, result in zip(block.tolist(), found, strict=True):
                 on_row(index, result)
         if progress is not None:
             progress(len(block))
     return Margins(named(result, model) for result in _remarked(model, near, rows, results))
+
+
+def _kept(found: Margin, pair_points: bool) -> Margin:
+    return found if pair_points else replace(found, pairs=tuple(replace(pair, point=None) for pair in found.pairs))
 
 
 def _remarked(
@@ -171,12 +179,23 @@ def _remarked(
 
 
 def _checkpoint(
-    file: str | Path, model: Network | Boundary, search: Search, near: Neighbourhood, points: NDArray[np.float64]
+    file: str | Path,
+    model: Network | Boundary,
+    search: Enumeration,
+    near: Neighbourhood,
+    points: NDArray[np.float64],
+    pair_points: bool,
 ) -> Checkpoint:
     # What can change a row.
-    options = {"seed": int(search.seed), "limit": int(search.limit), "settings": asdict(search.tracker.settings)}
+    options: dict[str, Any] = {
+        "seed": int(search.seed),
+        "limit": int(search.limit),
+        "settings": asdict(search.tracker.settings),
+    }
     if not near.is_everything:
         options["neighbourhood"] = near.to_dict()
+    if not pair_points:
+        options["pair_points"] = False
     return Checkpoint.open(file, model_fingerprint(model), points, options)
 
 

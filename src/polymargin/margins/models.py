@@ -27,7 +27,7 @@ from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
-from polymargin.margins.pairs import ENUMERATED, Pair, QuadricPair, Search, pair_for
+from polymargin.margins.pairs import ENUMERATED, Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.networks.network import Network
@@ -65,7 +65,7 @@ class ModelMargins(Protocol):
         ...
 
 
-def margins_of(model: Network | Boundary, search: Search) -> ModelMargins:
+def margins_of(model: Network | Boundary, search: Enumeration) -> ModelMargins:
     """For a network, or for a boundary alone."""
     return BoundaryMargins(model, search) if isinstance(model, Boundary) else NetworkMargins(model, search)
 
@@ -73,7 +73,7 @@ def margins_of(model: Network | Boundary, search: Search) -> ModelMargins:
 class BoundaryMargins:
     """A boundary without a network."""
 
-    def __init__(self, boundary: Boundary, search: Search) -> None:
+    def __init__(self, boundary: Boundary, search: Enumeration) -> None:
         self._boundary, self._search = boundary, search
 
     @cached_property
@@ -110,7 +110,7 @@ class BoundaryMargins:
 class NetworkMargins:
     """A network; boundaries are prepared when a point first needs them, and serve both orders of their two classes."""
 
-    def __init__(self, network: Network, search: Search) -> None:
+    def __init__(self, network: Network, search: Enumeration) -> None:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
         self._pairs: dict[tuple[int, int], Pair] = {}
@@ -226,7 +226,7 @@ class NetworkMargins:
             point=found.point,
             label=found.label,
             rival=found.rival,
-            status=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
+            standing=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
             method="bounds",
             seconds=found.seconds,
             notes=(f"bounds instead of enumeration: {reason}",),
@@ -323,7 +323,7 @@ def combined(label: int | None, pairs: list[PairMargin], seconds: float) -> Marg
         point=nearest.point,
         label=label,
         rival=nearest.rival,
-        status=_standing(pairs, complete),
+        standing=_standing(pairs, complete),
         method=nearest.method,
         seconds=seconds,
         complex_count=nearest.complex_count,

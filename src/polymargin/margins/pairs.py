@@ -8,7 +8,7 @@ its `job` where it has one, and `margin_at` answers any, one at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -32,14 +32,18 @@ from polymargin.quadric import MOST_VARIABLES, NearestKind, PreciseQuadric, Quad
 
 Array = NDArray[np.float64]
 Rivals: TypeAlias = Sequence[int | None]
+Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
 
 # The method of those that were enumerated.
 ENUMERATED = "continuation"
 
 
 @dataclass(frozen=True)
-class Search:
-    """How critical points are enumerated; the names are those of `margin`."""
+class Enumeration:
+    """How critical points are enumerated; the names are those of `margin`.
+
+    watcher   told each rival and all its critical points when `margin_at` enumerates them: who shows them need not do so again
+    """
 
     tracker: Tracker
     seed: int
@@ -47,6 +51,7 @@ class Search:
     cache: Cache
     timeout: float
     rtol: float = 1e-6
+    watcher: Watcher | None = None
 
 
 class Pair(Protocol):
@@ -79,7 +84,7 @@ class OneByOne:
         raise NotImplementedError
 
 
-def pair_for(boundary: Boundary, search: Search) -> Pair:
+def pair_for(boundary: Boundary, search: Enumeration) -> Pair:
     """The way that the structure of the boundary allows."""
     if boundary.degree < 1:
         return ConstantPair(zero=boundary.degree < 0)
@@ -90,7 +95,8 @@ def pair_for(boundary: Boundary, search: Search) -> Pair:
     if boundary.degree == 2:
         return QuadricPair(boundary, QuadricSolver(boundary))
     check_limit(boundary, search.limit, search.tracker)
-    return EnumeratedPair(base_solutions(boundary, search.tracker, seed=search.seed, cache=search.cache))
+    base = base_solutions(boundary, search.tracker, seed=search.seed, cache=search.cache)
+    return EnumeratedPair(base, search.watcher)
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,7 @@ class EnumeratedPair:
     """All critical points by continuation; the nearest real one, confirmed."""
 
     base: BaseSolutions
+    watcher: Watcher | None = None
 
     def job(self, points: Array) -> Job | None:
         return None if self.base.unjudged else paths_to(self.base, points)
@@ -227,6 +234,8 @@ class EnumeratedPair:
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         found = critical_points_at(self.base, u, tracker)
+        if self.watcher is not None:
+            self.watcher(rival, found)
         return _judged(rival, self.base.boundary, u, found)
 
 

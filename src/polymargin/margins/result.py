@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.listing import Listing, html_of_one, joined
-from polymargin.standing import Standing
+from polymargin.standing import PublishedStatus, Standing
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +32,14 @@ class PairMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
+class Margin(PublishedStatus):
     """The least distance from a point to a tie with another class.
 
     radius         the margin; infinite if no point of the boundary is real, NaN if there is no answer
     lower, upper   honest bounds; equal to the radius up to rounding unless the standing is BRACKETED
     point          the nearest boundary point (n,), None if there is none
     label, rival   predicted class and the class that ties at `point`; None for a boundary given alone
-    status         how the answer is known
+    standing       how the answer is known
     method         continuation, quadric, hyperplane, tie or constant
     seconds        time for this point, without stage 1
     complex_count, real_count   critical points of the nearest rival's boundary
@@ -56,7 +56,7 @@ class Margin:
     point: NDArray[np.float64] | None
     label: int | None
     rival: int | None
-    status: Standing
+    standing: Standing
     method: str
     seconds: float
     complex_count: int | None = None
@@ -77,14 +77,17 @@ class Margin:
         against = (
             "" if self.rival is None else f", class {self.class_name(self.label)} against {self.class_name(self.rival)}"
         )
-        size = f"{self.radius:.10g}" if self.status is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
+        size = (
+            f"{self.radius:.10g}" if self.standing is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
+        )
         norm = "" if self.norm == "l2" else f" in {self.norm}"
-        return f"Margin({size}{norm}{against}, {self.status.name} by {self.method})"
+        return f"Margin({size}{norm}{against}, {self.standing.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; None for what is infinite, or not a number as there is no answer."""
         left_out = {"pairs"} if self.class_names is not None else {"pairs", "class_names"}
-        return {item.name: _plain(getattr(self, item.name)) for item in fields(self) if item.name not in left_out} | {
+        kept = [item.name for item in fields(self) if item.name not in left_out]
+        return {_key(name): _plain(getattr(self, name)) for name in kept} | {
             "pairs": [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
         }
 
@@ -92,9 +95,11 @@ class Margin:
     def from_dict(cls, data: dict[str, Any]) -> Margin:
         """The inverse of `to_dict`."""
         absent = math.nan if data["status"] == Standing.FAILED.name else math.inf
-        values = {name: _restored(name, value, absent) for name, value in data.items() if name != "pairs"}
+        values = {
+            name: _restored(name, value, absent) for name, value in data.items() if name not in ("pairs", "status")
+        }
         pairs = tuple(PairMargin(**{k: _restored(k, v, math.inf) for k, v in pair.items()}) for pair in data["pairs"])
-        return cls(**values, pairs=pairs)
+        return cls(**values, standing=Standing[data["status"]], pairs=pairs)
 
     def to_row(self) -> dict[str, Any]:
         """The answer in one line of a table; the nearest point and the single rivals are left to `point` and `pairs`."""
@@ -104,7 +109,7 @@ class Margin:
             "radius": self.radius,
             "lower": self.lower,
             "upper": self.upper,
-            "status": self.status.name,
+            "status": self.standing.name,
             "method": self.method,
             "complex_count": self.complex_count,
             "real_count": self.real_count,
@@ -142,6 +147,10 @@ def failed(error: str, seconds: float = 0.0) -> Margin:
     return Margin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)
 
 
+def _key(name: str) -> str:
+    return "status" if name == "standing" else name
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -153,8 +162,6 @@ def _plain(value: Any) -> Any:
 
 
 def _restored(name: str, value: Any, absent: float) -> Any:
-    if name == "status":
-        return Standing[value]
     if name in ("radius", "lower", "upper", "seconds"):
         return absent if value is None else float(value)
     if name == "point" and value is not None:

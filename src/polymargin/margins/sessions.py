@@ -13,7 +13,7 @@ from typing import Any
 
 from polymargin.boundary import Boundary
 from polymargin.margins.models import ModelMargins, margins_of
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.networks.network import Network
 
 MOST_SESSIONS = 4
@@ -33,7 +33,7 @@ def forget() -> None:
 atexit.register(forget)  # the core's programs must not outlive the core
 
 
-def session_for(model: Network | Boundary, search: Search) -> ModelMargins:
+def session_for(model: Network | Boundary, search: Enumeration) -> ModelMargins:
     """The model with what is known of it, for this search; the weights as they are now say which model it is."""
     if search.cache.directory is None:
         return margins_of(model, search)

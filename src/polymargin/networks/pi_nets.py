@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import finite_array
+from polymargin.networks.layers import finite_array
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.tape.arithmetic import add, multiply
 from polymargin.networks.tape.fold import fold
-from polymargin.networks.tape.operations import Tape
+from polymargin.networks.tape.operations import OperationTape
 from polymargin.networks.tape.windows import matmul
 
 
@@ -42,7 +42,7 @@ def pi_net(
     top = finite_array(readout, "the read-out", 2)
     if top.shape[1] != height:
         raise InputError(f"a read-out of shape {top.shape} behind {height} products; expected (classes, {height})")
-    x = Tape().input((1, inputs))
+    x = OperationTape().input((1, inputs))
     if mixing is None and shifts is None:
         out = matmul(x, maps[0].T)
         for U in maps[1:]:

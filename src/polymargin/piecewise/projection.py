@@ -94,7 +94,7 @@ def _solve(rows: Array, levels: Array, reach: float, warm: Array | None) -> tupl
     """Point and weights for unit rows and levels of which the least is −1."""
     dimension = rows.shape[1]
     with_start = {} if warm is None or not (warm > 0).any() else {"dual_start": warm}
-    y, _, status, info = _daqp()(
+    y, _, exit_flag, info = _daqp()(
         np.eye(dimension),
         np.zeros(dimension),
         rows,
@@ -109,7 +109,7 @@ def _solve(rows: Array, levels: Array, reach: float, warm: Array | None) -> tupl
         return None, weights
     distance = float(np.linalg.norm(y))
     slack = AGREEMENT * (1 + distance)
-    if status == 1 and abs(distance - lower) <= slack and (rows @ y - levels).max() <= slack:
+    if exit_flag == 1 and abs(distance - lower) <= slack and (rows @ y - levels).max() <= slack:
         return np.asarray(y), weights
     return _least_squares(rows, levels)
 

@@ -45,7 +45,7 @@ class CertifiedAccuracy:
         if not len(margins):
             raise InputError("no margins: expected at least one row")
         right = correct_rows(margins, labels)
-        chosen = {s: [m for m, r in zip(margins, right, strict=True) if r and m.status is s] for s in ANSWERED}
+        chosen = {s: [m for m, r in zip(margins, right, strict=True) if r and m.standing is s] for s in ANSWERED}
         return cls(
             len(margins),
             {s: np.sort([m.lower for m in rows]).astype(np.float64) for s, rows in chosen.items()},
@@ -89,7 +89,7 @@ class CertifiedAccuracy:
 
 def norm_of(margins: Sequence[Margin]) -> str:
     """The norm of all margins, as it is written; margins of different norms do not go together."""
-    norms = sorted({margin.norm for margin in margins if margin.status is not Standing.FAILED})
+    norms = sorted({margin.norm for margin in margins if margin.standing is not Standing.FAILED})
     if len(norms) > 1:
         raise InputError(f"margins in the norms {', '.join(norms)}: expected one norm for all of them")
     return NORMS[norms[0]] if norms else NORMS["l2"]
@@ -97,7 +97,7 @@ def norm_of(margins: Sequence[Margin]) -> str:
 
 def correct_rows(margins: Sequence[Margin], labels: ArrayLike | None) -> NDArray[np.bool_]:
     """Rows with an answer whose class is the right one; all with an answer where right classes are not known."""
-    answered = np.array([margin.status is not Standing.FAILED for margin in margins], dtype=bool)
+    answered = np.array([margin.standing is not Standing.FAILED for margin in margins], dtype=bool)
     if labels is None:
         return answered
     right = checked_labels(labels, len(margins))

@@ -23,12 +23,12 @@ def margin_histogram(axes: Any, margins: Sequence[Margin], labels: ArrayLike | N
     lower = np.array([margin.lower for margin in margins])
     groups, colours, names = [], [], []
     for standing in ANSWERED:
-        rows = right & np.array([margin.status is standing for margin in margins])
+        rows = right & np.array([margin.standing is standing for margin in margins])
         if rows.any():
             groups.append(lower[rows])
             colours.append(OF_STANDING[standing])
             names.append(f"{NAMES[standing]}, lower bound" if standing is Standing.BRACKETED else NAMES[standing])
-    wrong = ~right & np.array([margin.status is not Standing.FAILED for margin in margins])
+    wrong = ~right & np.array([margin.standing is not Standing.FAILED for margin in margins])
     if wrong.any():
         groups.append(lower[wrong])
         colours.append(WRONG)

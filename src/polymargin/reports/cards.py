@@ -32,12 +32,12 @@ def _card(report: Report, row: int, limits: tuple[float, float]) -> str:
     right = "" if report.labels is None else f", right class {report.labels[row]}"
     wrong = ' class="card wrong"' if not report.correct[row] else ' class="card"'
     size = f"{margin.upper:.4g}"
-    if margin.status is Standing.BRACKETED:
+    if margin.standing is Standing.BRACKETED:
         size = f"{margin.lower:.3g} … {margin.upper:.3g}"
     shown = _images(report, point, nearest, limits) if report.image_shape is not None else _changes(point, nearest)
     words = f"row {row}: class {margin.label} ties with {margin.rival}{right}"
     return (
-        f'<figure{wrong}>{shown}<figcaption><b class="{margin.status.name.lower()}">{escape(size)}</b> '
+        f'<figure{wrong}>{shown}<figcaption><b class="{margin.standing.name.lower()}">{escape(size)}</b> '
         f"{escape(words)}</figcaption></figure>"
     )
 

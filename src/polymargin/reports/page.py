@@ -90,7 +90,7 @@ def _percent(share: float) -> str:
 def _summary(report: Report) -> str:
     accuracy, radii = report.accuracy, report.radii
     middle = radii[len(radii) // 2]
-    failed = sum(m.status is Standing.FAILED for m in report.margins)
+    failed = sum(m.standing is Standing.FAILED for m in report.margins)
     certified = float(accuracy.part(Standing.CERTIFIED, middle))
     proved = _percent(certified) if certified else "none"
     if accuracy.labelled:
@@ -100,7 +100,7 @@ def _summary(report: Report) -> str:
         first = ("points with an answer", _percent(accuracy.clean))
         second = (f"keep their class within {middle:g} (proved: {proved})", _percent(accuracy.at(middle)))
     smallest = min((m.lower for m in report.margins if not math.isnan(m.lower)), default=math.nan)
-    kind = "lower bound" if any(m.status is Standing.BRACKETED for m in report.margins) else "margin"
+    kind = "lower bound" if any(m.standing is Standing.BRACKETED for m in report.margins) else "margin"
     tiles = [
         ("points", f"{len(report.margins):,}"),
         first,
@@ -170,7 +170,7 @@ def _rivals(report: Report) -> str:
 
 
 def _standings(report: Report) -> str:
-    standings, methods = Counter(m.status for m in report.margins), Counter(m.method for m in report.margins)
+    standings, methods = Counter(m.standing for m in report.margins), Counter(m.method for m in report.margins)
     times = sorted(m.seconds for m in report.margins)
     lines = [[s.name, f"{standings[s]:,}", s.message] for s in Standing if standings[s]]
     ways = ", ".join(f"{name} {count:,}" for name, count in methods.most_common())
@@ -217,7 +217,7 @@ def _rows(report: Report, folder: Path) -> dict[str, Any]:
         "rival": [m.rival for m in ms],
         "lower": [_short(m.lower) for m in ms],
         "upper": [_short(m.upper) if m.upper != m.lower else 0 for m in ms],
-        "standing": [standings.index(m.status) for m in ms],
+        "standing": [standings.index(m.standing) for m in ms],
         "method": [methods.index(m.method) for m in ms],
         "seconds": [_short(m.seconds, 2) for m in ms],
         "note": {str(row): position[_note(m)] for row, m in enumerate(ms) if _note(m)},

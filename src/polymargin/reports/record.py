@@ -82,7 +82,7 @@ class Report:
     @property
     def median(self) -> float:
         """The median lower bound of all rows with an answer; NaN without one."""
-        return _median([m.lower for m in self.margins if m.status is not Standing.FAILED])
+        return _median([m.lower for m in self.margins if m.standing is not Standing.FAILED])
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -98,7 +98,7 @@ class Report:
         predicted = np.array([-1 if m.label is None else m.label for m in self.margins])
         own = predicted if self.labels is None else self.labels
         lower = np.array([m.lower for m in self.margins])
-        answered = np.array([m.status is not Standing.FAILED for m in self.margins])
+        answered = np.array([m.standing is not Standing.FAILED for m in self.margins])
         summaries = []
         for label in np.unique(own[own >= 0]).tolist():
             rows = own == label
@@ -142,7 +142,7 @@ class Report:
                 "rival": m.rival,
                 "lower": m.lower,
                 "upper": m.upper,
-                "standing": m.status.name,
+                "standing": m.standing.name,
                 "method": m.method,
                 "complex": m.complex_count,
                 "real": m.real_count,

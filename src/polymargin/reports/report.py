@@ -98,8 +98,17 @@ def report(
     else:
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "cache": cache, "timeout": timeout}
         shown = progress if certificates is None else None
+        # One counterexample per point is shown; those of the other rivals would take gigabytes for 10,000 images.
         margins = margin(
-            model, array, checkpoint=checkpoint, progress=shown, executor=executor, norm=norm, domain=domain, **options
+            model,
+            array,
+            checkpoint=checkpoint,
+            pair_points=False,
+            progress=shown,
+            executor=executor,
+            norm=norm,
+            domain=domain,
+            **options,
         )
         if certificates is not None:
             margins, files = _proved(
@@ -151,7 +160,7 @@ def _with_proof(known: Margin, proof: Margin) -> Margin:
         upper=proof.upper,
         label=proof.label,
         rival=known.rival if known.point is not None else proof.rival,
-        status=proof.status,
+        standing=proof.standing,
         method=proof.method,
         seconds=known.seconds + proof.seconds,
         notes=(*known.notes, *proof.notes),

@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.reproduce.report_items import Comparison, Entry, Outcome, Run
+from polymargin.reproduce.report_items import Comparison, Entry, Reproduced, Run
 
 # Rows with larger printed ED degrees are left out of a quick run.
 QUICK_DEGREES = {"table1": 400, "table2": 160}
 
 
-def _ed_degree_table(run: Run, table: str) -> Outcome:
+def _ed_degree_table(run: Run, table: str) -> Reproduced:
     from polymargin.reproduce.ed_degree_tables import TABLES, ed_degree_table
 
     most = QUICK_DEGREES[table] if run.quick else None
     total = len(TABLES[table]())
     rows = ed_degree_table(
-        table, run.directory, seed=run.seed, max_degree=most, progress=lambda row: run.progress(str(row["name"]))
+        table, run.directory, seed=run.seed, largest_degree=most, progress=lambda row: run.progress(str(row["name"]))
     )
     notes = [
         "Counted by monodromy until the trace test passed or the bound for the degree was reached; the time is that of all rows "
@@ -31,7 +31,7 @@ def _ed_degree_table(run: Run, table: str) -> Outcome:
     notes += [_disagreement(row) for row in rows if row["agrees"] is False]
     file = run.directory / f"{table}-seed{run.seed}.csv"
     seconds = sum(float(row["seconds"]) for row in rows)
-    return Outcome((file,), tuple(map(_ed_degree_row, rows)), tuple(notes), seconds)
+    return Reproduced((file,), tuple(map(_ed_degree_row, rows)), tuple(notes), seconds)
 
 
 def _ed_degree_row(row: dict[str, Any]) -> Comparison:
@@ -50,15 +50,15 @@ def _disagreement(row: dict[str, Any]) -> str:
     return f"{row['name']}: printed {row['printed']}, ours {row['ours']}; {why}."
 
 
-def _table1(run: Run) -> Outcome:
+def _table1(run: Run) -> Reproduced:
     return _ed_degree_table(run, "table1")
 
 
-def _table2(run: Run) -> Outcome:
+def _table2(run: Run) -> Reproduced:
     return _ed_degree_table(run, "table2")
 
 
-def _table3(run: Run) -> Outcome:
+def _table3(run: Run) -> Reproduced:
     from polymargin.reproduce.table3 import reproduce_table3
 
     folder = run.directory / "table3"
@@ -71,7 +71,7 @@ def _table3(run: Run) -> Outcome:
         "are those of two machines.",
         f"{proved} of {instances} verdicts come with a certificate that the separate checker accepts.",
     )
-    return Outcome((folder / "table3.csv",), tuple(compared), notes)
+    return Reproduced((folder / "table3.csv",), tuple(compared), notes)
 
 
 def _soundness_rows(row: dict[str, Any]) -> list[Comparison]:
@@ -86,7 +86,7 @@ def _soundness_rows(row: dict[str, Any]) -> list[Comparison]:
     ]
 
 
-def _chambers(run: Run) -> Outcome:
+def _chambers(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_chambers import figure_chambers
 
     samples = 6_000 if run.quick else 15_000
@@ -102,41 +102,41 @@ def _chambers(run: Run) -> Outcome:
         "too near to it to count. The paper's network and planes are random and not given; ours were chosen among six planes of "
         "a dozen networks so that all of 3, 5, 7 and 9 occur."
     )
-    return Outcome(tuple(files), rows, (note,))
+    return Reproduced(tuple(files), rows, (note,))
 
 
-def _kac_rice(run: Run) -> Outcome:
+def _kac_rice(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_kac_rice import figure_kac_rice
 
     return figure_kac_rice(run.directory, samples=300 if run.quick else 1000, seed=run.seed, progress=run.progress)
 
 
-def _discriminant(run: Run) -> Outcome:
+def _discriminant(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_discriminant import figure_discriminant
 
     return figure_discriminant(run.directory, samples=3_000 if run.quick else 15_000)
 
 
-def _conics(run: Run) -> Outcome:
+def _conics(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_conics import figure_conics
 
     return figure_conics(run.directory)
 
 
-def _xor(run: Run) -> Outcome:
+def _xor(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_xor import figure_xor
 
     return figure_xor(run.directory, starts=3 if run.quick else 10, seed=run.seed, progress=run.progress)
 
 
-def _sphere(run: Run) -> Outcome:
+def _sphere(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_sphere import figure_sphere
 
     steps, cells = (3_000, 48) if run.quick else (10_000, 72)
     return figure_sphere(run.directory, steps=steps, cells=cells, seed=run.seed)
 
 
-def _tracking(run: Run) -> Outcome:
+def _tracking(run: Run) -> Reproduced:
     from polymargin.reproduce.figure_tracking import figure_tracking
 
     return figure_tracking(run.directory)

@@ -50,12 +50,12 @@ def ed_degree_table(
     *,
     seed: int = 0,
     threads: int | None = None,
-    max_degree: int | None = None,
+    largest_degree: int | None = None,
     executor: Executor | None = None,
     progress: Callable[[Row], None] | None = None,
 ) -> list[Row]:
-    """The rows of a table with a printed ED degree of at most `max_degree`; kept in `directory`, so that a run can be resumed."""
-    rows = [(a, printed) for a, printed in TABLES[table]() if max_degree is None or printed <= max_degree]
+    """The rows of a table with a printed ED degree up to `largest_degree`; kept in `directory`, so that a run can be resumed."""
+    rows = [(a, printed) for a, printed in TABLES[table]() if largest_degree is None or printed <= largest_degree]
     found = resumable_rows(
         partial(count_row, seed=seed, threads=threads),
         rows,

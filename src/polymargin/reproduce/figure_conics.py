@@ -6,13 +6,13 @@ from pathlib import Path
 
 from polymargin.geometry import ParameterDiscriminant, parameter_discriminant
 from polymargin.plots.conic_strata import EXAMPLES, conic_strata, example_boundary
-from polymargin.reproduce.report_items import Comparison, Outcome
+from polymargin.reproduce.report_items import Comparison, Reproduced
 
 # What the text says of every kind. Two parallel lines are degenerate too: two critical points.
 PRINTED = {"ellipse": "4", "hyperbola": "4", "parabola": "3", "circle": "2", "degenerate": "≤ 2"}
 
 
-def figure_conics(directory: Path) -> Outcome:
+def figure_conics(directory: Path) -> Reproduced:
     """Draw the slice, and compare the exact ED degrees of its examples with the text."""
     directory.mkdir(parents=True, exist_ok=True)
     files = tuple(conic_strata(directory / f"figure-conics.{kind}") for kind in ("png", "svg"))
@@ -29,7 +29,7 @@ def figure_conics(directory: Path) -> Outcome:
         "The paper's figure is a sketch, in which the curves cross. On a real slice A = [[1, s], [s, t]] the parabolas "
         "t = s² and the singular conics det M = 0 only touch, since det M = −(b₂ − s b₁)²/4 on t = s²: at parallel lines."
     )
-    return Outcome(files, tuple(rows), (note,))
+    return Reproduced(files, tuple(rows), (note,))
 
 
 def _kind(found: ParameterDiscriminant) -> str:

@@ -17,7 +17,7 @@ from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
 from polymargin.geometry.discriminants.result import EDDiscriminant
 from polymargin.networks import PolynomialNetwork
 from polymargin.plots.evolute import draw_evolute
-from polymargin.reproduce.report_items import Comparison, Outcome
+from polymargin.reproduce.report_items import Comparison, Reproduced
 
 WINDOW = (-5.0, 5.0, -5.0, 5.0)
 # Coefficients of the printed D by the exponents of u₁ and u₂.
@@ -33,7 +33,7 @@ LABELS = {(-4.0, 0.0): "4", (0.0, 2.6): "2", (4.0, 0.0): "4"}
 MARKED = (-2, 0)
 
 
-def figure_discriminant(directory: Path, *, samples: int = 15_000, threads: int | None = None) -> Outcome:
+def figure_discriminant(directory: Path, *, samples: int = 15_000, threads: int | None = None) -> Reproduced:
     """Compute D, count around it, compare with the text, draw."""
     network = example_network()
     boundary = Boundary.from_network(network, 0, 1)
@@ -73,7 +73,7 @@ def figure_discriminant(directory: Path, *, samples: int = 15_000, threads: int 
         f"Real critical points over [−5, 5]² by continuation: {shares} of the area; the sign of D is taken without rounding. "
         f"{int((regions.counts < 0).sum())} samples lie too near the curve to count."
     )
-    return Outcome((*files, terms), tuple(rows), (note,))
+    return Reproduced((*files, terms), tuple(rows), (note,))
 
 
 def example_network() -> PolynomialNetwork:

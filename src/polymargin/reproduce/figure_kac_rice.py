@@ -11,7 +11,7 @@ from pathlib import Path
 
 from polymargin.expected import ShallowEnsemble, ShallowFamily, SimulatedCounts, simulate_real_counts
 from polymargin.plots.kac_rice import real_zero_counts
-from polymargin.reproduce.report_items import Comparison, Outcome, Progress, silent
+from polymargin.reproduce.report_items import Comparison, Progress, Reproduced, silent
 
 # A mean further away than this many standard errors is a disagreement; with thirty degrees chance alone gives one in 500 runs.
 STANDARD_ERRORS = 4.0
@@ -19,7 +19,7 @@ STANDARD_ERRORS = 4.0
 
 def figure_kac_rice(
     directory: Path, *, samples: int = 1000, most: int = 30, seed: int = 0, progress: Progress = silent
-) -> Outcome:
+) -> Reproduced:
     """Simulate the degrees 1 to `most`, compare every mean with the formula, draw."""
     degrees = list(range(1, most + 1))
     simulations = []
@@ -41,7 +41,7 @@ def figure_kac_rice(
         f"{samples} networks per degree of infinite width, drawn exactly; the paper has 1,000 of width 20,000. A mean agrees "
         f"if it lies within {STANDARD_ERRORS:g} standard errors of the formula."
     )
-    return Outcome((*pictures, table), rows, (note,))
+    return Reproduced((*pictures, table), rows, (note,))
 
 
 def _formula(degree: int) -> float:

@@ -27,7 +27,7 @@ from polymargin.plots.sphere import SphereScene, draw_sphere
 from polymargin.plots.sphere_mesh import level_surface
 from polymargin.plots.sphere_page import write_sphere_page
 from polymargin.reproduce.figure_training import one_thread
-from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Outcome
+from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Reproduced
 
 POINT = (0.45, 0.45, 0.45)
 DATA, WIDTH, RATE = 1000, 20, 1e-3
@@ -36,7 +36,7 @@ EYE = (1.8, -1.8, 2.2)
 MESH_TOLERANCE = 1e-4
 
 
-def figure_sphere(directory: Path, *, steps: int = 10_000, cells: int = 72, seed: int = 0) -> Outcome:
+def figure_sphere(directory: Path, *, steps: int = 10_000, cells: int = 72, seed: int = 0) -> Reproduced:
     """Train, compute the margin at the point, draw the still pictures and the page."""
     network, training = steiner_network(steps, seed)
     found = margin(network, np.array(POINT), seed=seed)
@@ -58,7 +58,7 @@ def figure_sphere(directory: Path, *, steps: int = 10_000, cells: int = 72, seed
     page = write_sphere_page(coarse, directory / "figure-sphere.html", title=title)
     network.save(directory / "figure-sphere.npz")
     files = (*pictures, page, directory / "figure-sphere.npz")
-    return Outcome(files, _rows(found), _notes(training, steps, seed, found, check_contact(fine, boundary)))
+    return Reproduced(files, _rows(found), _notes(training, steps, seed, found, check_contact(fine, boundary)))
 
 
 def steiner_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -126,7 +126,8 @@ def _notes(training: Training, steps: int, seed: int, found: Margin, nearest: fl
     return (
         f"Network 3-{WIDTH}-{WIDTH}-2, activation x², {DATA} points, {steps} steps of Adam, seed {seed}: "
         f"accuracy {training.accuracy:.3f} on the training data.",
-        f"The radius is {found.status.name.lower()} by {found.method}. The surface is drawn by marching tetrahedra in [−1, 1]³; "
-        f"the nearest of its vertices is {nearest:.6f} away, and radius and normal are parallel where the sphere touches.",
+        f"The radius is {found.standing.name.lower()} by {found.method}. The surface is drawn by marching tetrahedra in "
+        f"[−1, 1]³; the nearest of its vertices is {nearest:.6f} away, "
+        "and radius and normal are parallel where the sphere touches.",
         "The paper prints no radius and does not describe the data; both follow the code published with it.",
     )

@@ -19,7 +19,7 @@ from polymargin.continuation import Tracker
 from polymargin.errors import PolymarginError
 from polymargin.plots.tracking import Step, draw_tracking
 from polymargin.polynomials import Graph, Program, evaluate, flatten, jacobian
-from polymargin.reproduce.report_items import Comparison, Outcome
+from polymargin.reproduce.report_items import Comparison, Reproduced
 
 Weights = NDArray[np.complex128]
 
@@ -31,7 +31,7 @@ STEP_PATH, STEP_FROM, STEP_LENGTH = 2, 0.3, 0.25
 TOLERANCE = 1e-12
 
 
-def figure_tracking(directory: Path, *, samples: int = 400) -> Outcome:
+def figure_tracking(directory: Path, *, samples: int = 400) -> Reproduced:
     """Track, compare the ends with the printed roots, and draw; `samples` points on every path."""
     program = cubic_homotopy()
     times = np.linspace(0.0, 1.0, samples + 1)[1:]
@@ -51,7 +51,7 @@ def figure_tracking(directory: Path, *, samples: int = 400) -> Outcome:
         for t, row in zip((0.0, *times), paths, strict=True):
             writer.writerow([f"{t:.6g}", *(f"{x:.12g}" for value in row for x in (value.real, value.imag))])
     pictures = [draw_tracking(paths, step, directory / f"figure-tracking.{kind}") for kind in ("png", "svg")]
-    return Outcome((*pictures, table), tuple(_roots(paths[-1])), _notes(found.steps[-1], step))
+    return Reproduced((*pictures, table), tuple(_roots(paths[-1])), _notes(found.steps[-1], step))
 
 
 def cubic_homotopy() -> Program:

@@ -22,7 +22,7 @@ from polymargin.learning.strata import network_stratum
 from polymargin.networks import PolynomialNetwork
 from polymargin.plots.boundaries import Panel, boundary_panels
 from polymargin.reproduce.figure_training import one_thread
-from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Outcome, Progress, silent
+from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Progress, Reproduced, silent
 
 WINDOW = (-2.2, 2.2, -2.2, 2.2)
 DATA, HIDDEN, RATE, STRENGTH = 400, 4, 1e-2, 0.1
@@ -42,7 +42,7 @@ class LearnedConic:
 
 def figure_xor(
     directory: Path, *, starts: int = 10, steps: int = 5000, seed: int = 0, progress: Progress = silent
-) -> Outcome:
+) -> Reproduced:
     """Learn from every start, with and without; write the table and draw the first of the most accurate starts."""
     points, labels = xor_data(DATA, seed)
     runs = []
@@ -58,7 +58,7 @@ def figure_xor(
     for file in files:
         boundary_panels(panels, points, labels, file, window=WINDOW)
     table = _write_table(directory / "figure-xor.csv", runs)
-    return Outcome((*files, table), _rows(runs, shown), _notes(shown[0].start, starts, steps, seed))
+    return Reproduced((*files, table), _rows(runs, shown), _notes(shown[0].start, starts, steps, seed))
 
 
 def xor_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from polymargin import __version__
 from polymargin.continuation import available_threads
-from polymargin.reproduce.report_items import Comparison, Outcome, Reproduction
+from polymargin.reproduce.report_items import Comparison, Reproduced, Reproduction
 from polymargin.times import readable_time
 
 # Longer tables are folded, except for the rows that disagree.
@@ -103,7 +103,7 @@ def _picture(file: Path, title: str) -> str:
     return f'<img alt="{escape(title)}" src="data:image/png;base64,{data}">'
 
 
-def _table(outcome: Outcome) -> str:
+def _table(outcome: Reproduced) -> str:
     rows = outcome.rows
     if not rows:
         return ""

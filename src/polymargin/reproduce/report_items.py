@@ -37,7 +37,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reproduced:
     """What a computation left behind: files, comparisons, and remarks that a reader needs to judge them.
 
     `seconds` is given where the computation knows its time better than a clock: rows kept from an earlier run took time then.
@@ -71,7 +71,7 @@ class Entry:
     name: str
     title: str
     shows: str
-    compute: Callable[[Run], Outcome]
+    compute: Callable[[Run], Reproduced]
     random: bool = True
 
 
@@ -82,7 +82,7 @@ class Reproduction:
     entry: Entry
     run: Run
     seconds: float
-    outcome: Outcome | None
+    outcome: Reproduced | None
     error: str = ""
 
     @property

@@ -119,7 +119,7 @@ def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: floa
                 radius=instance.radius,
                 label=instance.label,
                 margin=found.radius,
-                standing=found.status.name,
+                standing=found.standing.name,
                 method=found.method,
                 margin_seconds=found.seconds,
                 shared_seconds=shared,
@@ -137,7 +137,7 @@ def check_agreement(instance: Instance, found: Margin, verdict: Verdict) -> None
     """Stop if the enumeration and the proof contradict each other, or the class is not the one of the instance."""
     if verdict.label != instance.label:
         raise PolymarginError(f"{instance.name}: the network says class {verdict.label}, the instance {instance.label}")
-    if found.status is Standing.FAILED or verdict.answer is Answer.UNKNOWN:
+    if found.standing is Standing.FAILED or verdict.answer is Answer.UNKNOWN:
         return
     above = found.lower > instance.radius * (1 + SLIVER)
     below = found.upper < instance.radius * (1 - SLIVER)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from polymargin.certificates import Answer, Certificate, Verdict, verify
 from polymargin.errors import InputError, PolymarginError
-from polymargin.standing import Standing
+from polymargin.standing import PublishedStatus, Standing
 from polymargin.vnnlib.conditions import (
     Classifier,
     against_classes,
@@ -43,7 +43,7 @@ class Result(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class QueryAnswer:
+class QueryAnswer(PublishedStatus):
     """The answer to a query.
 
     result         SAT, UNSAT, UNKNOWN or TIMED_OUT
@@ -51,7 +51,7 @@ class QueryAnswer:
     outputs        for SAT: the network's outputs there, rounded to float64
     certificates   for UNSAT: the proofs that `verify` made, each for a network that compares the outputs in question
     networks       the networks they speak of, in the same order
-    status         CERTIFIED for SAT and UNSAT, BRACKETED otherwise
+    standing       CERTIFIED for SAT and UNSAT, BRACKETED otherwise
     reason         one sentence
     """
 
@@ -60,12 +60,12 @@ class QueryAnswer:
     outputs: NDArray[np.float64] | None
     certificates: tuple[Certificate, ...]
     networks: tuple[Classifier, ...]
-    status: Standing
+    standing: Standing
     reason: str
     seconds: float
 
     def __repr__(self) -> str:
-        return f"QueryAnswer({self.result.value}, {self.status.name}: {self.reason})"
+        return f"QueryAnswer({self.result.value}, {self.standing.name}: {self.reason})"
 
 
 def answer_query(
@@ -77,7 +77,7 @@ def answer_query(
             f"the query speaks of {query.input.size} inputs and {query.output.size} outputs, the network has "
             f"{network.dimension} and {network.class_count}"
         )
-    return _Search(query, network, timeout, seed, threads).run()
+    return _QuerySearch(query, network, timeout, seed, threads).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class _Group:
     comparators: tuple[Classifier, ...]
 
 
-class _Search:
+class _QuerySearch:
     def __init__(
         self, query: Query, network: Classifier, timeout: float | None, seed: int, threads: int | None
     ) -> None:
@@ -189,7 +189,7 @@ class _Search:
             else np.array([float(value) for value in self.network.exact_logits(witness)]),
             certificates=tuple(self.certificates) if result is Result.UNSAT else (),
             networks=tuple(self.networks) if result is Result.UNSAT else (),
-            status=Standing.CERTIFIED if decided else Standing.BRACKETED,
+            standing=Standing.CERTIFIED if decided else Standing.BRACKETED,
             reason=reason,
             seconds=perf_counter() - self.started,
         )

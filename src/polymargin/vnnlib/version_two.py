@@ -48,7 +48,7 @@ def parse(text: str) -> Query:
     if network.hidden or len(network.inputs) != 1 or len(network.outputs) != 1:
         raise InputError(f"network {network.name!r}: expected one input, one output and no hidden nodes")
     inputs, outputs = _tensor(network.inputs[0]), _tensor(network.outputs[0])
-    reader = _Reader({inputs.name: ("X", inputs), outputs.name: ("Y", outputs)})
+    reader = _FormulaReader({inputs.name: ("X", inputs), outputs.name: ("Y", outputs)})
     cases = all_of([reader.formula(assertion.expr) for assertion in tree.assertions])
     return Query("2.0", network.name, inputs, outputs, cases)
 
@@ -66,7 +66,7 @@ def _type_name(name: str) -> str:
     return f"{_FAMILIES[match[1]]}{match[2]}" if match else name.lower()
 
 
-class _Reader:
+class _FormulaReader:
     def __init__(self, tensors: dict[str, tuple[str, DeclaredTensor]]) -> None:
         self.tensors = tensors
 

@@ -12,7 +12,7 @@ import polymargin as pm
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import maximise
 from polymargin.bounds.lifted.parts import Question
-from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.top import top_terms
@@ -47,7 +47,7 @@ def optimum(relaxation: Relaxation, tolerance: float = 1e-6) -> float:
     return found.value
 
 
-def by_clarabel(program: Program) -> float:
+def by_clarabel(program: SemidefiniteProgram) -> float:
     """The optimum of the same program from a solver that knows nothing of its structure."""
     side, count = program.side, program.unknowns
 

@@ -93,10 +93,10 @@ def test_squares_that_grow_until_they_touch(seed: int, domain: tuple[float, floa
     found = margin(net, u, norm="linf", domain=domain)
     low, high = (np.full(2, end) for end in (domain or (-np.inf, np.inf)))
     truth = least_square(net, u, low, high)
-    if truth < 6 and found.status is not Standing.BRACKETED:
+    if truth < 6 and found.standing is not Standing.BRACKETED:
         assert found.radius == pytest.approx(truth, rel=1e-7)
     assert found.lower <= truth * (1 + 1e-7)
-    assert found.status is Standing.NUMERICAL or not np.isfinite(truth)
+    assert found.standing is Standing.NUMERICAL or not np.isfinite(truth)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,7 +108,7 @@ def test_nothing_sampled_is_nearer_and_the_tie_is_one(seed: int, norm: str, doma
     u = generator.uniform(-0.5, 0.5, size=3)
     found = margin(net, u, norm=norm, domain=domain)
     near = Neighbourhood.of(3, norm=norm, domain=domain)
-    assert found.status is Standing.NUMERICAL
+    assert found.standing is Standing.NUMERICAL
     assert found.norm == norm
     if found.point is None:
         return

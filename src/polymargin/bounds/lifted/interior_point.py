@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for `Program`.
+"""A primal-dual interior-point method for `SemidefiniteProgram`.
 
 With a dual matrix X ⪰ 0 and numbers x ≥ 0 the optimality conditions are
 
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -48,18 +48,18 @@ class Optimum:
 
 
 def maximise(
-    program: Program,
+    program: SemidefiniteProgram,
     y: Array,
     scale: float,
     *,
     tolerance: float = 1e-6,
     enough: float = math.inf,
     hopeless: float = -math.inf,
-    deadline: float = math.inf,
+    deadline: Deadline = NEVER,
 ) -> Optimum | None:
     """From a strictly feasible y to a gap of tolerance·scale; None if rounding has made the start infeasible.
 
-    Stops early once y_0 > `enough`, once the optimum is known to be below `hopeless`, or at the deadline (perf_counter).
+    Stops early once y_0 > `enough`, once the optimum is known to be below `hopeless`, or before a step that would end too late.
     """
     signed, order = program.signed, program.order
     factor = _factor(program.matrix(y))
@@ -72,11 +72,12 @@ def maximise(
     infeasible, iterations, gap = 1.0, 0, math.inf
     objective = np.zeros(program.unknowns)
     objective[0] = 1.0
+    pace, left = 0.0, deadline.left
     while True:
         total = float(np.vdot(X, Z) + x @ y[signed])
         gap = total if infeasible < 1e-3 else math.inf
         done = gap < tolerance * scale or y[0] > enough or y[0] + gap < hopeless
-        if done or iterations == ITERATIONS or perf_counter() > deadline:
+        if done or iterations == ITERATIONS or left <= pace:
             break
         iterations += 1
         with np.errstate(all="ignore"):  # a program that breaks down stops at its last good y
@@ -86,6 +87,9 @@ def maximise(
         y, Z, factor, X, x, kept = moved
         S = _inverse(factor)
         infeasible *= kept
+        if deadline.exists:
+            before, left = left, deadline.left
+            pace = max(pace, before - left)
     return Optimum(y, gap, X, iterations)
 
 
@@ -93,7 +97,15 @@ class _Step:
     """One linearisation: two directions share the factor of the normal matrix."""
 
     def __init__(
-        self, program: Program, y: Array, Z: Array, factor: Array, S: Array, X: Array, x: Array, objective: Array
+        self,
+        program: SemidefiniteProgram,
+        y: Array,
+        Z: Array,
+        factor: Array,
+        S: Array,
+        X: Array,
+        x: Array,
+        objective: Array,
     ) -> None:
         self.program, self.y, self.Z, self.factor, self.S, self.X, self.x = program, y, Z, factor, S, X, x
         self.objective = objective

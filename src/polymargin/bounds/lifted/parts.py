@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from polymargin.bounds.lifted.ranges import narrowed
 from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -119,19 +119,20 @@ def bound_part(
     *,
     tolerance: float = 1e-7,
     decide: bool = True,
-    deadline: float = math.inf,
+    solve: bool = True,
+    deadline: Deadline = NEVER,
 ) -> Outcome:
-    """Bound the functional on a part; with `decide` only as far as its sign."""
+    """Bound the functional on a part; with `decide` only as far as its sign, without `solve` by guessed multipliers alone."""
     expansion, rests = question.expansion, part.rests
     if part.first:
         rests = narrowed(expansion, question.radius, rests, part.first)
     enough = question.enough
     large = question.by_guesses
-    relaxation, y, value = _best_start(question, rests, part.first, 2 * enough if decide else math.inf)
+    relaxation, y, value = _best_start(question, rests, part.first, 2 * enough if decide else math.inf, deadline)
     optimum = None
     if large or (decide and value > 2 * enough):
         y[0] = value - enough
-    elif perf_counter() < deadline and np.isfinite(value):
+    elif solve and not deadline.passed and np.isfinite(value):
         limits = {"enough": enough, "hopeless": enough} if decide else {}
         size = relaxation.scale(value)
         optimum = maximise(relaxation.program, y, size, tolerance=tolerance, deadline=deadline, **limits)
@@ -145,7 +146,11 @@ def bound_part(
 
 
 def _best_start(
-    question: Question, rests: tuple[Array, ...], first: Mapping[int, tuple[float, float]], enough: float
+    question: Question,
+    rests: tuple[Array, ...],
+    first: Mapping[int, tuple[float, float]],
+    enough: float,
+    deadline: Deadline,
 ) -> tuple[Relaxation, Array, float]:
     """The relaxation with the best parabolas below the last layer, and its start.
 
@@ -160,10 +165,16 @@ def _best_start(
         top = top_terms(expansion, *question.output, question.radius, last, touch)
         cuts = cut_weights(expansion, top, rests)
         relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, first, question.worst)
-        y, value = relaxation.start(enough)
+        y, value = relaxation.start(enough, deadline)
         if best is None or value > best[2]:
             best = (relaxation, y, value)
-        if top.minorants is None or value > enough or expansion.dimension > FEW or not np.isfinite(value):
+        if (
+            top.minorants is None
+            or value > enough
+            or expansion.dimension > FEW
+            or not np.isfinite(value)
+            or deadline.passed
+        ):
             break
         answer = expansion.rests(relaxation.minimiser(y))[-1][0]
         touch = touch + (answer - touch) / (number + 2)

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class SemidefiniteProgram:
     """base (N, N), forms F (K, N), squares (n, K), linear and diagonal (n, N) sparse, signed (k,), dense {i: (N, N)}."""
 
     base: Array
@@ -43,7 +43,7 @@ class Program:
         diagonal: Array,
         signed: NDArray[np.int64],
         dense: tuple[tuple[int, Array], ...] = (),
-    ) -> Program:
+    ) -> SemidefiniteProgram:
         return cls(base, forms, squares, sparse.csr_matrix(linear), sparse.csr_matrix(diagonal), signed, dense)
 
     @property

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from polymargin.bounds.lifted.parts import Outcome, Part, Question, bound_part
-from polymargin.bounds.lifted.ranges import rest_ranges
-from polymargin.bounds.lifted.spectra import spectra
+from polymargin.bounds.lifted.ranges import interval_ranges, rest_ranges
+from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
 from polymargin.bounds.lifted.tree import LiftedProof
+from polymargin.deadlines import NEVER, Deadline, TimeUpError
 
 SOLVES = 12
 EVALUATIONS = 60
@@ -27,64 +28,87 @@ CAUTION = 0.1
 ACCURACY = 1e-3
 
 
-def prove_at(question: Question, deadline: float = math.inf) -> LiftedProof | None:
+def prove_at(question: Question, deadline: Deadline = NEVER) -> LiftedProof | None:
     """A proof on the whole ball, without cutting it."""
-    part = Part(tuple(rest_ranges(question.expansion, question.radius)))
-    leaf = bound_part(question, part, deadline=deadline).leaf
-    return None if leaf is None else LiftedProof(part.rests, leaf, spectra(question.expansion))
+    try:
+        return _attempt(question, deadline)[1]
+    except TimeUpError:
+        return None
 
 
-def proved_at_once(question: Question, radius: float, halvings: int = HALVINGS) -> tuple[float, LiftedProof | None]:
-    """The radius or a half, a quarter … of it, whichever the first guess of all multipliers proves; no program is solved."""
+def proved_at_once(
+    question: Question, radius: float, halvings: int = HALVINGS, deadline: Deadline = NEVER, *, cheaply: bool = False
+) -> tuple[float, LiftedProof | None]:
+    """The radius or a half, a quarter … of it, whichever the first guess of all multipliers proves; no program is solved.
+
+    `cheaply` with ranges from intervals, unless better ones are known already.
+    """
     for k in range(halvings + 1):
         here = replace(question, radius=radius / 2**k)
-        part = Part(tuple(rest_ranges(question.expansion, here.radius)))
-        leaf = bound_part(here, part, deadline=-math.inf).leaf
-        if leaf is not None:
-            return here.radius, LiftedProof(part.rests, leaf, spectra(question.expansion))
+        try:
+            _, proof = _attempt(here, deadline, cheaply=cheaply, solve=False)
+        except TimeUpError:
+            break
+        if proof is not None:
+            return here.radius, proof
     return 0.0, None
 
 
 def largest_radius(
-    question: Question, limit: float, tolerance: float, deadline: float = math.inf
+    question: Question, limit: float, tolerance: float, deadline: Deadline = NEVER
 ) -> tuple[float, LiftedProof | None]:
-    """From the radius of the question on, up to `limit`; in time, or at once."""
-    if math.isfinite(limit):
-        low, proof = proved_at_once(question, limit, 0)
-        if proof is not None:
-            return low, proof
-    if question.by_guesses:
-        return _by_values(question, limit, tolerance, deadline)
-    low, high, proof, trial = 0.0, limit, None, min(question.radius, limit)
+    """From the radius of the question on, up to `limit`; in time, or the best until then."""
+    low, proof = proved_at_once(question, limit, 0, deadline) if math.isfinite(limit) else (0.0, None)
+    if proof is not None:
+        return low, proof
+    trial = min(question.radius, limit)
+    if deadline.exists:  # something to return should the first program not end in time
+        low, proof = proved_at_once(question, trial / 2, deadline=deadline, cheaply=True)
+    search = _by_values if question.by_guesses else _by_tangents
+    low, proof = search(question, limit, tolerance, deadline, low, proof)
+    return (low, proof) if proof is not None else proved_at_once(question, trial / 2, deadline=deadline)
+
+
+def _by_tangents(
+    question: Question, limit: float, tolerance: float, deadline: Deadline, low: float, proof: LiftedProof | None
+) -> tuple[float, LiftedProof | None]:
+    """Newton's method on γ(r) = 0: `low` is proved, `high` is not."""
+    high, trial = limit, min(question.radius, limit)
     for attempt in range(SOLVES):
         here = replace(question, radius=trial)
-        part = Part(tuple(rest_ranges(question.expansion, trial)))
-        outcome = bound_part(here, part, tolerance=ACCURACY, decide=attempt > 0, deadline=deadline)
+        try:
+            outcome, found = _attempt(here, deadline, tolerance=ACCURACY, decide=attempt > 0)
+        except TimeUpError:
+            break
         reach = _tangent_root(here, outcome)
-        if outcome.leaf is not None:
-            low, proof = trial, LiftedProof(part.rests, outcome.leaf, spectra(question.expansion))
+        if found is not None:
+            low, proof = trial, found
             high = max(min(high, reach), low)
         else:
             high = trial
-        if high - low <= tolerance * high or perf_counter() > deadline:
+        if high - low <= tolerance * high or deadline.passed:
             break
         aim = min(reach, high) - CAUTION * abs(trial - reach) - tolerance * trial / 3
         trial = aim if low < aim < high * (1 - tolerance / 10) else (low + high) / 2
         if math.isinf(trial):
             trial = 2 * low
-    return (low, proof) if proof is not None else proved_at_once(question, min(question.radius, limit) / 2)
+    return low, proof
 
 
-def _by_values(question: Question, limit: float, tolerance: float, deadline: float) -> tuple[float, LiftedProof | None]:
+def _by_values(
+    question: Question, limit: float, tolerance: float, deadline: Deadline, low: float, proof: LiftedProof | None
+) -> tuple[float, LiftedProof | None]:
     """Regula falsi with Illinois' halving: `low` is proved, `high` is not."""
-    low, high, at_low, at_high, side = 0.0, math.inf, question.size, -math.inf, 0
-    proof, trial = None, min(question.radius, limit)
+    high, at_low, at_high, side = math.inf, question.size, -math.inf, 0
+    trial = min(question.radius, limit)
     for _ in range(EVALUATIONS):
         here = replace(question, radius=trial)
-        part = Part(tuple(rest_ranges(question.expansion, trial)))
-        outcome = bound_part(here, part, decide=False)
-        if outcome.leaf is not None:
-            low, at_low, proof = trial, outcome.value, LiftedProof(part.rests, outcome.leaf, spectra(here.expansion))
+        try:
+            outcome, found = _attempt(here, deadline, decide=False)
+        except TimeUpError:
+            break
+        if found is not None:
+            low, at_low, proof = trial, outcome.value, found
             at_high = at_high / 2 if side > 0 else at_high
             side = 1
         else:
@@ -92,7 +116,7 @@ def _by_values(question: Question, limit: float, tolerance: float, deadline: flo
             at_low = at_low / 2 if side < 0 else at_low
             side = -1
         closed = math.isfinite(high) and high - low <= tolerance * high
-        if low >= limit or closed or perf_counter() > deadline:
+        if low >= limit or closed or deadline.passed:
             break
         if math.isinf(high):
             trial = min(2 * low, limit)
@@ -102,6 +126,20 @@ def _by_values(question: Question, limit: float, tolerance: float, deadline: flo
         else:
             trial = (low + high) / 2
     return low, proof
+
+
+def _attempt(
+    question: Question, deadline: Deadline, *, cheaply: bool = False, **options: Any
+) -> tuple[Outcome, LiftedProof | None]:
+    """The whole ball in one part, and the proof if it is one."""
+    deadline.check()
+    expansion, radius = question.expansion, question.radius
+    plain = cheaply and not spectra_are_known(expansion)
+    part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
+    outcome = bound_part(question, part, deadline=deadline, **options)
+    if outcome.leaf is None:
+        return outcome, None
+    return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, deadline))
 
 
 def _tangent_root(question: Question, outcome: Outcome) -> float:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.spectra import deeper_spectrum, second_spectrum
+from polymargin.bounds.lifted.spectra import Deeper, deeper_spectrum, second_spectrum
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -26,25 +27,37 @@ OUTWARD = 1e-6
 NARROWEST = 1e-6
 
 
-def rest_ranges(expansion: Expansion, radius: float) -> list[Array]:
+def rest_ranges(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> list[Array]:
     """(h, 2) for every layer from the second on."""
     if len(expansion.layers) < 2:
         return []
-    second = second_spectrum(expansion)
+    second = second_spectrum(expansion, deadline)
     ranges = [_widened(radius * radius * second.eigenvalues)]
     length, remainder = radius**2 * np.sqrt(second.together or 0.0), 0.0
     for number in range(3, len(expansion.layers) + 1):
         plain = _intervals(expansion, number, radius, {}, ranges[-1])
-        curved, errors = _curved(expansion, number, radius, length, remainder)
+        curved, errors = _curved(
+            expansion, deeper_spectrum(expansion, number, deadline), number, radius, length, remainder
+        )
         low, high = np.maximum(plain[:, 0], curved[:, 0]), np.minimum(plain[:, 1], curved[:, 1])
         ranges.append(np.stack([low, high], axis=-1))
         length, remainder = float(np.linalg.norm(np.abs(ranges[-1]).max(axis=1))), float(np.linalg.norm(errors))
     return ranges
 
 
-def _curved(expansion: Expansion, number: int, radius: float, length: float, remainder: float) -> tuple[Array, Array]:
+def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:
+    """The same by interval arithmetic alone: wider, and at no cost."""
+    ranges: list[Array] = []
+    for number in range(2, len(expansion.layers) + 1):
+        ranges.append(_intervals(expansion, number, radius, {}, ranges[-1] if ranges else np.zeros((0, 2))))
+    return ranges
+
+
+def _curved(
+    expansion: Expansion, spectrum: Deeper, number: int, radius: float, length: float, remainder: float
+) -> tuple[Array, Array]:
     """Ranges from curvatures, and bounds of the remainders; `length` ≥ ‖w‖ and `remainder` ≥ ‖e‖ of the layer below."""
-    spectrum, below = deeper_spectrum(expansion, number), expansion.layers[number - 2]
+    below = expansion.layers[number - 2]
     weights = as_array(expansion.layers[number - 1].weights)
     steep = np.linalg.norm(weights * below.rise, axis=1) * remainder
     mixed = 2 * radius * spectrum.spreads * length

@@ -29,8 +29,9 @@ from scipy import linalg
 
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.program import Program
+from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.lifted.top import Top
+from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
 
@@ -119,7 +120,7 @@ class Relaxation:
         return np.asarray(self.cuts @ self.halves[0] ** 2) if len(self.cuts) else np.zeros(0)
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> SemidefiniteProgram:
         m, side = self.expansion.dimension, self.places[-1].stop
         count = self._first_place.stop
         forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
@@ -158,7 +159,7 @@ class Relaxation:
         dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
         intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
         signed = [1, *chain(*intervals), *range(cuts.start, count)]
-        return Program.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
+        return SemidefiniteProgram.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
 
     def _cut(self, index: int) -> Array:
         m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
@@ -169,15 +170,15 @@ class Relaxation:
         result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self._squared_curvatures[index]
         return np.asarray(result / self.cut_scales[index])
 
-    def start(self, enough: float = np.inf) -> tuple[Array, float]:
+    def start(self, enough: float = np.inf, deadline: Deadline = NEVER) -> tuple[Array, float]:
         """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
         best: tuple[float, Array] = (-np.inf, np.zeros(self._first_place.stop))
         for states, slack in self._guesses():
             y = self._guess(states, slack)
-            value, y[1] = _best_ball(self.reduced(y), abs(self.size))
+            value, y[1] = best_ball(self.reduced(y), abs(self.size))
             if value > best[0] or not best[1].any():
                 best = (value, y)
-            if value > enough:
+            if value > enough or deadline.passed:
                 break
         value, y = best
         y[0] = value - 0.3 * self.scale(value)
@@ -315,7 +316,7 @@ def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Arra
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
 
 
-def _best_ball(rest: Array, scale: float) -> tuple[float, float]:
+def best_ball(rest: Array, scale: float) -> tuple[float, float]:
     """A good μ for the form `rest` in (1, δ/r) − γ, the best in few dimensions, and the γ it proves; −∞ if rounding spoils it."""
     inner, border, corner = rest[1:, 1:], rest[1:, 0], rest[0, 0]
     if not np.isfinite(rest).all():

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.spectra import spectra
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit
+from polymargin.deadlines import Deadline, TimeUpError
 
 Array = NDArray[np.float64]
 
@@ -43,17 +43,22 @@ class Search:
     place: Array | None = None
 
 
-def prove_positive(question: Question, timeout: float, most_leaves: int, suspect: Callable[[Array], bool]) -> Search:
+def prove_positive(
+    question: Question, deadline: Deadline, most_leaves: int, suspect: Callable[[Array], bool]
+) -> Search:
     """B > 0 on the ball; `suspect` says whether a place is a counterexample, which ends the search."""
-    deadline = perf_counter() + timeout
     expansion = question.expansion
-    root = Part(tuple(rest_ranges(expansion, question.radius)))
+    try:
+        root = Part(tuple(rest_ranges(expansion, question.radius, deadline)))
+        curvatures = spectra(expansion, deadline)
+    except TimeUpError:
+        return Search(None, 0, 1, "timeout")
     numbers = count()
     found: dict[int, LiftedLeaf | tuple[int, int, float, int, int]] = {}
     waiting: list[tuple[float, int, Part]] = [(-math.inf, next(numbers), root)]
     leaves = 0
     while waiting:
-        if perf_counter() > deadline:
+        if deadline.passed:
             return Search(None, leaves, len(waiting), "timeout")
         if leaves + len(waiting) > most_leaves:
             return Search(None, leaves, len(waiting), "too many leaves")
@@ -65,7 +70,7 @@ def prove_positive(question: Question, timeout: float, most_leaves: int, suspect
             continue
         if outcome.optimum is None:
             reason = "too large" if question.by_guesses else "rounding"
-            reason = "timeout" if perf_counter() > deadline else reason
+            reason = "timeout" if deadline.passed else reason
             return Search(None, leaves, 1 + len(waiting), reason)
         place = minimiser(outcome.optimum, outcome.relaxation)
         if suspect(place):
@@ -75,7 +80,7 @@ def prove_positive(question: Question, timeout: float, most_leaves: int, suspect
         found[number] = (layer, neuron, value, low, high)
         for name, half in zip((low, high), part.cut(layer, neuron, value), strict=True):
             heapq.heappush(waiting, (outcome.value, name, half))
-    return Search(LiftedProof(root.rests, _tree(found, 0), spectra(expansion)), leaves, 0, "proved")
+    return Search(LiftedProof(root.rests, _tree(found, 0), curvatures), leaves, 0, "proved")
 
 
 def minimiser(optimum: Optimum, relaxation: Relaxation) -> Array:

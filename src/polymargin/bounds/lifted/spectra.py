@@ -29,6 +29,7 @@ from scipy.sparse.linalg import eigsh
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.polynomial_network import PolynomialNetwork
 
 Array = NDArray[np.float64]
@@ -72,36 +73,43 @@ class Spectra:
         return {"together": self.together.hex(), "layers": [hexadecimal(layer) for layer in rows]}
 
 
-def spectra(expansion: Expansion) -> Spectra | None:
+def spectra(expansion: Expansion, deadline: Deadline = NEVER) -> Spectra | None:
     """None for networks of two hidden layers or fewer."""
     if len(expansion.layers) < 3:
         return None
-    together = second_spectrum(expansion).together
-    layers = (deeper_spectrum(expansion, number) for number in range(3, len(expansion.layers) + 1))
+    together = second_spectrum(expansion, deadline).together
+    layers = (deeper_spectrum(expansion, number, deadline) for number in range(3, len(expansion.layers) + 1))
     return Spectra(float(together or 0.0), tuple(layers))
 
 
-def second_spectrum(expansion: Expansion) -> Second:
+def spectra_are_known(expansion: Expansion) -> bool:
+    """Whether nothing has to be computed for them."""
+    deeper = range(3, len(expansion.layers) + 1)
+    return expansion.view.layered in _second and all(number in _deeper.get(expansion, {}) for number in deeper)
+
+
+def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Second:
     """Once per network."""
     network = expansion.view.layered
     if network not in _second:
-        _second[network] = _of_second(expansion)
+        _second[network] = _of_second(expansion, deadline)
     return _second[network]
 
 
-def deeper_spectrum(expansion: Expansion, number: int) -> Deeper:
+def deeper_spectrum(expansion: Expansion, number: int, deadline: Deadline = NEVER) -> Deeper:
     """Of layer `number` ≥ 3, once per point."""
     known = _deeper.setdefault(expansion, {})
     if number not in known:
-        known[number] = _of_deeper(expansion, number)
+        known[number] = _of_deeper(expansion, number, deadline)
     return known[number]
 
 
-def _of_second(expansion: Expansion) -> Second:
+def _of_second(expansion: Expansion, deadline: Deadline) -> Second:
     count = len(expansion.layers[1].value)
     limits, seen = np.zeros((count, 2)), dict[bytes, tuple[float, float]]()
     together = np.zeros((expansion.dimension, expansion.dimension)) if len(expansion.layers) > 2 else None
     for neuron, (columns, curvature) in enumerate(_curvatures(expansion)):
+        deadline.check()
         key = curvature.tobytes()  # convolutions repeat themselves
         if key not in seen:
             values = np.linalg.eigvalsh(curvature)
@@ -127,12 +135,13 @@ def _curvatures(expansion: Expansion) -> Iterator[tuple[NDArray[np.int64], Array
             yield everything, first.squares.weighted(first.bend * as_array(second.weights[[i], :])[0])
 
 
-def _of_deeper(expansion: Expansion, number: int) -> Deeper:
+def _of_deeper(expansion: Expansion, number: int, deadline: Deadline) -> Deeper:
     own, below = expansion.layers[number - 1], expansion.layers[number - 2]
     weights = as_array(own.weights)
     factors = _factors(expansion, number)
     limits, spreads = np.empty((len(weights), 2)), np.empty(len(weights))
     for i, row in enumerate(weights):
+        deadline.check()
         curvature = np.zeros((expansion.dimension, expansion.dimension))
         for layer, factor in zip(expansion.layers, factors, strict=False):
             curvature += layer.squares.weighted(factor[i])

@@ -9,14 +9,14 @@ import typer
 
 from polymargin.cli.options import (
     AsJson,
+    BoundsTimeout,
     Certificates,
-    Checkpoint,
-    Cluster,
+    Data,
+    DataOrNone,
     Domain,
-    Jobs,
-    Limit,
+    Image,
+    Labels,
     Model,
-    NoCache,
     Norm,
     Points,
     Seed,
@@ -24,20 +24,16 @@ from polymargin.cli.options import (
     Timeout,
     Trust,
 )
+from polymargin.cli.work_options import WorkOptions, spread
 
 
+@spread
 def margin(
     model: Model,
     points: Points,
     as_json: AsJson = False,
     norm: Norm = "l2",
     domain: Domain = None,
-    checkpoint: Checkpoint = None,
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    limit: Limit = 200_000,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -46,107 +42,50 @@ def margin(
             show_default="30, none for ReLU",
         ),
     ] = None,
-    no_cache: NoCache = False,
-    trust: Trust = False,
+    *,
+    work: WorkOptions,
 ) -> None:
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
 
-    raise typer.Exit(
-        run_margin(
-            model,
-            points,
-            as_json=as_json,
-            threads=threads,
-            jobs=jobs,
-            cluster=cluster,
-            seed=seed,
-            limit=limit,
-            timeout=timeout,
-            checkpoint=checkpoint,
-            cache=not no_cache,
-            trust=trust,
-            norm=norm,
-            domain=domain,
-        )
-    )
+    raise typer.Exit(run_margin(model, points, work, as_json=as_json, norm=norm, domain=domain, timeout=timeout))
 
 
+@spread
 def verify(
     model: Model,
     points: Points,
     radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
     certificates: Certificates = None,
-    checkpoint: Checkpoint = None,
     timeout: Timeout = 60.0,
     as_json: AsJson = False,
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    limit: Limit = 200_000,
-    no_cache: NoCache = False,
-    trust: Trust = False,
+    *,
+    work: WorkOptions,
 ) -> None:
     """Does the class stay the same within a radius? With a proof, or honestly unknown."""
     from polymargin.cli.verdicts import run_verify
 
     raise typer.Exit(
-        run_verify(
-            model,
-            points,
-            radius,
-            as_json=as_json,
-            threads=threads,
-            jobs=jobs,
-            cluster=cluster,
-            seed=seed,
-            limit=limit,
-            timeout=timeout,
-            certificates=certificates,
-            checkpoint=checkpoint,
-            cache=not no_cache,
-            trust=trust,
-        )
+        run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates)
     )
 
 
+@spread
 def certify(
     model: Model,
     points: Points,
     certificates: Certificates = None,
-    checkpoint: Checkpoint = None,
     method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
     timeout: Timeout = 60.0,
     as_json: AsJson = False,
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    limit: Limit = 200_000,
-    no_cache: NoCache = False,
-    trust: Trust = False,
+    *,
+    work: WorkOptions,
 ) -> None:
     """The margin of each point between two proved numbers."""
     from polymargin.cli.certified import run_certify
 
     raise typer.Exit(
-        run_certify(
-            model,
-            points,
-            method=method,
-            as_json=as_json,
-            threads=threads,
-            jobs=jobs,
-            cluster=cluster,
-            seed=seed,
-            limit=limit,
-            timeout=timeout,
-            certificates=certificates,
-            checkpoint=checkpoint,
-            cache=not no_cache,
-            trust=trust,
-        )
+        run_certify(model, points, work, method=method, as_json=as_json, timeout=timeout, certificates=certificates)
     )
 
 
@@ -164,41 +103,25 @@ def check(
     raise typer.Exit(run_check(model, certificates, exact=exact, trust=trust))
 
 
+@spread
 def report(
     model: Model,
-    data: Annotated[
-        Path, typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
-    ],
+    data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="Right classes, one per row (.npy, .npz or .csv).",
-            show_default="'labels' in DATA if it is an .npz file",
-        ),
-    ] = None,
+    labels: Labels = None,
     title: Annotated[str, typer.Option(help="Title of the page.", show_default="the name of the model")] = "",
-    image: Annotated[
-        str | None,
-        typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
-    ] = None,
+    image: Image = None,
     rows: Annotated[
         int | None, typer.Option(min=1, help="Only so many rows, the first ones.", show_default="all")
     ] = None,
     certificates: Annotated[
         Path | None, typer.Option(help="Prove every row, and keep the certificates in this directory.")
     ] = None,
-    checkpoint: Checkpoint = None,
     norm: Norm = "l2",
     domain: Domain = None,
-    timeout: Annotated[float, typer.Option(help="Seconds per point where all critical points are too many.")] = 30.0,
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    limit: Limit = 200_000,
-    no_cache: NoCache = False,
-    trust: Trust = False,
+    timeout: BoundsTimeout = 30.0,
+    *,
+    work: WorkOptions,
 ) -> None:
     """One page about a data set: certified accuracy, margins, classes, rivals, the most vulnerable inputs."""
     from polymargin.cli.report import run_report
@@ -208,38 +131,23 @@ def report(
             model,
             data,
             output,
+            work,
             labels=labels,
             title=title,
             image=image,
             rows=rows,
             certificates=certificates,
-            checkpoint=checkpoint,
             norm=norm,
             domain=domain,
             timeout=timeout,
-            jobs=jobs,
-            cluster=cluster,
-            threads=threads,
-            seed=seed,
-            limit=limit,
-            cache=not no_cache,
-            trust=trust,
         )
     )
 
 
 def explore(
     model: Model,
-    points: Annotated[
-        Path | None, typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="Right classes, one per row (.npy, .npz or .csv).",
-            show_default="'labels' in POINTS if it is an .npz file",
-        ),
-    ] = None,
+    points: DataOrNone = None,
+    labels: Labels = None,
     plane: Annotated[
         str | None,
         typer.Option(help="Three rows i,j,k of POINTS: the plane through them.", show_default="the first three"),
@@ -247,16 +155,13 @@ def explore(
     window: Annotated[
         str | None, typer.Option(help="Window s0,s1,c0,c1 of the plane.", show_default="around the points")
     ] = None,
-    image: Annotated[
-        str | None,
-        typer.Option(help="Shape of an image, such as 28x28 or 3x32x32, or none.", show_default="squares from 8x8"),
-    ] = None,
+    image: Image = None,
     export: Annotated[
         Path | None, typer.Option(help="Write a page that needs no server to this .html file, and serve nothing.")
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1.", show_default="any free one")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds per answer where all critical points are too many.")] = 5.0,
+    timeout: BoundsTimeout = 5.0,
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:

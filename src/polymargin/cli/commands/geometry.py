@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polymargin.cli.options import AsJson, Cluster, Label, Model, Rival, Seed, Threads
+from polymargin.cli.options import AsJson, Cluster, Label, Model, Plots, Rival, Seed, Threads
 
 
 def discriminant(
@@ -22,7 +22,7 @@ def discriminant(
         bool, typer.Option("--exact", help="With --parameters: take the weights as exact rationals.")
     ] = False,
     window: Annotated[str, typer.Option(help="Window u0,u1,v0,v1 of the picture.")] = "-3,3,-3,3",
-    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
+    plot: Plots = None,
     timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
     threads: Threads = None,
     as_json: AsJson = False,
@@ -92,7 +92,7 @@ def chambers(
     seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
     threads: Threads = None,
     cluster: Cluster = None,
-    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")] = None,
+    plot: Plots = None,
     as_json: AsJson = False,
 ) -> None:
     """Regions of a plane of points with equal numbers of real critical points."""

@@ -13,14 +13,14 @@ commands = typer.Typer(help="Tables and figures of the paper, computed again.", 
 
 RESULTS = Path("results")
 Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
-MaxDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
+LargestDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
 
 
 def _add_ed_degree_table(table: str, summary: str) -> None:
-    @commands.command(table, help=summary, epilog=f"Example: polymargin reproduce {table} --max-degree 100")
+    @commands.command(table, help=summary, epilog=f"Example: polymargin reproduce {table} --largest-degree 100")
     def ed_degree_table(
         directory: Directory = RESULTS / "tables",
-        max_degree: MaxDegree = None,
+        largest_degree: LargestDegree = None,
         seed: Seed = 0,
         threads: Threads = None,
         as_json: AsJson = False,
@@ -29,7 +29,7 @@ def _add_ed_degree_table(table: str, summary: str) -> None:
 
         raise typer.Exit(
             run_ed_degree_table(
-                table, directory=directory, seed=seed, threads=threads, max_degree=max_degree, as_json=as_json
+                table, directory=directory, seed=seed, threads=threads, largest_degree=largest_degree, as_json=as_json
             )
         )
 

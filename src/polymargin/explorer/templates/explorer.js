@@ -1,6 +1,6 @@
 "use strict";
 // The explorer's page: a picture of the plane with a point to drag. Answers come from the server, or in an exported page from `solver`
-// or a grid of answers. One question is on its way at a time; when its answer is there, the newest place is asked for next.
+// or a grid of answers. A few questions at most are on their way; when one is answered, the newest place is asked for next.
 (() => {
   const $ = (id) => document.getElementById(id);
   const embedded = $("data");
@@ -34,7 +34,7 @@
     answer: (place) => ask("answer", { at: place.join(",") }),
     field: async (window) => grids(await ask("field", { window: window.join(",") })),
     overlay: (name, label, rival, window) => ask(name, { label, rival, window: window.join(",") }),
-    overlays: true,
+    overlays: true, ahead: 3,
   };
   const still = (data) => {
     const kept = data.answers;
@@ -57,7 +57,7 @@
   // State
   const canvas = $("picture"), context = canvas.getContext("2d");
   let scene, view, point, answer = null, field = null, backdrop = null, overlay = null, dark = matchMedia("(prefers-color-scheme: dark)");
-  let busy = false, wanted = null, drawn = false, stamps = [];
+  let under = 0, asked = 0, shown = 0, wanted = null, drawn = false, stamps = []; // questions on their way, asked so far, the newest shown
 
   const trouble = (error) => { $("trouble").hidden = !error; $("trouble").textContent = error ? error.message : ""; };
 
@@ -208,20 +208,29 @@
   const move = async (place) => {
     point = wanted = place;
     redraw();
-    if (busy) return;
-    busy = true;
+    if (under >= (source.ahead ?? 1)) return;
+    under++;
+    document.body.dataset.settled = "false";
     while (wanted) {
-      const asked = wanted;
+      const turn = ++asked, next = wanted;
       wanted = null;
       try {
-        answer = await source.answer(asked);
+        const found = await source.answer(next);
+        if (turn < shown) continue; // a newer one came before it
+        shown = turn;
+        answer = found;
         if (source.fixed) point = answer.place;
         trouble(null);
         show();
-      } catch (error) { trouble(error); }
+      } catch (error) {
+        if (turn < shown) continue;
+        shown = turn;
+        trouble(error);
+      }
       redraw();
     }
-    busy = false;
+    under--;
+    document.body.dataset.settled = String(under === 0);
   };
 
   // Window

@@ -121,8 +121,8 @@ const solver = (() => {
 
   // All critical points for a point u of the plane: { total, real: [[x, y, distance], …] nearest first }, or null.
   const criticalPoints = (pair, u) => {
-    const { coefficients: c, basis: q, center, scale, parameters: from } = pair;
-    const d = [u[0] - center[0], u[1] - center[1]];
+    const { coefficients: c, basis: q, centre, scale, parameters: from } = pair;
+    const d = [u[0] - centre[0], u[1] - centre[1]];
     const v = [0, 1].map((k) => (d[0] * q[0][k] + d[1] * q[1][k]) / scale);
     const to = [v[0], 0, v[1], 0, 0, 0];
     for (const [tolerance, largest] of [[1e-7, 0.2], [1e-9, 0.05], [1e-10, 0.01]]) {
@@ -132,7 +132,7 @@ const solver = (() => {
       const found = ends.filter(isReal);
       if ((ends.length - found.length) % 2) continue; // complex ones come in pairs
       const real = found.map((z) => {
-        const y = [z[0], z[2]], at = [0, 1].map((r) => center[r] + scale * (q[r][0] * y[0] + q[r][1] * y[1]));
+        const y = [z[0], z[2]], at = [0, 1].map((r) => centre[r] + scale * (q[r][0] * y[0] + q[r][1] * y[1]));
         return [at[0], at[1], scale * Math.hypot(y[0] - v[0], y[1] - v[1])];
       });
       return { total: ends.length, real: real.sort((a, b) => a[2] - b[2]) };
@@ -166,7 +166,7 @@ const solver = (() => {
     const known = rivals.filter((r) => typeof r.upper === "number").sort((a, b) => a.upper - b.upper);
     const best = lost ? undefined : known[0];
     const note = lost ? "Two critical points nearly merge here, or a path got lost: no answer at this place."
-      : "Computed in this page in floating point: all critical points by continuation, neither confirmed nor proved.";
+      : "Unconfirmed: this page followed all critical points in floating point by itself. `polymargin margin` confirms the answer in exact arithmetic.";
     return {
       place, class: label, rival: best ? best.rival : null, standing: lost ? "FAILED" : "UNCONFIRMED", notes: [note],
       lower: best ? best.lower : lost ? null : "inf", upper: best ? best.upper : lost ? null : "inf",

@@ -19,6 +19,9 @@ from polymargin.errors import InputError, MissingExtraError
 from polymargin.geometry.algebra.small_bases import reduced_basis
 from polymargin.polynomials import exact
 
+# Coefficients up to so many bits leave room for their products and sums in a double.
+LARGEST_BITS = 900
+
 
 @dataclass(frozen=True, eq=False)
 class DiscriminantComponent:
@@ -99,13 +102,22 @@ class EDDiscriminant:
         return 0 if value == 0 or self.contains(point) else 1 if value > 0 else -1
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
-        """D at one point (n,) or a batch (m, n) in floating point: for pictures. `sign` and `at` do not round."""
+        """D at one point (n,) or a batch (m, n) in floating point: for pictures. `sign` and `at` do not round.
+
+        Coefficients may be integers beyond all doubles: they are scaled down by a power of two while terms are added, and where
+        the value itself is beyond all doubles it is infinite, with its sign.
+        """
         x = real_array(points, "the points")
         if x.shape[-1:] != (len(self.variables),):
             raise InputError(f"points of shape {x.shape}: expected (…, {len(self.variables)})")
+        terms = {tuple(map(int, powers)): int(coefficient) for powers, coefficient in self.polynomial.to_dict().items()}
+        excess = max(0, max(coefficient.bit_length() for coefficient in terms.values()) - LARGEST_BITS)
         total = np.zeros(x.shape[:-1])
-        for exponents, coefficient in self.polynomial.to_dict().items():
-            total += float(int(coefficient)) * np.prod(x ** [int(power) for power in exponents], axis=-1)
+        for powers, coefficient in terms.items():
+            total += float(Fraction(coefficient, 1 << excess)) * np.prod(x ** list(powers), axis=-1)
+        if excess:
+            with np.errstate(over="ignore"):
+                total = np.ldexp(total, excess)
         return float(total) if total.ndim == 0 else total
 
     def _exact_value(self, polynomial: Any, point: Sequence[Any]) -> Fraction:

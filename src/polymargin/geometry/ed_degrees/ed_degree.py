@@ -27,18 +27,18 @@ from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.networks import LightningAttention, PolynomialNetwork
 from polymargin.networks.network import LogitMap
 from polymargin.quadric import quadric_ed_degree
-from polymargin.standing import Standing
+from polymargin.standing import PublishedStatus, Standing
 
 METHODS = ("auto", "formula", "numeric", "blend", "symbolic")
 
 
 @dataclass(frozen=True)
-class EDDegree:
+class EDDegree(PublishedStatus):
     """A number of critical points and its standing.
 
     value       the ED degree; int(result) gives it too
     method      "formula", "numeric" (monodromy), "blend" or "symbolic"
-    status      CERTIFIED for a theorem, NUMERICAL for a count that passed its test, BRACKETED otherwise
+    standing    CERTIFIED for a theorem, NUMERICAL for a count that passed its test, BRACKETED otherwise
     lower       no fewer; below `value` never
     upper       no more: the generic hypersurface of the same degree
     trace       outcome of the trace test, where one was made
@@ -48,7 +48,7 @@ class EDDegree:
 
     value: int
     method: str
-    status: Standing
+    standing: Standing
     lower: int
     upper: int
     seconds: float
@@ -64,7 +64,7 @@ class EDDegree:
         return {
             "ed_degree": self.value,
             "method": self.method,
-            "status": self.status.name,
+            "status": self.standing.name,
             "lower": self.lower,
             "upper": self.upper,
             "seconds": self.seconds,

@@ -20,7 +20,7 @@ from polymargin.continuation.solve import solve_expressions
 from polymargin.enumeration.critical_points import critical_points
 from polymargin.margins.faces.face import Face
 from polymargin.margins.line import real_roots
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.polynomials import Graph, gradient
 from polymargin.quadric import QuadricForm, quadric_critical_points
 
@@ -39,7 +39,7 @@ class Candidates:
     found: int
 
 
-def candidates(boundary: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
+def candidates(boundary: Boundary, face: Face, search: Enumeration, tracker: Tracker) -> Candidates:
     """What is critical on the face."""
     columns = face.columns
     if columns.shape[1] == 1:
@@ -56,7 +56,7 @@ def candidates(boundary: Boundary, face: Face, search: Search, tracker: Tracker)
     return _critical(restricted, face, search, tracker)
 
 
-def _euclidean(restricted: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
+def _euclidean(restricted: Boundary, face: Face, search: Enumeration, tracker: Tracker) -> Candidates:
     foot = np.zeros(restricted.dimension)
     if restricted.degree == 2 and restricted.dimension > 1:
         quadric = quadric_critical_points(restricted, foot)
@@ -73,7 +73,7 @@ def _euclidean(restricted: Boundary, face: Face, search: Search, tracker: Tracke
     return _placed(face, found.points, found.audit.complete and bool((found.multiplicities == 1).all()))
 
 
-def _critical(restricted: Boundary, face: Face, search: Search, tracker: Tracker) -> Candidates:
+def _critical(restricted: Boundary, face: Face, search: Enumeration, tracker: Tracker) -> Candidates:
     graph = Graph()
     unknowns = graph.inputs(restricted.dimension)
     value = restricted.source.polynomial(unknowns)

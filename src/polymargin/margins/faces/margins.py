@@ -22,7 +22,7 @@ from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
 from polymargin.margins.models import LARGEST_NOISE, combined
-from polymargin.margins.pairs import Search, pair_for
+from polymargin.margins.pairs import Enumeration, pair_for
 from polymargin.margins.prediction import predicted_class
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
@@ -41,7 +41,7 @@ class NeighbourhoodMargins:
 
     paths_per_point = 1
 
-    def __init__(self, model: Network | Boundary, search: Search, near: Neighbourhood) -> None:
+    def __init__(self, model: Network | Boundary, search: Enumeration, near: Neighbourhood) -> None:
         self._model, self._search, self._near = model, search, near
         if isinstance(model, Boundary):
             if near.rivals is not None or near.abstain:

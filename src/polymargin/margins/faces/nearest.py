@@ -17,7 +17,7 @@ from polymargin.continuation import Tracker
 from polymargin.margins.confirmation import exact_signs
 from polymargin.margins.faces.candidates import candidates
 from polymargin.margins.faces.face import faces
-from polymargin.margins.pairs import Search
+from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import PairMargin
 from polymargin.neighbourhood import Neighbourhood
 
@@ -32,7 +32,7 @@ SAMPLES = 64
 
 
 def nearest_on_faces(
-    boundary: Boundary, u: Array, rival: int | None, near: Neighbourhood, search: Search, tracker: Tracker
+    boundary: Boundary, u: Array, rival: int | None, near: Neighbourhood, search: Enumeration, tracker: Tracker
 ) -> PairMargin:
     """The least length of a perturbation to {B = 0}, for a point that is not on it."""
     side = exact_signs(boundary, u[None])[0]

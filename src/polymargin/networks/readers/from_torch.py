@@ -20,7 +20,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import package, why_not
 
 if TYPE_CHECKING:
-    from polymargin.networks.tape.operations import Tape
+    from polymargin.networks.tape.operations import OperationTape
 
 # Random inputs on which a module is compared with what was read, and how well both must agree; modules mostly are float32.
 SAMPLES = 3
@@ -97,7 +97,7 @@ def _trace(torch: Any, module: Any) -> Any:
         ) from None
 
 
-def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Tape) -> Any:
+def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: OperationTape) -> Any:
     values: dict[str, Any] = {}
 
     def argument(node: Any) -> Any:
@@ -127,8 +127,9 @@ def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Tape
 
 
 def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> Any:
+    from polymargin.networks.readers.torch_functions import FUNCTIONS
     from polymargin.networks.readers.torch_layers import Chebyshev
-    from polymargin.networks.readers.torch_operators import FUNCTIONS, MODULES, chebyshev_module, numbers
+    from polymargin.networks.readers.torch_modules import MODULES, chebyshev_module, numbers
 
     if node.op == "output":
         return arguments[0]

@@ -10,11 +10,7 @@ every defect is one sentence.
 
 from __future__ import annotations
 
-import lzma
-import struct
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -23,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin.errors import InputError
+from polymargin.networks.readers.archives import ARCHIVE_DAMAGE, bounded_archive
 
 if TYPE_CHECKING:
     from polymargin.networks.network import Network
@@ -31,17 +28,10 @@ FORMAT = "polymargin-network-1"
 ATTENTION_FORMAT = "polymargin-attention-1"
 PRODUCTS_FORMAT = "polymargin-products-1"
 ATTENTION_ARRAYS = ("value", "key", "query", "readout", "bias")
-LARGEST_FILE = 1 << 30
 LARGEST_WEIGHTS = 1 << 25
-MOST_ENTRIES = 10_000
 MOST_LAYERS = 1_000
 MOST_COEFFICIENTS = 4_096
 """Of an activation. No method here goes near that degree."""
-# What zipfile, zlib and NumPy's reader of headers raise for damaged files.
-ARCHIVE_DAMAGE = (
-    *(ValueError, KeyError, EOFError, TypeError, OverflowError, MemoryError, RuntimeError, SyntaxError),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError),
-)
 
 
 def load_npz(path: Any) -> Network:
@@ -93,16 +83,8 @@ def read_attention(path: Any) -> list[Any]:
 def read_arrays(path: Any) -> dict[str, Any]:
     """The arrays of an .npz file, without running anything in it. Sizes are known from headers, before the numbers are read."""
     try:
-        with zipfile.ZipFile(Path(path)) as archive:
+        with bounded_archive(path) as archive:
             entries = archive.infolist()
-            size = sum(entry.file_size for entry in entries)
-            if size > LARGEST_FILE or len(entries) > MOST_ENTRIES:
-                raise InputError(
-                    f"{path}: {size} bytes unpacked in {len(entries)} entries, more than the {LARGEST_FILE} bytes or "
-                    f"{MOST_ENTRIES} entries this reader accepts"
-                )
-            if len({entry.filename for entry in entries}) < len(entries):
-                raise InputError(f"{path}: an array is given twice")
             _check_sizes(path, {entry.filename: _declared(archive, entry) for entry in entries})
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     except OSError as error:

@@ -69,10 +69,10 @@ def _fetch(onnx: Any, tensor: Any, name: str, folder: Path) -> None:
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with os.fdopen(os.open(folder / location, flags), "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
+            facts = os.fstat(stream.fileno())
+            if not stat.S_ISREG(facts.st_mode):
                 raise outside
-            if length != wanted or offset < 0 or offset + length > status.st_size:
+            if length != wanted or offset < 0 or offset + length > facts.st_size:
                 raise InputError(
                     f"{name}: {length} bytes from {offset} on in {location!r}; expected {wanted} bytes there"
                 )

@@ -18,7 +18,7 @@ from polymargin.networks.readers.foreign import first_line, package, why_not
 from polymargin.networks.readers.onnx_files import numbers, read_message
 from polymargin.networks.readers.onnx_operators import OPERATORS
 from polymargin.networks.tape.fold import Folded, network_of
-from polymargin.networks.tape.operations import Tape
+from polymargin.networks.tape.operations import OperationTape
 
 OLDEST_OPSET = 7
 _NAMES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 6: "int32", 7: "int64"}
@@ -52,18 +52,18 @@ def read_onnx(path: Any) -> OnnxModel:
 
 
 def _read(onnx: Any, model: Any, folder: Path) -> OnnxModel:
-    readers: list[_Reader] = []
+    readers: list[_GraphReader] = []
 
-    def compute(tape: Tape) -> Any:
-        readers.append(_Reader(onnx, model, folder, tape))
+    def compute(tape: OperationTape) -> Any:
+        readers.append(_GraphReader(onnx, model, folder, tape))
         return readers[-1].run()
 
     network = network_of(compute)
     return readers[-1].described(network)
 
 
-class _Reader:
-    def __init__(self, onnx: Any, model: Any, folder: Path, tape: Tape) -> None:
+class _GraphReader:
+    def __init__(self, onnx: Any, model: Any, folder: Path, tape: OperationTape) -> None:
         self.onnx, self.graph, self.folder = onnx, model.graph, folder
         self.tape = tape
         self.values: dict[str, Any] = {"": None}

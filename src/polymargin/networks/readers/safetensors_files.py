@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.readers.npz import LARGEST_FILE, LARGEST_WEIGHTS, MOST_ENTRIES
+from polymargin.networks.readers.archives import LARGEST_FILE, MOST_ENTRIES
+from polymargin.networks.readers.npz import LARGEST_WEIGHTS
 
-LARGEST_HEADER = 1 << 24
+LARGEST_HEADER = 1 << 21
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1"}
 
 

@@ -9,17 +9,17 @@ caller trusts it.
 from __future__ import annotations
 
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.readers.archives import ARCHIVE_DAMAGE, bounded_archive
 from polymargin.networks.readers.foreign import first_line, opened, package
 from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_torch import from_torch
-from polymargin.networks.readers.npz import ARCHIVE_DAMAGE, LARGEST_FILE, LARGEST_WEIGHTS, MOST_ENTRIES
+from polymargin.networks.readers.npz import LARGEST_WEIGHTS
 
 LARGEST_PICKLE = 1 << 22
 """Bytes of the list of tensors in an archive. Each may become an object; tensors themselves lie beside it."""
@@ -51,14 +51,10 @@ def read_torch_file(file: Path, trust: bool, activation: Any = None) -> Network:
 def check_archive(file: Path) -> None:
     """Refuse what is not a zip archive, would unpack to too much, or is damaged: torch does not check sums."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > LARGEST_FILE or len(entries) > MOST_ENTRIES:
-                raise InputError(f"{file}: more than {LARGEST_FILE} bytes or {MOST_ENTRIES} entries unpacked")
-            if any(entry.filename.endswith(".pkl") and entry.file_size > LARGEST_PICKLE for entry in entries):
+        with bounded_archive(file) as archive:
+            sizes = [entry.file_size for entry in archive.infolist() if entry.filename.endswith(".pkl")]
+            if max(sizes, default=0) > LARGEST_PICKLE:
                 raise InputError(f"{file}: more than {LARGEST_PICKLE} bytes for the list of its tensors")
-            if len({entry.filename for entry in entries}) < len(entries):
-                raise InputError(f"{file}: an entry of the archive is given twice")
             damaged = archive.testzip()
     except InputError:
         raise

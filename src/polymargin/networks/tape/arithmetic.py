@@ -18,7 +18,7 @@ from polymargin.networks.tape.operations import (
     LARGEST_DEGREE,
     LARGEST_EXPANDED,
     Array,
-    Tape,
+    OperationTape,
     Tensor,
     checked_size,
     linear,
@@ -105,7 +105,7 @@ def concatenate(values: Sequence[Value], axis: int) -> Value:
     return _joined(parts).take(index)
 
 
-def constant(tape: Tape, values: Any) -> Tensor:
+def constant(tape: OperationTape, values: Any) -> Tensor:
     """A tensor that does not depend on the input."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():

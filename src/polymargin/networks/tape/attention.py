@@ -15,7 +15,7 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.tape.operations import Array, Tape, Tensor, dense
+from polymargin.networks.tape.operations import Array, OperationTape, Tensor, dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def _lengths(value: Any) -> tuple[int, int]:
     return int(value.shape[-2]), int(value.shape[-1])
 
 
-def attention(tape: Tape, rows: Any, constants: Array) -> LightningAttention:
+def attention(tape: OperationTape, rows: Any, constants: Array) -> LightningAttention:
     """The module whose logits are rows @ atoms + constants, where the atoms are the product of three matrices."""
     entries, factors = tape.attention_atoms, tape.attention
     if factors is None or any(column not in entries for column in np.unique(rows.indices).tolist()):

@@ -14,25 +14,25 @@ from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.tape.attention import attention
 from polymargin.networks.tape.folding import layers
-from polymargin.networks.tape.operations import Tape, Tensor
+from polymargin.networks.tape.operations import OperationTape, Tensor
 from polymargin.networks.tape.program import program
 
 Folded = PolynomialNetwork | LightningAttention | ProductNetwork
 
 
-def network_of(compute: Callable[[Tape], Any]) -> Folded:
+def network_of(compute: Callable[[OperationTape], Any]) -> Folded:
     """The network of a model that computes its outputs on a tape.
 
     One attention module on the input itself has fewer critical points than other cubics, so it is looked for first: there the
     product of three matrices is kept as one thing. Where that does not fit, the model is computed again, entry by entry.
     """
-    tape = Tape(whole_matrices=True)
+    tape = OperationTape(whole_matrices=True)
     try:
         return fold(compute(tape))
     except InputError:
         if not tape.multiplied_matrices:
             raise
-    return fold(compute(Tape()))
+    return fold(compute(OperationTape()))
 
 
 def fold(outputs: Any) -> Folded:

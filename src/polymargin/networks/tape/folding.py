@@ -26,7 +26,7 @@ from scipy import sparse
 
 from polymargin.errors import InputError
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.tape.operations import Array, Tape, dense
+from polymargin.networks.tape.operations import Array, OperationTape, dense
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # One neuron instead of several is not worth more than three decimal digits lost by cancellation.
@@ -37,7 +37,7 @@ MOST_REWRITING = 1 << 20
 Polynomial = tuple[float, ...]
 
 
-def layers(tape: Tape, rows: Any, constants: Array) -> PolynomialNetwork:
+def layers(tape: OperationTape, rows: Any, constants: Array) -> PolynomialNetwork:
     """The network whose logits are rows @ atoms + constants, where no atom is a product."""
     made: list[tuple[Array, Array]] = []
     activations: list[Polynomial] = []
@@ -58,7 +58,7 @@ def _top_level(rows: Any, levels: Any) -> int:
 class _HiddenLayer:
     """rows @ atoms = outer @ σ(self.rows @ atoms of lower levels + self.shifts) + self.constants."""
 
-    def __init__(self, tape: Tape, rows: Any, levels: Any, level: int) -> None:
+    def __init__(self, tape: OperationTape, rows: Any, levels: Any, level: int) -> None:
         used = np.flatnonzero(np.bincount(rows.indices, minlength=len(levels)))
         own, lower = used[levels[used] == level], used[levels[used] < level]
         described = [tape.atoms[atom - tape.input_count] for atom in own]

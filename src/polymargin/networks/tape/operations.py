@@ -41,7 +41,7 @@ PARALLEL = 4 * np.finfo(np.float64).eps
 CONSTANT = -1
 
 
-class Tape:
+class OperationTape:
     """The atoms and the directions of one network under construction.
 
     whole_matrices   keep products of matrices as one thing, to recognise attention, instead of multiplying their entries
@@ -178,7 +178,7 @@ class Tape:
 class Tensor:
     """Entries in C order: P(direction·atoms + shift), coefficients from the constant up, one row per entry."""
 
-    tape: Tape
+    tape: OperationTape
     shape: tuple[int, ...]
     directions: Indices
     shifts: Array

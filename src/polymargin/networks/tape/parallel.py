@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polymargin.networks.tape.operations import PARALLEL, Array, Tape
+from polymargin.networks.tape.operations import PARALLEL, Array, OperationTape
 
 
-def multiples(tape: Tape, first: Any, second: Any) -> Array:
+def multiples(tape: OperationTape, first: Any, second: Any) -> Array:
     """Numbers r with first = r · second for two lists of directions; NaN where there is none."""
     rows, others = tape.rows(first), tape.rows(second)
     for matrix in (rows, others):

@@ -10,13 +10,13 @@ import numpy as np
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.program.forms import Forms
 from polymargin.networks.program.stages import CHEBYSHEV, POWERS, Activation, Product, Stage
-from polymargin.networks.tape.operations import Array, Form, Tape
+from polymargin.networks.tape.operations import Array, Form, OperationTape
 
 SQUARE = (0.0, 0.0, 1.0)
 Kind = tuple[tuple[float, ...], str] | None  # coefficients and basis of an activation; None for products
 
 
-def program(tape: Tape, rows: Any, constants: Array) -> ProductNetwork:
+def program(tape: OperationTape, rows: Any, constants: Array) -> ProductNetwork:
     """The network whose logits are rows @ atoms + constants; atoms that nothing uses are left out."""
     blocks: dict[int, dict[Kind, list[int]]] = defaultdict(lambda: defaultdict(list))
     for atom in sorted(_used(tape, rows)):
@@ -37,14 +37,14 @@ def program(tape: Tape, rows: Any, constants: Array) -> ProductNetwork:
     return ProductNetwork(stages, Forms.of(rows[:, order], constants))
 
 
-def _kind(tape: Tape, atom: int) -> Kind:
+def _kind(tape: OperationTape, atom: int) -> Kind:
     if atom in tape.series:
         return tape.series[atom][1], CHEBYSHEV
     coefficients = SQUARE if atom in tape.products else tape.atoms[atom - tape.input_count][2]
     return None if coefficients == SQUARE else (coefficients, POWERS)
 
 
-def factors_of(tape: Tape, atom: int) -> tuple[Form, Form]:
+def factors_of(tape: OperationTape, atom: int) -> tuple[Form, Form]:
     """The two forms whose product an atom is; a square and an activation have the same form twice."""
     if atom in tape.products:
         return tape.products[atom]
@@ -52,12 +52,12 @@ def factors_of(tape: Tape, atom: int) -> tuple[Form, Form]:
     return form, form
 
 
-def _forms(tape: Tape, forms: Any, order: list[int], width: int) -> Forms:
+def _forms(tape: OperationTape, forms: Any, order: list[int], width: int) -> Forms:
     directions, shifts = zip(*forms, strict=True)
     return Forms.of(tape.rows(np.array(directions))[:, order], shifts, width)
 
 
-def _used(tape: Tape, rows: Any) -> set[int]:
+def _used(tape: OperationTape, rows: Any) -> set[int]:
     """All atoms that the rows depend on, but for the inputs."""
     used: set[int] = set()
     waiting = np.unique(rows.indices).tolist()

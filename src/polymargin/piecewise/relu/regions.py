@@ -73,7 +73,7 @@ def linear_regions(network: ReLUNetwork, *, limit: int = DEFAULT_LIMIT) -> list[
     size = network.dimension
     # No hyperplane of a network with biases goes through this point by chance.
     start = np.random.default_rng(20266).normal(size=size)
-    parts = [_Part((), np.zeros((0, size)), np.zeros(0), start, np.eye(size), np.zeros(size))]
+    parts = [_LayerRegion((), np.zeros((0, size)), np.zeros(0), start, np.eye(size), np.zeros(size))]
     for layer in network.layers[:-1]:
         done = []
         for part in parts:
@@ -81,7 +81,7 @@ def linear_regions(network: ReLUNetwork, *, limit: int = DEFAULT_LIMIT) -> list[
             for signs, rows, limits, inner in _split(part, matrix, offset):
                 active = np.array(signs)
                 done.append(
-                    _Part(
+                    _LayerRegion(
                         (*part.signs, *signs),
                         rows,
                         limits,
@@ -101,7 +101,7 @@ def linear_regions(network: ReLUNetwork, *, limit: int = DEFAULT_LIMIT) -> list[
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _LayerRegion:
     """A region of the first layers, and the activations matrix @ x + offset after them."""
 
     signs: tuple[bool, ...]
@@ -112,7 +112,7 @@ class _Part:
     offset: Array
 
 
-def _split(part: _Part, matrix: Array, offset: Array) -> Iterator[tuple[tuple[bool, ...], Array, Array, Array]]:
+def _split(part: _LayerRegion, matrix: Array, offset: Array) -> Iterator[tuple[tuple[bool, ...], Array, Array, Array]]:
     """The parts into which the hyperplanes matrix[j]·x + offset[j] = 0 divide a region, depth first."""
     stack: list[tuple[tuple[bool, ...], Array, Array, Array]] = [((), part.rows, part.limits, part.inner)]
     while stack:

@@ -118,7 +118,7 @@ class PieceRegion:
         room = INSIDE * (sizes + np.abs(self.source.offsets))
         return np.asarray(((values >= self.low - room) & (values <= self.high + room)).all(axis=1))
 
-    def hulls(self) -> Iterator[Face]:
+    def hulls(self) -> Iterator[CellFace]:
         """The affine hulls of dimension at least one that sets of walls define, larger ones first."""
         dimension = self.rows.shape[1]
         queue: list[tuple[int, ...]] = [()]
@@ -130,19 +130,19 @@ class PieceRegion:
             if len(tight) + 1 < dimension:
                 queue.extend((*tight, index) for index in range(tight[-1] + 1 if tight else 0, len(self.rows)))
 
-    def _face(self, tight: tuple[int, ...], dimension: int) -> Face | None:
+    def _face(self, tight: tuple[int, ...], dimension: int) -> CellFace | None:
         """None if the normals are dependent: then fewer of them define the same hull."""
         if not tight:
-            return Face((), np.zeros(dimension), np.eye(dimension))
+            return CellFace((), np.zeros(dimension), np.eye(dimension))
         left, sizes, right = np.linalg.svd(self.rows[list(tight)])
         if sizes[-1] <= DEPENDENT * sizes[0]:
             return None
         origin = right[: len(tight)].T @ ((left.T @ self.limits[list(tight)]) / sizes)
-        return Face(tight, origin, right[len(tight) :].T)
+        return CellFace(tight, origin, right[len(tight) :].T)
 
 
 @dataclass(frozen=True, eq=False)
-class Face:
+class CellFace:
     """The affine hull {origin + basis @ c} of a face on the walls `tight`, `origin` being its point nearest to 0."""
 
     tight: tuple[int, ...]
@@ -158,7 +158,7 @@ class FaceTies:
     complete: bool
 
 
-def ties_in_face(region: PieceRegion, face: Face, seed: int) -> FaceTies:
+def ties_in_face(region: PieceRegion, face: CellFace, seed: int) -> FaceTies:
     """Critical points of the distance from 0 to {P = 0} in the hull of the face, those in the region only."""
     boundary = Boundary(region.source.on_subspace(face.basis, face.origin), "one piece")
     centre = np.zeros(face.basis.shape[1])
@@ -183,6 +183,6 @@ def ties_in_face(region: PieceRegion, face: Face, seed: int) -> FaceTies:
     return FaceTies(ties, not doubtful or nearest_is_in)
 
 
-def _inside(region: PieceRegion, face: Face, points: Array) -> list[Array]:
+def _inside(region: PieceRegion, face: CellFace, points: Array) -> list[Array]:
     places = face.origin + points @ face.basis.T
     return [place for place, kept in zip(places, region.holds(places), strict=True) if kept]

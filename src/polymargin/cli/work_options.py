@@ -1,0 +1,72 @@
+"""The options of every command that answers for many points: how the work is done, not what is asked.
+
+They are declared once, as the fields of `WorkOptions`. A command takes one argument of that type, and `spread` shows its fields
+to typer as options of the command.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import Any, get_type_hints
+
+from polymargin.cli.options import Checkpoint, Cluster, Jobs, Limit, NoCache, Seed, Threads, Trust
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    checkpoint: Checkpoint = None
+    jobs: Jobs = 1
+    cluster: Cluster = None
+    threads: Threads = None
+    seed: Seed = 0
+    limit: Limit = 200_000
+    no_cache: NoCache = False
+    trust: Trust = False
+
+    def workers(self) -> AbstractContextManager[Any]:
+        """The executor that --jobs and --cluster ask for; None for this process."""
+        from polymargin.cli.jobs import workers
+
+        return workers(self.jobs, self.cluster)
+
+    @property
+    def for_any_network(self) -> dict[str, Any]:
+        """What functions about piecewise networks take too."""
+        return {"seed": self.seed, "checkpoint": self.checkpoint}
+
+    @property
+    def for_polynomial_networks(self) -> dict[str, Any]:
+        return {
+            **self.for_any_network,
+            "threads": self.threads,
+            "limit": self.limit,
+            "cache": not self.no_cache,
+        }
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the fields of `WorkOptions` in place of its last argument, `work`."""
+    hints = get_type_hints(command, include_extras=True)
+    own = [each.replace(annotation=hints[name]) for name, each in inspect.signature(command).parameters.items()][:-1]
+    shared = get_type_hints(WorkOptions, include_extras=True)
+    names = [field.name for field in fields(WorkOptions)]
+    options = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=shared[field.name]
+        )
+        for field in fields(WorkOptions)
+    ]
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        work = WorkOptions(**{name: given.pop(name) for name in names})
+        command(**given, work=work)
+
+    parameters = [*(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own), *options]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call

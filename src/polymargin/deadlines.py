@@ -1,0 +1,62 @@
+"""A moment by which work has to end, handed down to everything that takes time.
+
+What can stop with a worse answer asks `passed`; what has no answer half-way calls `check`, and whoever holds an answer
+already catches `TimeUpError`. The clock is part of the deadline, so that a test can bring one that counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+
+class TimeUpError(Exception):
+    """The time is up before there is anything to return; never seen by users."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """
+    >>> readings = iter(range(10))
+    >>> deadline = Deadline.after(3, clock=lambda: next(readings))        # the clock stood at 0
+    >>> deadline.left, deadline.passed, deadline.passed
+    (2, False, True)
+    """
+
+    end: float = math.inf
+    clock: Callable[[], float] = perf_counter
+
+    @classmethod
+    def after(cls, seconds: float | None, clock: Callable[[], float] = perf_counter) -> Deadline:
+        """So many seconds from now; None for no deadline."""
+        return cls(math.inf if seconds is None else clock() + seconds, clock)
+
+    @property
+    def exists(self) -> bool:
+        return math.isfinite(self.end)
+
+    @property
+    def left(self) -> float:
+        """Seconds, at least 0."""
+        return max(0.0, self.end - self.clock()) if self.exists else math.inf
+
+    @property
+    def passed(self) -> bool:
+        return self.exists and self.clock() >= self.end
+
+    def check(self) -> None:
+        if self.passed:
+            raise TimeUpError
+
+    def part(self, share: float) -> Deadline:
+        """Earlier: this share of the time that is left."""
+        return replace(self, end=self.clock() + share * self.left) if self.exists else self
+
+    def within(self, seconds: float) -> Deadline:
+        """Earlier, if so many seconds are less than what is left."""
+        return replace(self, end=min(self.end, self.clock() + seconds))
+
+
+NEVER = Deadline()

@@ -1,0 +1,96 @@
+"""Timeouts, by a clock that counts how often it is read: whoever has passed the deadline stops after a few more readings."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polymargin as pm
+from polymargin.bounds.brackets import bracket_by
+from polymargin.bounds.exclusion import exclude_by
+from polymargin.bounds.lower_bounds import lower_bound_at
+from polymargin.deadlines import NEVER, Deadline, TimeUpError
+
+GENERATOR = np.random.default_rng(11)
+
+
+class Clock:
+    """Every reading takes one second."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return float(self.now)
+
+
+def layers(*sizes: int) -> list[Any]:
+    generator = np.random.default_rng(3)
+    shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+    return [(generator.normal(size=shape) / math.sqrt(shape[1]), generator.normal(size=shape[0])) for shape in shapes]
+
+
+NETWORKS = {
+    "two squares": pm.PolynomialNetwork(layers(6, 8, 7, 4), degree=2),
+    "three squares": pm.PolynomialNetwork(layers(5, 7, 6, 5, 3), degree=2),
+    "cubes": pm.PolynomialNetwork(layers(5, 7, 3), degree=3),
+    "two cubes": pm.PolynomialNetwork(layers(4, 5, 4, 3), degree=3),
+    "a gate": pm.pi_net(
+        [GENERATOR.normal(size=(4, 5)) for _ in range(3)], GENERATOR.normal(size=(3, 4)), [1.0, 0.0, 0.5]
+    ),
+}
+
+
+def point_of(network: Any) -> Any:
+    return np.random.default_rng(5).normal(size=network.dimension) / 3
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("seconds", [0, 1, 3, 10, 40])
+def test_little_is_done_after_the_deadline(name: str, seconds: int) -> None:
+    network, clock = NETWORKS[name], Clock()
+    u = point_of(network)
+    found = bracket_by(Deadline.after(seconds, clock), network, u)
+    # One reading a rival to see that the time is up, and a few on the way out.
+    rivals = network.class_count - 1
+    assert clock.now <= 1 + seconds + 12 * rivals
+    nearest = pm.attack(network, u)
+    assert found.lower <= found.upper
+    assert nearest is None or found.lower <= nearest.distance
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_there_is_a_lower_bound_when_the_time_is_up_soon(name: str) -> None:
+    """The cheap proofs come first."""
+    network = NETWORKS[name]
+    quick = lower_bound_at(network, point_of(network), deadline=Deadline.after(60, Clock()))
+    assert quick.radius > 0
+    assert all(exclusion.proved and exclusion.radius >= quick.radius for exclusion in quick.exclusions)
+    assert len(quick.exclusions) == network.class_count - 1
+
+
+def test_a_search_ends_at_the_deadline_and_says_so() -> None:
+    network = NETWORKS["two squares"]
+    u = point_of(network)
+    label = int(network.predict(u))
+    rival = (label + 1) % network.class_count
+    clock = Clock()
+    found = exclude_by(Deadline.after(5, clock), network, u, label, rival, 3.0)
+    assert not found.proved
+    assert found.reason in ("timeout", "counterexample")
+    assert clock.now < 20
+
+
+def test_shares_of_the_time_that_is_left() -> None:
+    clock = Clock()
+    deadline = Deadline.after(100, clock)  # read at 1, so it ends at 101
+    half = deadline.part(0.5)
+    assert half.end == pytest.approx(2 + 0.5 * 98)
+    assert deadline.within(5).end == clock.now + 5
+    assert NEVER.part(0.5) is NEVER
+    assert not NEVER.passed
+    assert NEVER.left == math.inf
+    with pytest.raises(TimeUpError):
+        Deadline.after(0, clock).check()
