@@ -156,7 +156,12 @@ def test_margins_and_standings_are_those_of_the_cpu(on_the_host: None) -> None:
     mine = pm.margin(net, points, cache=False, threads=1)
     known = pm.margin(net, points, cache=False, threads=1, device="cpu")
     for one, other in zip(mine, known, strict=True):
-        assert (one.standing, one.label, one.rival, one.method) == (other.standing, other.label, other.rival, other.method)
+        assert (one.standing, one.label, one.rival, one.method) == (
+            other.standing,
+            other.label,
+            other.rival,
+            other.method,
+        )
         assert (one.complex_count, one.real_count, one.notes) == (other.complex_count, other.real_count, other.notes)
         assert np.allclose(one.radius, other.radius, rtol=1e-11, equal_nan=True)
         assert [pair.real_count for pair in one.pairs] == [pair.real_count for pair in other.pairs]

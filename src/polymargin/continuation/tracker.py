@@ -182,18 +182,25 @@ class Tracker:
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
     ) -> Paths:
         """`track`, then a second and a third look at every path that failed or met another one."""
+        return self.follow_and_tell(program, start_points, start_parameters, targets)[0]
+
+    def follow_and_tell(
+        self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
+    ) -> tuple[Paths, NDArray[np.bool_]]:
+        """`follow`, and which paths (T, N) share their end with another one after all."""
         paths = self.track(program, start_points, start_parameters, targets)
         tight = self
         for more, double_double in ((True, False), (False, True), (True, True)):
-            doubtful = _doubtful(paths)
+            met = _met(paths)
+            doubtful = met | _failed_on_the_way(paths)
             if not doubtful.any():
-                break
+                return paths, met
             tight = tight.tightened() if more else tight
             again = tight.track(
                 program, start_points, start_parameters, targets, double_double=double_double, selected=doubtful
             )
             paths = paths.replaced(again, doubtful)
-        return paths
+        return paths, _met(paths)
 
     def carry(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
@@ -222,16 +229,20 @@ def _jobs_again(job: Job, bundle: gpu.Bundle, numbers: NDArray[np.intp]) -> list
     ]
 
 
-def _doubtful(paths: Paths) -> NDArray[np.bool_]:
-    """Paths that failed on the way or ended inaccurately, and paths that share their end with another one."""
+def _failed_on_the_way(paths: Paths) -> NDArray[np.bool_]:
     # A path that got into the neighbourhood of its end without reaching it, or left every bounded region, has a singular
     # end: following it again would end the same way. That is what the endgame is for.
     near_the_end = (paths.remaining > 0) & (paths.remaining < END_ZONE)
-    mask = np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
-    for target in range(paths.ends.shape[0]):
-        arrived = np.flatnonzero(paths.converged[target])
-        mask[target, arrived[duplicates(paths.points[target, arrived])]] = True
-    return mask
+    return np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
+
+
+def _met(paths: Paths) -> NDArray[np.bool_]:
+    """Paths that share their end with another one."""
+    met = np.zeros(paths.ends.shape, dtype=bool)
+    for points, converged, mine in zip(paths.points, paths.converged, met, strict=True):
+        # Long lists are not copied without need.
+        mine[converged] = duplicates(points if converged.all() else points[converged])
+    return met
 
 
 def available_threads() -> int:

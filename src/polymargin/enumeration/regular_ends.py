@@ -21,15 +21,13 @@ def regular_ends(
     base: BaseSolutions, target: NDArray[np.complex128], tracker: Tracker
 ) -> tuple[Paths, NDArray[np.bool_]]:
     """The paths to one target (m + 1,), and which of them ended at regular points of their own."""
-    paths = base.move_to(target, tracker)
+    paths, met = tracker.follow_and_tell(base.program, base.solutions, base.parameters, target)
     regular = paths.converged & (paths.condition < LARGEST_CONDITION)
-    if not regular.all():
-        careful = tracker.tightened().far_sighted()
-        again = careful.track(
-            base.program, base.solutions, base.parameters, target, double_double=True, selected=~regular
-        )
-        better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
-        paths, regular = paths.replaced(again, better), regular | better
-    regular = regular[0]
+    if regular.all():
+        return paths, ~met[0]
+    careful = tracker.tightened().far_sighted()
+    again = careful.track(base.program, base.solutions, base.parameters, target, double_double=True, selected=~regular)
+    better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
+    paths, regular = paths.replaced(again, better), (regular | better)[0]
     regular[regular] = ~duplicates(paths.points[0][regular])
     return paths, regular
