@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import checked
 from polymargin.boundary import Boundary
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry.discriminants.planes import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
@@ -85,12 +86,12 @@ def chambers(
         raise InputError(f"{samples} samples: expected at least 9")
     if len(plane.origin) != boundary.dimension:
         raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
-    counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache, device=device)
+    tracker = Tracker.of(None, threads, device)
+    counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
     grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
 
     def count(places: Cells) -> None:
-        points = plane.points(grid.coordinates(places))
-        grid.add(places, *counter.at(points, threads=threads, executor=executor, device=device))
+        grid.add(places, *counter.at(plane.points(grid.coordinates(places)), tracker, executor))
         if progress is not None:
             progress(len(grid.counts))
 

@@ -1,15 +1,15 @@
 """How many critical points are real, at many points of one boundary.
 
 All regular critical points at one generic complex point are followed to every point asked for, and a survey counts the real ones
-of most points; the others are looked at more closely. The number of real ones has the
-parity of their total; where it has not, where a path got lost or an imaginary part is neither zero nor clearly nonzero, the
-sample is tried again on another way and marked if doubt remains: it lies on the ED discriminant or next to it.
+of most points. Where it has doubts, the sample is looked at closely: the number of real ones has the parity of their total; where it
+has not, where a path got lost or an imaginary part is neither zero nor clearly nonzero, the sample is tried again on another way
+and marked if doubt remains: it lies on the ED discriminant or next to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,19 +49,17 @@ class RealCounter:
     def of(
         cls,
         boundary: Boundary,
+        tracker: Tracker,
         *,
         seed: int = 0,
-        threads: int | None = None,
         limit: int = DEFAULT_LIMIT,
         cache: bool | str | Path = True,
-        device: str | None = None,
     ) -> RealCounter:
         if boundary.degree < 2:
             kind = "a hyperplane" if boundary.degree == 1 else "constant"
             raise InputError(
                 f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
             )
-        tracker = Tracker.of(None, threads, device)
         check_limit(boundary, limit, tracker)
         base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
         solutions, parameters = regular_at_level_zero(base, tracker)
@@ -76,17 +74,13 @@ class RealCounter:
         return len(self.solutions)
 
     def at(
-        self,
-        points: Array,
-        *,
-        threads: int | None = None,
-        executor: Workers | None = None,
-        device: str | None = None,
+        self, points: Array, tracker: Tracker, executor: Workers | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of real critical points at every point (m, n), and which of them are doubtful."""
-        tracker = Tracker.of(None, 1 if executor is not None else threads, device)
         tracker = tracker.settled_for(len(points) * self.total)
         size = max(BATCH, PATHS_PER_GPU_BATCH // self.total) if tracker.device == "cuda" else BATCH
+        if executor is not None:
+            tracker = replace(tracker, threads=1)
         batches: Sequence[_Batch] = [_Batch(self, points[i : i + size], tracker) for i in range(0, len(points), size)]
         found = dict(completed(_count, batches, executor))
         if not batches:
