@@ -1,9 +1,9 @@
 """How many critical points are real, at many points of one boundary.
 
 All regular critical points at one generic complex point are followed to every point asked for, and a survey counts the real ones
-of most points. Where it has doubts, the sample is looked at closely: the number of real ones has the parity of their total; where
-it has not, where a path got lost or an imaginary part is neither zero nor clearly nonzero, the sample is tried again on another way
-and marked if doubt remains: it lies on the ED discriminant or next to it.
+of most points. The others are looked at closely. The number of real ones has the parity of their total; where it has not, where a
+path got lost or an imaginary part is neither zero nor clearly nonzero, the sample is tried again on another way and marked if
+doubt remains: it lies on the ED discriminant or next to it.
 """
 
 from __future__ import annotations
