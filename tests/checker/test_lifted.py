@@ -80,6 +80,10 @@ def test_what_it_takes(tmp_path: Path) -> None:
             "expected 0 entries" if len(activations) == 1 else "activations of degree two at most but for the last"
         )
         assert expected in reason
+    affine = pm.PolynomialNetwork([([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])])
+    made = certificate(affine, [0.0, 0.0], 0, honest["claim"], rivals, None)
+    (tmp_path / "model.npz").unlink()
+    assert "a lifted proof needs a hidden layer" in verdict_of(tmp_path, affine, made).reason
 
 
 def test_unknown_keys_and_trees_that_are_none(tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def test_what_a_rational_costs_is_counted(arithmetic: Any, monkeypatch: pytest.M
     assert sum(asked) >= 640
 
 
+def test_a_row_of_balls_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, asked = alike(Balls), []
+    monkeypatch.setattr(enclosures, "spend", lambda products, bits, what: asked.append(products))
+    matrix.row(0)
+    assert sum(asked) >= SIDE
+
+
 @pytest.mark.parametrize("largest_exact", [0, 1000])
 def test_nothing_is_done_that_was_not_asked_for(
     largest_exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
