@@ -80,8 +80,8 @@ class BoundaryMargins:
         started = perf_counter()
         rows = np.arange(len(points))
         job = pair.job(points, rows)
-        paths = None if job is None else tracker.run([job])[0]
-        column = pair.ordinary(points, rows, [None] * len(points), paths)
+        survey = None if job is None else next(tracker.survey([job]))
+        column = pair.ordinary(points, rows, [None] * len(points), survey)
         seconds = (perf_counter() - started) / len(points)
         found: list[Margin | None] = [None] * len(points)
         known = np.flatnonzero(column.known)
