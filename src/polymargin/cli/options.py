@@ -35,7 +35,9 @@ Jobs = Annotated[int, typer.Option(min=1, help="Processes that share the work, o
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers share the work: tcp://host:8786.")
 ]
-BoundsTimeout = Annotated[float, typer.Option(help="Seconds per point where there are too many critical points to list.")]
+BoundsTimeout = Annotated[
+    float, typer.Option(help="Seconds per point where there are too many critical points to list.")
+]
 Plots = Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds per point.")]
 Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")]

@@ -30,6 +30,8 @@ Rows: TypeAlias = NDArray[np.intp]
 
 # Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
+# Workers get more at a time: handing out a task and taking its answers costs the calling process some milliseconds.
+PATHS_PER_TASK = 1 << 16
 # A GPU follows hundreds of times as many in that time; a few such blocks fill it, and their ends take some gigabytes.
 PATHS_PER_GPU_BLOCK = 1 << 22
 GPU_BLOCKS = 4
@@ -57,7 +59,7 @@ def margins_in_blocks(
     if tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
     most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
-    blocks = _blocks(session, rows, most, tracker)
+    blocks = _blocks(session, rows, most, PATHS_PER_BLOCK if executor is None else PATHS_PER_TASK, tracker)
     if executor is not None:
         _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
         shared = _Session(session, replace(tracker, threads=1))
@@ -126,8 +128,8 @@ def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 
-def _blocks(session: ModelMargins, rows: Rows, most_rows: int, tracker: Tracker) -> list[Rows]:
-    paths = PATHS_PER_GPU_BLOCK if tracker.device == "cuda" else PATHS_PER_BLOCK
+def _blocks(session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker) -> list[Rows]:
+    paths = PATHS_PER_GPU_BLOCK if tracker.device == "cuda" else most_paths
     size = max(1, min(most_rows, paths // session.paths_per_point, MOST_ENTRIES // session.dimension))
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 

@@ -160,7 +160,9 @@ def explore(
         Path | None, typer.Option(help="Write a page that needs no server to this .html file instead of serving one.")
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1.", show_default="any free one")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address without opening a browser.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
+    ] = False,
     timeout: BoundsTimeout = 5.0,
     seed: Seed = 0,
     trust: Trust = False,
