@@ -30,8 +30,20 @@ OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
     "entries": (lambda m: m.entries(), 2),
     "symmetric": (lambda m: type(m).symmetric([[m]]), 2),
     "definite": (lambda m: m.positive_definite(), 3),
+    "inverse": (lambda m: m.inverse(), 2),
+    "part": (lambda m: m.part(range(SIDE), range(SIDE)), 2),
+    "sum at places": (lambda m: m.add_at(range(SIDE), m), 2),
+    "weighted squares": (lambda m: m.weighted_squares(type(m).of(SIDE, 1, [0.5] * SIDE)), 3),
+    "squares of rows alike": (lambda m: alike(type(m)).weighted_squares(type(m).of(SIDE, 1, [0.5] * SIDE)), 2),
 }
 """What is done, and with which power of the side its work grows."""
+
+
+def alike(arithmetic: Any) -> Any:
+    """Rows that see the same few inputs."""
+    table = np.zeros((SIDE, SIDE))
+    table[:, : SIDE // 4] = 1.0
+    return arithmetic.of(SIDE, SIDE, table.ravel().tolist())
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -47,6 +59,20 @@ def test_every_operation_on_matrices_counts_its_work(
     operation(matrix)
     slowest = 1 if arithmetic is Balls else 256
     assert sum(asked) >= SIDE**power / slowest
+
+
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_products_of_matrices_are_counted_with_and_without_zeros(
+    zeros: bool, arithmetic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = alike(arithmetic) if zeros else arithmetic.of(SIDE, SIDE, [0.5] * SIDE**2)
+    asked: list[int] = []
+    for module in (enclosures, floats):
+        monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
+    matrix @ matrix
+    # Looking for the inner products without a term costs as much as the product itself.
+    assert sum(asked) >= (SIDE**3 if arithmetic is Balls else (1 + zeros) * SIDE**3 / 64)
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])

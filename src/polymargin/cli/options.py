@@ -44,6 +44,13 @@ Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.
 Domain = Annotated[
     str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
 ]
+Movable = Annotated[
+    str | None, typer.Option(help="Only these inputs change: their numbers, such as 0,3,5.", show_default="all")
+]
+Rivals = Annotated[
+    str | None, typer.Option(help="Only ties with these classes count, such as 1,7.", show_default="all")
+]
+Abstain = Annotated[float, typer.Option(min=0.0, help="An answer counts only if its logit leads by more than this.")]
 Certificates = Annotated[
     Path | None, typer.Option(help="Folder for the proofs: point-0.json and so on, and the model as model.npz.")
 ]

@@ -52,7 +52,7 @@ class MemberCounter:
             self._generic[attempt] = self._find_generic(self.seed + attempt)
         return self._generic[attempt]
 
-    def count(self, parameters: Array, u: Array, threads: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def count(self, parameters: Array, u: Array, tracker: Tracker) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Real critical points of members (T, P), and how many more each of them may have."""
         counts = np.zeros(len(parameters), dtype=np.int64)
         missing = np.full(len(parameters), np.iinfo(np.int64).max)
@@ -62,7 +62,7 @@ class MemberCounter:
                 break
             fixed = np.broadcast_to(np.append(u, 0.0), (len(doubtful), len(u) + 1))
             targets = np.concatenate([parameters[doubtful], fixed], axis=1)
-            paths = self._move(targets, attempt, threads)
+            paths = self._move(targets, attempt, tracker)
             for row, index in enumerate(doubtful):
                 real, lost = _count_one(paths, row)
                 if lost < missing[index]:
@@ -83,9 +83,8 @@ class MemberCounter:
             )
         return Start(parameters, paths.points[0])
 
-    def _move(self, targets: Array, attempt: int, threads: int | None) -> Paths:
+    def _move(self, targets: Array, attempt: int, tracker: Tracker) -> Paths:
         program, start = self.program, self.generic_member(attempt)
-        tracker = Tracker(threads=threads)
         if attempt == 0:
             return tracker.follow(program, start.solutions, start.parameters, targets)
         # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
@@ -25,7 +26,7 @@ from polymargin.work import Workers, completed
 
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 # Members (T, P), a point and threads to real critical points (T,) and missing ones (T,); any process can do it.
-CountBatch: TypeAlias = Callable[[Array, Array, int | None], Counts]
+CountBatch: TypeAlias = Callable[[Array, Array, Tracker], Counts]
 
 # Samples handed to the tracker, or to a worker process, at once.
 BATCH = 250
@@ -67,7 +68,7 @@ def simulate_real_counts(
         counter = MemberCounter(family, int(seed))
         count_batch, complex_count, method = counter.count, counter.complex_count, "continuation"
     counts, missing = [], []
-    for found, lost in _results(count_batch, batches, u, threads, executor):
+    for found, lost in _results(count_batch, batches, u, Tracker(threads=threads), executor):
         counts.append(found)
         missing.append(lost)
         if progress is not None:
@@ -76,15 +77,15 @@ def simulate_real_counts(
 
 
 def _results(
-    count_batch: CountBatch, batches: list[Array], u: Array, threads: int | None, executor: Workers | None
+    count_batch: CountBatch, batches: list[Array], u: Array, tracker: Tracker, executor: Workers | None
 ) -> Iterator[Counts]:
     if executor is None:
-        return (count_batch(batch, u, threads) for batch in batches)
+        return (count_batch(batch, u, tracker) for batch in batches)
     return _in_order(completed(partial(_counted, count_batch, u), batches, executor))
 
 
 def _counted(count_batch: CountBatch, u: Array, batch: Array) -> Counts:
-    return count_batch(batch, u, 1)
+    return count_batch(batch, u, Tracker(threads=1))
 
 
 def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
@@ -98,12 +99,12 @@ def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
             following += 1
 
 
-def _count_zeros(parameters: Array, u: Array, threads: int | None) -> Counts:
+def _count_zeros(parameters: Array, u: Array, tracker: Tracker) -> Counts:
     counts = np.array([count_real_zeros(row) for row in parameters.tolist()], dtype=np.int64)
     return counts, np.zeros_like(counts)
 
 
-def _count_hyperplanes(parameters: Array, u: Array, threads: int | None) -> Counts:
+def _count_hyperplanes(parameters: Array, u: Array, tracker: Tracker) -> Counts:
     """Every hyperplane has one foot."""
     return np.ones(len(parameters), dtype=np.int64), np.zeros(len(parameters), dtype=np.int64)
 

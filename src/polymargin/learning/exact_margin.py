@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
 from polymargin.learning.tie_derivatives import with_derivatives
-from polymargin.margins import Margin
+from polymargin.margins import Margin, PairMargin
 from polymargin.margins.margin import margin
 from polymargin.networks.readers.from_torch import from_torch
 
@@ -79,9 +79,17 @@ def _nearest_ties(
         if one.label == label:
             distances[row], rivals[row], tie = one.radius, label if one.rival is None else one.rival, one.point
         else:
-            pair = next((pair for pair in one.pairs if pair.rival == label), None)
+            pair = _against(one, label)
             distances[row], tie = (0.0, one.point) if pair is None else (-pair.radius, pair.point)
             rivals[row] = one.label if one.label is not None else label
         if tie is not None:
             ties[row] = tie
     return distances, ties, rivals
+
+
+def _against(found: Margin, rival: int) -> PairMargin | None:
+    """The pair of a rival. They come by rival as a rule, and each is made when somebody looks: look at the right one first."""
+    place = rival - (found.label is not None and rival > found.label)
+    if place < len(found.pairs) and found.pairs[place].rival == rival:
+        return found.pairs[place]
+    return next((pair for pair in found.pairs if pair.rival == rival), None)

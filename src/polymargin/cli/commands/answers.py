@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
+    Abstain,
     AsJson,
     BoundsTimeout,
     Certificates,
@@ -17,8 +19,10 @@ from polymargin.cli.options import (
     Image,
     Labels,
     Model,
+    Movable,
     Norm,
     Points,
+    Rivals,
     Seed,
     Threads,
     Timeout,
@@ -34,6 +38,9 @@ def margin(
     as_json: AsJson = False,
     norm: Norm = "l2",
     domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -48,16 +55,22 @@ def margin(
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
 
-    raise typer.Exit(run_margin(model, points, work, as_json=as_json, norm=norm, domain=domain, timeout=timeout))
+    near = Given(norm, domain, movable, rivals, abstain)
+    raise typer.Exit(run_margin(model, points, work, as_json=as_json, timeout=timeout, near=near))
 
 
 @spread
 def verify(
     model: Model,
     points: Points,
-    radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
+    radius: Annotated[float, typer.Option(help="Radius of the ball around each point, in the norm.")],
     certificates: Certificates = None,
     timeout: Timeout = 60.0,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     as_json: AsJson = False,
     *,
     work: WorkOptions,
@@ -65,8 +78,9 @@ def verify(
     """Does the class stay the same within a radius? Yes or no with a proof, otherwise unknown."""
     from polymargin.cli.verdicts import run_verify
 
+    near = Given(norm, domain, movable, rivals, abstain)
     raise typer.Exit(
-        run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates)
+        run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates, near=near)
     )
 
 
@@ -77,6 +91,11 @@ def certify(
     certificates: Certificates = None,
     method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
     timeout: Timeout = 60.0,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     as_json: AsJson = False,
     *,
     work: WorkOptions,
@@ -84,8 +103,18 @@ def certify(
     """Two proved numbers that enclose the margin of each point."""
     from polymargin.cli.certified import run_certify
 
+    near = Given(norm, domain, movable, rivals, abstain)
     raise typer.Exit(
-        run_certify(model, points, work, method=method, as_json=as_json, timeout=timeout, certificates=certificates)
+        run_certify(
+            model,
+            points,
+            work,
+            method=method,
+            as_json=as_json,
+            timeout=timeout,
+            certificates=certificates,
+            near=near,
+        )
     )
 
 

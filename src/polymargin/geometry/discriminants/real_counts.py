@@ -46,9 +46,9 @@ class RealCounter:
     def of(
         cls,
         boundary: Boundary,
+        tracker: Tracker,
         *,
         seed: int = 0,
-        threads: int | None = None,
         limit: int = DEFAULT_LIMIT,
         cache: bool | str | Path = True,
     ) -> RealCounter:
@@ -57,7 +57,6 @@ class RealCounter:
             raise InputError(
                 f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
             )
-        tracker = Tracker(threads=threads)
         check_limit(boundary, limit, tracker)
         base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
         solutions, parameters = regular_at_level_zero(base, tracker)
@@ -72,11 +71,11 @@ class RealCounter:
         return len(self.solutions)
 
     def at(
-        self, points: Array, *, threads: int | None = None, executor: Workers | None = None
+        self, points: Array, tracker: Tracker, executor: Workers | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of real critical points at every point (m, n), and which of them are doubtful."""
         batches: Sequence[_Batch] = [
-            _Batch(self, points[i : i + BATCH], Tracker(threads=1 if executor is not None else threads))
+            _Batch(self, points[i : i + BATCH], Tracker(threads=1) if executor is not None else tracker)
             for i in range(0, len(points), BATCH)
         ]
         found = dict(completed(_count, batches, executor))
