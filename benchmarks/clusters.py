@@ -2,8 +2,8 @@
 
 python benchmarks/clusters.py [--rows 5000] [--repetitions 3]
 
-A cubic network with 6 inputs, 189 critical points a row. Needs both cores to itself: on a busy machine the ratio says nothing, but
-the CPU seconds do.
+A cubic network with 6 inputs, 189 critical points a row. Needs both cores to itself: on a busy machine the ratio says nothing,
+but the CPU seconds do.
 """
 
 from __future__ import annotations
