@@ -32,8 +32,10 @@ Rows: TypeAlias = NDArray[np.intp]
 PATHS_PER_BLOCK = 1 << 14
 # Workers get more at a time: handing out a task and taking its answers costs the calling process some milliseconds.
 PATHS_PER_TASK = 1 << 16
-# A GPU follows hundreds of times as many in that time; a few such blocks fill it, and their ends take some gigabytes.
-PATHS_PER_GPU_BLOCK = 1 << 22
+# A GPU follows a thousand times as many in that time. Where points have so many that their ends are not surveyed there, these
+# take memory: then a quarter.
+PATHS_PER_GPU_BLOCK = 1 << 24
+MANY_PER_POINT = 1 << 17
 GPU_BLOCKS = 4
 MOST_ROWS = 4096
 MOST_ENTRIES = 1 << 20
@@ -129,8 +131,10 @@ def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[
 
 
 def _blocks(session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker) -> list[Rows]:
-    paths = PATHS_PER_GPU_BLOCK if tracker.device == "cuda" else most_paths
-    size = max(1, min(most_rows, paths // session.paths_per_point, MOST_ENTRIES // session.dimension))
+    paths, per_point = most_paths, session.paths_per_point
+    if tracker.device == "cuda":
+        paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
+    size = max(1, min(most_rows, paths // per_point, MOST_ENTRIES // session.dimension))
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 
