@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,9 +164,10 @@ class _QuerySearch:
         left = self.end - perf_counter()
         if left <= 0:
             return None, "the time is up"
-        options = {"seed": self.seed, "threads": self.threads, "timeout": None if left == float("inf") else left}
+        options: dict[str, Any] = {"seed": self.seed, "threads": self.threads, **asked.options}
+        options["timeout"] = None if left == float("inf") else left
         try:
-            return verify(comparator, asked.centre, radius, **options, **asked.options), ""
+            return verify(comparator, asked.centre, radius, **options), ""
         except PolymarginError as error:
             return None, str(error)
 
