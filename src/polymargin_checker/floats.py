@@ -107,7 +107,7 @@ class Floats:
     def inverse(self) -> Floats | None:
         _spend(_ENTRY * self.middle.size)
         least = self.middle - self.radius * SAFE
-        if not (least > 2.0**-500).all():
+        if not ((least > 2.0**-500) & (self.middle < 2.0**500)).all():  # products neither vanish nor overflow
             return None
         middle = 1 / self.middle
         return Floats(middle, SAFE * (self.radius / (self.middle * least) + UNIT * middle) + TINY)

@@ -213,10 +213,21 @@ def test_one_over_positive_numbers(arithmetic: Any) -> None:
             assert wide(middle, error, arithmetic).inverse() is None
 
 
-def test_what_is_nearly_zero_has_no_inverse_in_doubles() -> None:
-    """Below 2⁻⁵⁰⁰ the square of the lower end could vanish."""
-    assert Floats(np.full((1, 1), 2.0**-499), np.zeros((1, 1))).inverse() is not None
-    assert Floats(np.full((1, 1), 2.0**-500), np.zeros((1, 1))).inverse() is None
+def test_what_is_nearly_zero_or_very_large_has_no_inverse_in_doubles() -> None:
+    """Beyond 2⁻⁵⁰⁰ and 2⁵⁰⁰ the product of an entry and its lower end could vanish, or be taken for infinite."""
+
+    def inverse(middle: float, radius: float = 0.0) -> Floats | None:
+        return Floats(np.full((1, 1), middle), np.full((1, 1), radius)).inverse()
+
+    for middle, radius in ((2.0**-499, 0.0), (2.0**499, 0.0), (2.0**499, 2.0**498), (2.0**-498, 2.0**-499)):
+        found = inverse(middle, radius)
+        assert found is not None
+        for sign in (-1, 1):
+            contained(found, 1 / (fractions([[middle]]) + sign * fractions([[radius]])), 2.0**500)
+    for middle, radius in ((2.0**-500, 0.0), (2.0**500, 0.0), (2.0**600, 2.0**600 - 2.0**550), (2.0**1000, 0.0)):
+        assert inverse(middle, radius) is None
+    assert inverse(np.nan) is None
+    assert inverse(1.0, np.nan) is None
 
 
 @pytest.mark.parametrize("ends", ENDS)
@@ -242,14 +253,14 @@ def test_rows_parts_and_sums_at_places(arithmetic: Any, ends: Any) -> None:
     np.testing.assert_allclose(radii[untouched], radius[untouched], atol=1e-6)
 
 
-def test_sums_at_places_round_in_the_radius() -> None:
-    """1 + 2⁻⁶⁰ is 1 in doubles; and what is too small for a double still counts."""
-    one = Floats(np.eye(2), np.zeros((2, 2)))
-    contained(
-        one.add_at([1], Floats(np.full((1, 1), 2.0**-60), np.zeros((1, 1)))),
-        fractions(np.eye(2)) + fractions([[0, 0], [0, 2.0**-60]]),
-        1e-15,
-    )
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_sums_at_places_round_in_the_radius(sign: int) -> None:
+    """1 + 2⁻⁶⁰ is 1 in doubles; and no radius is negative, of zeros neither."""
+    one = Floats(sign * np.eye(2), np.zeros((2, 2)))
+    found = one.add_at([1], Floats(np.full((1, 1), sign * 2.0**-60), np.zeros((1, 1))))
+    contained(found, sign * (fractions(np.eye(2)) + fractions([[0, 0], [0, 2.0**-60]])), 1e-15)
+    zero = Floats(np.zeros((2, 2)), np.zeros((2, 2)))
+    contained(zero.add_at([0], Floats(np.zeros((1, 1)), np.zeros((1, 1)))), fractions(np.zeros((2, 2))), 2.0**-900)
 
 
 def scattered(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.certificate_makers import hexes
-from checker.lifted_proofs import Around, deep_squares
+from checker.certificate_makers import hexes, write
+from checker.lifted_proofs import Around, deep_squares, lifted_certificate
 from checker.test_lifted_form import expansion, rationals
 from flint import arb, fmpq
 
 import polymargin as pm
+from polymargin_checker import check
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
@@ -193,6 +194,22 @@ def test_ranges_of_the_ball_by_curvatures_alone(tmp_path: Path) -> None:
                 with pytest.raises(Refused, match=f"layer {layer + 2}, neuron {place[0]}.*nor do curvatures"):
                     root_ranges(found, [[hexes(row) for row in part] for part in tables_of], spectra, Known())
     assert narrower >= 4
+
+
+def test_spectra_are_part_of_a_proof_from_three_hidden_layers_on(tmp_path: Path) -> None:
+    network, u, radius = deep_squares((3, 4, 3, 2, 2))
+    together, tables = truth(Around(network, u))
+    made = lifted_certificate(network, u, radius)
+    proof = made["rivals"][0]["proof"]
+    proof["spectra"] = stated(2 * together, [a_bit_more(table) for table in tables])
+    assert check(*write(tmp_path, network, made)).accepted
+    proof["spectra"] = stated(0.5 * together, [a_bit_more(table) for table in tables])
+    assert "not shown to dominate" in check(*write(tmp_path, network, made)).reason
+    (tmp_path / "model.npz").unlink()
+    network, u, radius = deep_squares()
+    made = lifted_certificate(network, u, radius)
+    made["rivals"][0]["proof"]["spectra"] = {"together": "0x1p9", "layers": []}
+    assert "spectra only where there are more than two" in check(*write(tmp_path, network, made)).reason
 
 
 def test_what_is_proved_is_not_proved_again_and_nothing_else_is_taken_for_it(

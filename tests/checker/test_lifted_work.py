@@ -71,8 +71,19 @@ def test_products_of_matrices_are_counted_with_and_without_zeros(
     for module in (enclosures, floats):
         monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
     matrix @ matrix
-    # Looking for the inner products without a term costs as much as the product itself.
-    assert sum(asked) >= (SIDE**3 if arithmetic is Balls else (1 + zeros) * SIDE**3 / 64)
+    if arithmetic is Balls:
+        assert sum(asked) >= SIDE**3
+    else:  # looking for the inner products without a term costs as much as the product itself
+        assert asked == [SIDE**3 // 64 + 4 * SIDE**2] + zeros * [SIDE**3 // 64]
+
+
+def test_weighted_squares_of_groups_of_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for the groups; taking a group out and putting its square in."""
+    matrix, weights, asked = alike(Floats), Floats.of(SIDE, 1, [0.5] * SIDE), []
+    monkeypatch.setattr(floats, "spend", lambda products, bits, what: asked.append(products))
+    matrix.weighted_squares(weights)
+    assert asked[:2] == [4 * SIDE**2, 2 * 4 * (SIDE + SIDE // 4) * SIDE // 4]
+    assert sum(asked[2:]) >= SIDE * (SIDE // 4) ** 2 / 64
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])
@@ -83,6 +94,21 @@ def test_what_a_rational_costs_is_counted(arithmetic: Any, monkeypatch: pytest.M
         monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
     arithmetic.of(1, 10, [fmpq(1, 3)] * 10)
     assert sum(asked) >= 640
+
+
+def test_a_row_of_balls_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, asked = alike(Balls), []
+    monkeypatch.setattr(enclosures, "spend", lambda products, bits, what: asked.append(products))
+    matrix.row(0)
+    assert sum(asked) >= SIDE
+
+
+def test_doubles_that_become_balls_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, asked = alike(Floats), []
+    monkeypatch.setattr(floats, "spend", lambda products, bits, what: asked.append(products))
+    matrix.row_norms()
+    matrix.entries()
+    assert asked == [128 * SIDE**2] * 2
 
 
 @pytest.mark.parametrize("largest_exact", [0, 1000])

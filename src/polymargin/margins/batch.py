@@ -30,8 +30,10 @@ Rows: TypeAlias = NDArray[np.intp]
 
 # Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
-# A GPU follows hundreds of times as many in that time; a few such blocks fill it, and their ends take some gigabytes.
-PATHS_PER_GPU_BLOCK = 1 << 22
+# A GPU follows a thousand times as many in that time. Where points have so many that their ends are not surveyed there, these
+# take memory: then a quarter.
+PATHS_PER_GPU_BLOCK = 1 << 24
+MANY_PER_POINT = 1 << 17
 GPU_BLOCKS = 4
 MOST_ROWS = 4096
 MOST_ENTRIES = 1 << 20
@@ -127,8 +129,10 @@ def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[
 
 
 def _blocks(session: ModelMargins, rows: Rows, most_rows: int, tracker: Tracker) -> list[Rows]:
-    paths = PATHS_PER_GPU_BLOCK if tracker.device == "cuda" else PATHS_PER_BLOCK
-    size = max(1, min(most_rows, paths // session.paths_per_point, MOST_ENTRIES // session.dimension))
+    paths, per_point = PATHS_PER_BLOCK, session.paths_per_point
+    if tracker.device == "cuda":
+        paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
+    size = max(1, min(most_rows, paths // per_point, MOST_ENTRIES // session.dimension))
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 
