@@ -27,6 +27,8 @@ OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
     "entry by entry": (lambda m: m.entrywise(m), 2),
     "multiple": (lambda m: m.times(fmpq(3)), 2),
     "norms": (lambda m: m.row_norms(), 2),
+    "largest of rows": (lambda m: m.row_largest(), 2),
+    "absolute values": (lambda m: m.absolute, 2),
     "entries": (lambda m: m.entries(), 2),
     "symmetric": (lambda m: type(m).symmetric([[m]]), 2),
     "definite": (lambda m: m.positive_definite(), 3),
