@@ -225,13 +225,14 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
 
 def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
     known, label, given = situation.expansions, situation.label, dict(proof)
+    lead = situation.logits[label] - situation.logits[rival]
     if known is None:
         assert isinstance(situation.model, Attention)
         if "lowering" not in given:
             raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
         known = KnownExpansions(situation.model.layers(label, rival, given.pop("lowering")), situation.exact)
         label, rival = 0, 1
-    if not at_least(check_region(known, situation.near, situation.point, label, rival, given), lower):
+    if not at_least(check_region(known, situation.near, situation.point, label, rival, given, lead), lower):
         raise Refused("the lower bound is above the radius of the region proof")
 
 

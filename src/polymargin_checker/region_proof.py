@@ -71,16 +71,24 @@ class KnownExpansions:
 
 
 def check_region(
-    known: KnownExpansions, near: StatedNeighbourhood, point: Sequence[fmpq], label: int, rival: int, proof: Any
+    known: KnownExpansions,
+    near: StatedNeighbourhood,
+    point: Sequence[fmpq],
+    label: int,
+    rival: int,
+    proof: Any,
+    lead: fmpq,
 ) -> fmpq:
-    """Prove B > lead on the region and return its radius, or refuse."""
+    """Prove that B exceeds the lead asked for on the region and return its radius, or refuse; `lead` is B(u)."""
     fields(proof, "region proof", ("kind", "radius", "tree"))
     radius = number(proof["radius"], "radius of the region proof")
     if radius <= 0:
         raise Refused("the radius of the region proof is not positive")
     root = CheckedRegion(near, point, radius, near.box(point, radius))
-    if not root.moving:
-        raise Refused("a region proof needs a coordinate that may change")
+    if not root.moving:  # the point itself is all there is
+        if lead <= near.abstain:
+            raise Refused("the label does not lead at the point by what the neighbourhood asks for")
+        return radius
     with working_precision(PRECISION):
         waiting: list[tuple[Any, CheckedRegion]] = [(proof["tree"], root)]
         count = 0

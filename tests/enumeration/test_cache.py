@@ -19,6 +19,7 @@ from polymargin.continuation import Tracker
 from polymargin.enumeration import base_solutions
 from polymargin.enumeration.cache import Cache, default_directory
 from polymargin.errors import InputError
+from polymargin.margins.sessions import forget
 from polymargin.standing import Standing
 
 NETWORK = random_network([2, 4, 2], 3, seed=2)
@@ -28,6 +29,8 @@ DEFICIENT = pm.Boundary.from_expression("x**3 + x*y - 1")
 
 
 def margin(cache: Path) -> pm.Margin:
+    """As another process would compute it, with nothing but the files."""
+    forget()
     return pm.margin(NETWORK, POINT, cache=cache, threads=1)
 
 

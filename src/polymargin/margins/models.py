@@ -23,7 +23,7 @@ from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
 from polymargin.bounds import bracket
-from polymargin.continuation import Paths, Tracker, available_threads
+from polymargin.continuation import Job, Survey, Tracker, available_threads
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.columns import PairColumn, Places, beyond_rounding
@@ -102,8 +102,8 @@ class BoundaryMargins:
         started = perf_counter()
         rows = np.arange(len(points))
         job = pair.job(points, rows)
-        paths = None if job is None else tracker.run([job])[0]
-        column = pair.ordinary(points, rows, [None] * len(points), paths)
+        survey = None if job is None else next(tracker.survey([job]))
+        column = pair.ordinary(points, rows, [None] * len(points), survey)
         seconds = (perf_counter() - started) / len(points)
         found: list[Margin | None] = [None] * len(points)
         known = np.flatnonzero(column.known)
@@ -293,26 +293,26 @@ def _answers(
 ) -> tuple[PairTable, NDArray[np.bool_]]:
     """The pairs of every point, and which points had paths to follow."""
     jobs = [each.pair.job(u, each.rows) for each in work]
-    queue = iter(tracker.run([job for job in jobs if job is not None]))
-    paths = [None if job is None else next(queue) for job in jobs]
     table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
-    for each, ends, column in zip(work, paths, _columns(u, work, paths, tracker), strict=True):
-        enumerated[each.rows] |= ends is not None
+    for each, job, column in zip(work, jobs, _columns(u, work, jobs, tracker), strict=True):
+        enumerated[each.rows] |= job is not None
         table.add(each.rows, each.rivals, column)
     return table, enumerated
 
 
-def _columns(u: Array, work: list[_Work], paths: list[Paths | None], tracker: Tracker) -> list[PairColumn]:
+def _columns(u: Array, work: list[_Work], jobs: list[Job | None], tracker: Tracker) -> list[PairColumn]:
     """The answers of every boundary; side by side where there are points enough for several threads."""
+    told = tracker.survey([job for job in jobs if job is not None])
+    surveys = (None if job is None else next(told) for job in jobs)
 
-    def column(each: _Work, ends: Paths | None) -> PairColumn:
-        return each.pair.ordinary(u, each.rows, each.rivals, ends)
+    def column(each: _Work, survey: Survey | None) -> PairColumn:
+        return each.pair.ordinary(u, each.rows, each.rivals, survey)
 
     threads = min(tracker.threads or available_threads(), len(work), len(u) // ROWS_PER_THREAD)
     if threads < 2 or (threads := startable_threads(threads)) < 2:
-        return list(map(column, work, paths))
+        return list(map(column, work, surveys))
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(column, work, paths))
+        return list(pool.map(column, work, surveys))
 
 
 def combined(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:

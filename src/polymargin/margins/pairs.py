@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import Job, Paths, Tracker
+from polymargin.continuation import Job, Survey, Tracker
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
@@ -61,7 +61,7 @@ class Pair(Protocol):
         """The paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
         ...
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
         """The distances from some rows of points (…, n) to the boundary, each for a rival of its own and each complete; unknown
         where there is more to look at."""
         ...
@@ -77,7 +77,7 @@ class OneByOne:
     def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
         found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], rivals, strict=True)]
         return RecordColumn([one if one.complete else None for one in found])
 
@@ -162,7 +162,7 @@ class QuadricPair:
     def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
         return QuadricColumn(points, rows, rivals, self._solver.nearest_batch(points[rows]))
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
@@ -199,13 +199,13 @@ class EnumeratedPair:
     def job(self, points: Array, rows: Places) -> Job | None:
         return None if self.base.unjudged else paths_to(self.base, points[rows])
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, paths: Paths | None) -> PairColumn:
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
         u = points[rows]
         answers: list[PairMargin | None] = [None] * len(u)
-        if paths is None:
+        if survey is None:
             return RecordColumn(answers)
         boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
-        found = ordinary_points(self.base, u, paths)
+        found = ordinary_points(self.base, u, survey)
         confirmed, uppers = plain_ties(boundary, u[found.rows], found.nearest)
         confirmed &= found.real_counts > 0
         scale = boundary.reduction.scale

@@ -153,6 +153,8 @@ def improved(
     """The best multipliers by an interior-point method; as far as the sign of the bound needs."""
     value, d, norm = start
     side = len(scaled.border)
+    if not (np.isfinite(scaled.inner).all() and np.isfinite(scaled.border).all()):
+        return start
     if not math.isfinite(value):
         least = float(linalg.eigh(scaled.inner, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
         d = np.full(side, max(0.0, -least) + 0.1 * float(np.abs(scaled.border).max(initial=0.0)) + 1e-3 * size)

@@ -71,8 +71,11 @@ def chambers(
     executor: Workers | None = None,
     cache: bool | str | Path = True,
     progress: Callable[[int], None] | None = None,
+    device: str | None = None,
 ) -> Chambers:
     """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
+
+    The device is 'cpu', 'cuda' or 'auto', a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
     >>> found = chambers(ellipse, Plane.of_two_inputs((-3.0, 3.0, -4.0, 4.0)), 400, cache=False)
@@ -83,7 +86,7 @@ def chambers(
         raise InputError(f"{samples} samples: expected at least 9")
     if len(plane.origin) != boundary.dimension:
         raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
-    tracker = Tracker(threads=threads)
+    tracker = Tracker.of(None, threads, device)
     counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
     grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
 
