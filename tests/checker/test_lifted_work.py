@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from checker.certificate_makers import hexes, write
 from checker.lifted_proofs import Around, deep_squares, lifted_certificate
-from flint import fmpq
+from flint import arb, fmpq
 
 from polymargin_checker import check, enclosures, floats, lifted, lifted_ranges, work
 from polymargin_checker.enclosures import Balls
@@ -111,6 +111,8 @@ def test_doubles_that_become_balls_are_counted(monkeypatch: pytest.MonkeyPatch) 
     matrix.row_norms()
     matrix.entries()
     assert asked == [128 * SIDE**2] * 2
+    Floats.column([arb(1)] * 5)
+    assert asked[2:] == [128 * 5]
 
 
 @pytest.mark.parametrize("largest_exact", [0, 1000])
