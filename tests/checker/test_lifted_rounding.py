@@ -81,6 +81,10 @@ def test_the_rests_below(tmp_path: Path) -> None:
     assert low <= less + less * less
     low, high = ends(_intervals(found, 3, {}, [(EXACT, more)]))
     assert high >= more + more * more
+    low, high = ends(_intervals(found, 3, {}, [(ONE, EXACT)]))
+    assert high >= EXACT + EXACT * EXACT
+    low, high = ends(_intervals(found, 3, {}, [(-EXACT, -ONE)]))
+    assert low <= -EXACT + 1
 
 
 def test_stated_ends() -> None:
@@ -89,6 +93,10 @@ def test_stated_ends() -> None:
     for inside in ((-1 + fmpq(1, 8192), fmpq(2)), (fmpq(-2), 1 - fmpq(1, 8192))):
         with pytest.raises(Refused):
             _check_ends([inside], 2, [[(arb(-1), arb(1))]], None)
+    # Rationals are rounded toward zero: a lower end above it, an upper end below it would be taken for wider ones.
+    for stated, ends in (((EXACT, fmpq(3)), (arb(1), arb(2))), ((fmpq(-3), -EXACT), (arb(-2), arb(-1)))):
+        with pytest.raises(Refused):
+            _check_ends([stated], 2, [[ends]], None)
 
 
 def test_first_ranges(tmp_path: Path) -> None:
