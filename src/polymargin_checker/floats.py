@@ -169,6 +169,11 @@ class Floats:
         return [arb(m, r) for m, r in zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)]
 
     @classmethod
+    def stacked(cls, parts: Sequence[Floats]) -> Floats:
+        _spend(_ENTRY * sum(part.middle.size for part in parts))
+        return cls(np.vstack([part.middle for part in parts]), np.vstack([part.radius for part in parts]))
+
+    @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Floats]]) -> Floats:
         sizes = [line[0].shape[0] for line in blocks]
         ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]

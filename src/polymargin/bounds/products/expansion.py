@@ -4,8 +4,8 @@ With δ = x − u = Qη a factor is p + a·η + w, and t = a·η + w its change.
 
     (p_L a_R + p_R a_L)·η + p_L w_R + p_R w_L + t_L t_R,
 
-so its rest is a quadratic in η and the rests of earlier sums, and the rest of a sum is the sum of these. To second order it is the
-form Σ_j c_j (a_Lj·η)(a_Rj·η), with c from c_j = e_j + p_L c_R + p_R c_L.
+so its rest is a quadratic in η and the rests of earlier sums, and the rest of a sum is the sum of these. To second order it is
+the form Σ_j c_j (a_Lj·η)(a_Rj·η), with c from c_j = e_j + p_L c_R + p_R c_L.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Ranges of the rests of sums on a ball around the point.
 
-To second order the rest of a sum is a quadratic form of few products, Σ_j c_j (a_Lj·η)(a_Rj·η), whose extreme eigenvalues times r² bound it;
-of one product they are (a_L·a_R ± ‖a_L‖‖a_R‖)/2. What is left is of third order: with |w| ≤ ω and |e| ≤ ε for the sums in the factors
+To second order the rest of a sum is a quadratic form of few products, Σ_j c_j (a_Lj·η)(a_Rj·η), whose extreme eigenvalues
+times r² bound it; of one product they are (a_L·a_R ± ‖a_L‖‖a_R‖)/2. What is left is of third order: with |w| ≤ ω and |e| ≤ ε for
+the sums in the factors
 
     |e_j| ≤ |p_L| ε_R + |p_R| ε_L + r‖a_L‖ ω_R + r‖a_R‖ ω_L + ω_L ω_R.
 """
@@ -47,10 +48,10 @@ def rest_ranges(expansion: ProductExpansion, radius: float, deadline: Deadline =
         rests += lengths[0] * sizes[right] + lengths[1] * sizes[left] + sizes[left] * sizes[right]
         errors[own] = (abs(expansion.wiring.sums[own]) @ rests) * (1 + OUTWARD)
         limits[own] += errors[own, None] * np.array([-1.0, 1.0])
+        largest = np.abs(limits[own]).max(axis=1)
+        room = OUTWARD * largest + NARROWEST * largest.max() + 1e-30
+        limits[own] += room[:, None] * np.array([-1.0, 1.0])
         sizes[own] = np.abs(limits[own]).max(axis=1)
-    widest = NARROWEST * float(np.abs(limits).max(initial=0.0)) + 1e-30
-    limits = limits + widest * np.array([-1.0, 1.0])
-    sizes[:-1] = np.abs(limits).max(axis=1, initial=0.0)
     factors = np.stack([lengths[0] + sizes[left], lengths[1] + sizes[right]], axis=1)
     return RestRanges(limits, factors)
 

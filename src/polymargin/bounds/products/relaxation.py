@@ -1,6 +1,6 @@
 """The relaxation of f_label − f_rival on a ball, for a network of products, as a semidefinite program.
 
-Variables are η and the rests w of all sums (`expansion.py`); t_L = a_L·η + w_L and t_R are linear in them. Known, each with its multiplier:
+Variables are η and the rests w of all sums (`expansion.py`); t_L = a_L·η + w_L and t_R are linear in them. Known are:
 
     w_s = Σ_j S_sj (p_L w_R + p_R w_L + t_L t_R)_j       ν_s of any sign,
     (w_s − l_s)(u_s − w_s) ≥ 0                           κ_s ≥ 0,
@@ -8,9 +8,9 @@ Variables are η and the rests w of all sums (`expansion.py`); t_L = a_L·η + w
     ρ_L² t_R² − q² ≥ 0,   ρ_R² t_L² − q² ≥ 0             θ ≥ 0, for sums of one product, whose q = t_L t_R is linear in the rests,
     r²‖Qη‖² − q² ≥ 0,   Q = sym(a_L a_Rᵀ)                θ ≥ 0, where both factors are linear besides: Cauchy and Schwarz.
 
-B is quadratic in (η, w) as well. If B − γ minus these terms times their multipliers is a positive semidefinite form in (1, η, w), then
-B ≥ γ on the ball. A product enters as t_L t_R = (t_L + t_R)²/4 − (t_L − t_R)²/4: two rows of the program's forms, but no variable.
-All variables are scaled to the unit ball and the interval [−1, 1].
+B is quadratic in (η, w) as well. If B − γ minus these terms times their multipliers is a positive semidefinite form in
+(1, η, w), then B ≥ γ on the ball. A product enters as t_L t_R = (t_L + t_R)²/4 − (t_L − t_R)²/4: two rows of the program's forms,
+but no variable. All variables are scaled to the unit ball and the interval [−1, 1].
 """
 
 from __future__ import annotations
@@ -172,13 +172,18 @@ class ProductRelaxation:
         bounds = self.ranges.factors[products] ** 2
         result[:, 0, 1], result[:, 1, 0] = bounds[:, 0], bounds[:, 1]
         a, b = expansion.left.slopes[products], expansion.right.slopes[products]
-        linear = (expansion.left.sums[products] == NO_SUM) & (expansion.right.sums[products] == NO_SUM)
+        linear = self._both_linear(products)
         mixed = self.radius**2 * np.einsum("km,km->k", a, b) / 2
         shaped = np.stack(
             [self.radius**2 * (b * b).sum(axis=1) / 4, self.radius**2 * (a * a).sum(axis=1) / 4, mixed, -mixed], axis=1
         )
         result[:, 2] = np.where(linear[:, None], shaped, result[:, 0])
         return result
+
+    def _both_linear(self, products: Indices) -> NDArray[np.bool_]:
+        """Whether both factors are linear in the input."""
+        left, right = self.expansion.left.sums[products], self.expansion.right.sums[products]
+        return np.asarray((left == NO_SUM) & (right == NO_SUM))
 
     def start(self, enough: float = np.inf, deadline: Deadline = NEVER) -> tuple[Array, float]:
         """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
@@ -196,7 +201,7 @@ class ProductRelaxation:
         return y, value
 
     def _guess(self, place: Array | None) -> Array:
-        """ν makes the Lagrangian stationary in the rests, at the centre of their ranges or at a place; κ makes it convex there."""
+        """ν makes the Lagrangian stationary in the rests, at the centre of their ranges or at a place; κ makes it convex."""
         expansion, program = self.expansion, self.program
         scale = abs(self.functional[0])
         y = np.zeros(program.unknowns)
@@ -251,6 +256,9 @@ class ProductRelaxation:
     def natural(self, y: Array) -> ProductMultipliers:
         """The multipliers in the variables as they are."""
         cuts = y[self._theta].reshape(-1, 3) / self.cut_scales[:, None]
+        linear = self._both_linear(self.single[1])
+        cuts[~linear, 0] += cuts[~linear, 2]  # there the third cut repeats the first
+        cuts[~linear, 2] = 0.0
         return ProductMultipliers(
             float(y[1]) / self.radius**2, y[self._nu] / self.halves, y[self._kappa] / self.halves**2, cuts
         )
