@@ -214,7 +214,10 @@ def _check_products(
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
     if proof["kind"] == "products":
-        if not at_least(check_product_ball(model, point, label, rival, proof, situation.known, situation.exact), lower):
+        value = situation.logits[label] - situation.logits[rival]
+        if not at_least(
+            check_product_ball(model, point, label, rival, value, proof, situation.known, situation.exact), lower
+        ):
             raise Refused("the lower bound is above the radius of the proof by products")
         return None
     if "lowering" not in proof:

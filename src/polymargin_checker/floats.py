@@ -194,9 +194,12 @@ class Floats:
 
 
 def _nearest(value: Any) -> tuple[float, float]:
-    """A double near a rational, and how far it is at most."""
+    """A double near a rational or a ball, and how far what it stands for is at most."""
     if isinstance(value, float):
         return value, 0.0
+    if isinstance(value, arb):
+        middle, radius = float(value.mid()), float(value.rad())
+        return middle, (radius + 4 * UNIT * abs(middle)) * SAFE + math.ldexp(1.0, -1070)
     rational = fmpq(value)
     middle = int(rational.p) / int(rational.q)
     return middle, 0.0 if fmpq(*middle.as_integer_ratio()) == rational else 2 * UNIT * abs(middle) + math.ldexp(

@@ -51,9 +51,16 @@ class _Given:
 
 
 def check_product_ball(
-    model: Products, point: Sequence[fmpq], label: int, rival: int, proof: Any, known: Known, exact: bool = False
+    model: Products,
+    point: Sequence[fmpq],
+    label: int,
+    rival: int,
+    value: fmpq,
+    proof: Any,
+    known: Known,
+    exact: bool = False,
 ) -> fmpq:
-    """Prove B > 0 on the ball and return its radius, or refuse."""
+    """Prove B > 0 on the ball and return its radius, or refuse; `value` is B(u)."""
     fields(
         proof,
         "proof by products",
@@ -63,14 +70,16 @@ def check_product_ball(
         raise Refused(f"a proof by products in {model.dimension} inputs; this checker accepts up to {LARGEST_SPACE}")
     with working_precision(PRECISION):
         if not known.products:
-            known.products.append(expanded(model, point, _arithmetic(exact or model.dimension <= LARGEST_EXACT)))
+            known.products.append(expanded(model, point))
         expansion: ProductExpansion = known.products[0]
         variables = 1 + expansion.dimension + len(expansion.sums)
         if variables > LARGEST_SPACE:
             raise Refused(f"a proof by products in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
         given = _read(expansion, proof)
         bounds = _check_ranges(expansion, given, proof["curvatures"])
-        if not _form(expansion, model, point, label, rival, given, bounds).positive_definite():
+        arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
+        shown = Shown.of(expansion, arithmetic)
+        if not _form(expansion, shown, label, rival, value, given, bounds).positive_definite():
             raise Refused("the form of the multipliers is not shown to be positive definite")
     return given.radius
 
@@ -147,17 +156,55 @@ def _check_ranges(expansion: ProductExpansion, given: _Given, stated: Any) -> tu
     )
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What the form is made of, in the arithmetic in which it is tested: t of both sides (J, n + S), what passes, ∇v, a_L·a_R."""
+
+    arithmetic: Any
+    moved: tuple[Any, Any]
+    passing: Any
+    slopes: Any
+    angles: Any
+
+    @classmethod
+    def of(cls, expansion: ProductExpansion, arithmetic: Any) -> Shown:
+        if arithmetic not in expansion.shown:
+            expansion.shown[arithmetic] = cls._made(expansion, arithmetic)
+        return expansion.shown[arithmetic]  # type: ignore[no-any-return]
+
+    @classmethod
+    def _made(cls, expansion: ProductExpansion, arithmetic: Any) -> Shown:
+        sides, count = (expansion.left, expansion.right), len(expansion.sums)
+        products = len(expansion.left.sums)
+        spend(_TOUCHED * (products * count + products), ctx.prec, "the form of a proof by products")
+
+        def shown(whole: Balls) -> Any:
+            return whole if arithmetic is Balls else arithmetic.of(*whole.shape, whole.entries())
+
+        columns, slopes = [shown(side.column) for side in sides], [shown(side.slopes) for side in sides]
+        angles = slopes[0].entrywise(slopes[1]) @ arithmetic.of(expansion.dimension, 1, [1.0] * expansion.dimension)
+        if not count:
+            return cls(arithmetic, (slopes[0], slopes[1]), None, shown(expansion.slopes), angles)
+        chosen = [
+            arithmetic.of(products, count, [float(place == s) for place in side.sums for s in range(count)])
+            for side in sides
+        ]
+        moved = [arithmetic.stacked([a.transpose, b.transpose]).transpose for a, b in zip(slopes, chosen, strict=True)]
+        passing = chosen[1].entrywise(columns[0]) + chosen[0].entrywise(columns[1])
+        return cls(arithmetic, (moved[0], moved[1]), passing, shown(expansion.slopes), angles)
+
+
 def _form(
     expansion: ProductExpansion,
-    model: Products,
-    point: Sequence[fmpq],
+    shown: Shown,
     label: int,
     rival: int,
+    value: fmpq,
     given: _Given,
     bounds: tuple[list[arb], list[arb]],
 ) -> Any:
     """The matrix over (1, δ, w) of B minus all that is known times its multipliers."""
-    of, n, r2 = expansion.arithmetic.of, expansion.dimension, given.radius * given.radius
+    of, n, r2 = shown.arithmetic.of, expansion.dimension, given.radius * given.radius
     left, right, sums = expansion.left, expansion.right, expansion.sums
     products, count = len(left.sums), len(sums)
     direct, weights = _difference(expansion, label, rival)
@@ -172,15 +219,9 @@ def _form(
         own_left[j] = -two * _square_up(bounds[1][j]) - three * r2 * b / 4
         own_right[j] = -one * _square_up(bounds[0][j]) - three * r2 * a / 4
         mixed[j], squares[j] = -three * r2 / 2, one + two + three
-    spend(_TOUCHED * (products * count + products), ctx.prec, "the form of a proof by products")
-    chosen = [
-        of(products, count, [float(place == s) for place in side.sums for s in range(count)]) for side in (left, right)
-    ]
-    moved = [_beside(expansion, side.slopes, sel) for side, sel in zip((left, right), chosen, strict=True)]
-    passing = chosen[1].entrywise(left.column) + chosen[0].entrywise(right.column)
+    moved, passing = shown.moved, shown.passing
     rests = of(products, 1, factors)
-    angles = of(products, 1, mixed).entrywise(_diagonal(expansion))
-    product = moved[0].transpose @ moved[1].entrywise(rests + angles)
+    product = moved[0].transpose @ moved[1].entrywise(rests + of(products, 1, mixed).entrywise(shown.angles))
     inner = (product + product.transpose).times(fmpq(1, 2))
     inner = inner + moved[0].weighted_squares(of(products, 1, own_left))
     inner = inner + moved[1].weighted_squares(of(products, 1, own_right))
@@ -191,16 +232,13 @@ def _form(
         bent = q.weighted_squares(of(len(rows), 1, [squares[j] for j in rows]))
         inner = inner.add_at(range(n, n + count), bent)
     diagonal = of(n + count, 1, [given.ball] * n + given.intervals)
-    inner = inner + expansion.arithmetic.identity(n + count).entrywise(diagonal)
-    slope = of(n, 1, direct) + expansion.slopes.transpose @ of(products, 1, weights)
+    inner = inner + shown.arithmetic.identity(n + count).entrywise(diagonal)
+    slope = of(n, 1, direct) + shown.slopes.transpose @ of(products, 1, weights)
     pull = [nu - k * (lo + hi) for nu, k, (lo, hi) in zip(given.equalities, given.intervals, given.ranges, strict=True)]
-    linear = (
-        slope if not count else expansion.arithmetic.stacked([slope, of(count, 1, pull) + passing.transpose @ rests])
-    )
-    logits = model.exact_logits(point)
-    corner = logits[label] - logits[rival] - given.ball * r2
+    linear = slope if not count else shown.arithmetic.stacked([slope, of(count, 1, pull) + passing.transpose @ rests])
+    corner = value - given.ball * r2
     corner += sum((k * lo * hi for k, (lo, hi) in zip(given.intervals, given.ranges, strict=True)), fmpq(0))
-    return expansion.arithmetic.symmetric([[of(1, 1, [corner])], [linear.times(fmpq(1, 2)), inner]])
+    return shown.arithmetic.symmetric([[of(1, 1, [corner])], [linear.times(fmpq(1, 2)), inner]])
 
 
 def _difference(expansion: ProductExpansion, label: int, rival: int) -> tuple[list[fmpq], list[fmpq]]:
@@ -211,17 +249,6 @@ def _difference(expansion: ProductExpansion, label: int, rival: int) -> tuple[li
         for atom, weight in expansion.atoms.logits[index][0].items():
             result[atom] += sign * weight
     return result[:n], result[n:]
-
-
-def _diagonal(expansion: ProductExpansion) -> Any:
-    """a_L·a_R of every product, as a column."""
-    return expansion.left.slopes.entrywise(expansion.right.slopes) @ expansion.arithmetic.of(
-        expansion.dimension, 1, [1.0] * expansion.dimension
-    )
-
-
-def _beside(expansion: ProductExpansion, first: Any, second: Any) -> Any:
-    return first if not expansion.sums else expansion.arithmetic.stacked([first.transpose, second.transpose]).transpose
 
 
 def _square_up(value: arb) -> fmpq:

@@ -8,7 +8,8 @@ p_L a_R + p_R a_L and the rest
 
 *Sums* are the different rows over products that occur in factors, in the order in which they do; the rest of a form is that of
 its sum. To second order the rest of sum s is Σ_j c_sj (a_Lj·δ)(a_Rj·δ), where c_s = Σ_j S_sj c_j and
-c_j = e_j + p_L c_R + p_R c_L. Nothing here depends on the rival or the radius.
+c_j = e_j + p_L c_R + p_R c_L. Nothing here depends on the rival or the radius. All of it is ball
+arithmetic: rows of factors are often dependent, and a test of their Gram matrix needs more than doubles.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
+from polymargin_checker.enclosures import Balls
 from polymargin_checker.products import Products
 from polymargin_checker.squares import Affine, Atoms
 from polymargin_checker.work import spend
@@ -40,25 +42,25 @@ _ZERO = fmpq(0)
 class Factor:
     """One side of all products: p as a column and as balls, slopes a (J, n), ‖a‖ from above, the sum in it or None."""
 
-    column: Any
+    column: Balls
     value: list[arb]
-    slopes: Any
+    slopes: Balls
     norms: list[arb]
     sums: list[int | None]
 
 
 @dataclass
 class ProductExpansion:
-    """left, right: the factors; sums: rows over products; values and slopes of the products; proved: curvatures (sum, side)."""
+    """left, right: the factors; sums: rows over products; slopes of the products; proved: their curvatures."""
 
-    arithmetic: Any
     dimension: int
     atoms: Atoms
     sums: list[Row]
     left: Factor
     right: Factor
-    slopes: Any
+    slopes: Balls
     proved: dict[tuple[int, str], fmpq] = field(default_factory=dict)
+    shown: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> list[int]:
@@ -94,39 +96,49 @@ class ProductExpansion:
     def dominates(self, index: int, side: str, shift: fmpq) -> bool:
         """Whether the second-order form of a sum is less than shift·‖δ‖² ('upper'), or more than −shift·‖δ‖² ('lower').
 
-        With F the rows a_L and a_R of the products in it the form is yᵀNy for y = Fδ, and ‖δ‖² ≥ yᵀG⁻¹y for every G ⪰ FFᵀ. So
-        it is enough that shift·G ∓ G N G is positive definite.
+        With F the rows a_L and a_R of the products in it the form is yᵀNy for y = Fδ, and ‖δ‖² ≥ yᵀG⁻¹y for every G ≻ 0 with
+        G ⪰ FFᵀ. So it is enough that shift·G ∓ G N G is positive definite.
         """
         if shift <= 0:
             return False
         if (index, side) in self.proved and shift >= self.proved[index, side]:
             return True
-        entries = self.curvatures[index]
-        chosen, count = sorted(entries), len(entries)
-        spend(_TOUCHED * (2 * count) ** 2, ctx.prec, "the curvatures of a proof by products")
-        parts = [whole.part(chosen, chosen).entries() for whole in self.inner_products]
-        side_length = 2 * count
-        G = arb_mat(side_length, side_length)
+        chosen = sorted(self.curvatures[index])
+        weights = [(-1 if side == "upper" else 1) * self.curvatures[index][j] for j in chosen]
+        direct = 2 * len(chosen) >= self.dimension
+        spend(_TOUCHED * (2 * len(chosen)) ** 2, ctx.prec, "the curvatures of a proof by products")
+        matrix = self._over_inputs(chosen, weights, shift) if direct else self._over_rows(chosen, weights, shift)
+        spend(8 * matrix.nrows() ** 3, ctx.prec, "the curvatures of a proof by products")
+        if not positive_definite(matrix):
+            return False
+        self.proved[index, side] = shift
+        return True
+
+    def _over_inputs(self, chosen: list[int], weights: list[arb], shift: fmpq) -> arb_mat:
+        """shift + Σ_j c_j (a_L a_Rᵀ + a_R a_Lᵀ)/2."""
+        every = range(self.dimension)
+        left, right = (side.slopes.part(chosen, every) for side in (self.left, self.right))
+        half = (left.transpose @ right.entrywise(Balls.of(len(chosen), 1, weights))).matrix
+        return (half + half.transpose()) * arb(0.5) + Balls.identity(self.dimension).times(shift).matrix
+
+    def _over_rows(self, chosen: list[int], weights: list[arb], shift: fmpq) -> arb_mat:
+        """shift·G + G N G with G = FFᵀ and a little more."""
+        count = len(chosen)
+        parts = [whole.part(chosen, chosen).matrix for whole in self.inner_products]
+        G, N = arb_mat(2 * count, 2 * count), arb_mat(2 * count, 2 * count)
         for i in range(count):
             for j in range(count):
-                G[i, j], G[i, count + j] = parts[0][i * count + j], parts[1][i * count + j]
-                G[count + j, i], G[count + i, count + j] = parts[1][i * count + j], parts[2][i * count + j]
-        nudge = ball(_NUDGE) * sum((G[i, i] for i in range(side_length)), arb(0)) + arb(2) ** -400
-        N = arb_mat(side_length, side_length)
-        sign = -1 if side == "upper" else 1
-        for i, j in enumerate(chosen):
-            G[i, i], G[count + i, count + i] = G[i, i] + nudge, G[count + i, count + i] + nudge
-            N[i, count + i] = N[count + i, i] = sign * entries[j] / 2
-        spend(8 * side_length**3, ctx.prec, "the curvatures of a proof by products")
+                G[i, j], G[count + i, count + j] = parts[0][i, j], parts[2][i, j]
+                G[i, count + j] = G[count + j, i] = parts[1][i, j]
+            N[i, count + i] = N[count + i, i] = weights[i] / 2
+        more = ball(_NUDGE) * sum((G[i, i] for i in range(2 * count)), arb(0)) + arb(2) ** -400
+        for i in range(2 * count):
+            G[i, i] = G[i, i] + more
         whole = G * N * G + G * ball(shift)
-        symmetric = (whole + whole.transpose()) * arb(0.5)
-        found = positive_definite(G) and positive_definite(symmetric)
-        if found:
-            self.proved[index, side] = shift
-        return found
+        return (whole + whole.transpose()) * arb(0.5)
 
 
-def expanded(model: Products, point: Sequence[fmpq], arithmetic: Any) -> ProductExpansion:
+def expanded(model: Products, point: Sequence[fmpq]) -> ProductExpansion:
     """Values, linear parts and sums of all products, level by level."""
     atoms, first = Atoms(model), model.dimension
     names: dict[Any, int] = {}
@@ -136,31 +148,29 @@ def expanded(model: Products, point: Sequence[fmpq], arithmetic: Any) -> Product
         for side, form in zip(columns, pair, strict=True):
             side.append(_sum_of(form, first, names, sums))
     spend(_TOUCHED * len(atoms.products) * (first + 1), ctx.prec, "the products around the point")
-    place = arithmetic.of(first, 1, list(point))
+    place = Balls.of(first, 1, list(point))
     so_far: list[Any] = [None] * 6  # values and slopes of the left factors, the right ones, and the products
     for start, stop in _runs(atoms.levels[first:]):
         new = []
         for forms in zip(*(atoms.products[j][1:] for j in range(start, stop)), strict=True):
-            slope = _block(arithmetic, forms, range(first))
-            value = slope @ place + arithmetic.of(len(forms), 1, [constant for _, constant in forms])
+            slope = _block(forms, range(first))
+            value = slope @ place + Balls.of(len(forms), 1, [constant for _, constant in forms])
             if start:
-                seen = _block(arithmetic, forms, range(first, first + start))
+                seen = _block(forms, range(first, first + start))
                 value, slope = value + seen @ so_far[4], slope + seen @ so_far[5]
             new += [value, slope]
         p, a, q, b = new
         new += [p.entrywise(q), b.entrywise(p) + a.entrywise(q)]
-        so_far = [
-            part if old is None else arithmetic.stacked([old, part]) for old, part in zip(so_far, new, strict=True)
-        ]
+        so_far = [part if old is None else Balls.stacked([old, part]) for old, part in zip(so_far, new, strict=True)]
     left, right = (
         Factor(so_far[k], so_far[k].entries(), so_far[k + 1], so_far[k + 1].row_norms(), columns[k // 2])
         for k in (0, 2)
     )
-    return ProductExpansion(arithmetic, first, atoms, sums, left, right, so_far[5])
+    return ProductExpansion(first, atoms, sums, left, right, so_far[5])
 
 
-def _block(arithmetic: Any, forms: Sequence[Affine], atoms: range) -> Any:
-    return arithmetic.of(len(forms), len(atoms), [row.get(atom, _ZERO) for row, _ in forms for atom in atoms])
+def _block(forms: Sequence[Affine], atoms: range) -> Balls:
+    return Balls.of(len(forms), len(atoms), [row.get(atom, _ZERO) for row, _ in forms for atom in atoms])
 
 
 def _sum_of(form: Affine, first: int, names: dict[Any, int], sums: list[Row]) -> int | None:

@@ -20,7 +20,7 @@ from polymargin_checker.checker import check
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.model import read_model
-from polymargin_checker.product_ball import _check_ranges, _form, _read
+from polymargin_checker.product_ball import Shown, _check_ranges, _form, _read
 from polymargin_checker.product_expansion import expanded
 
 NAMES = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with residual", "chebyshev")
@@ -130,10 +130,17 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path
     proof, rival, label = content["rivals"][0]["proof"], content["rivals"][0]["rival"], content["label"]
     point = [fmpq(*float.fromhex(x).as_integer_ratio()) for x in content["point"]]
     with working_precision(128):
-        expansion = expanded(model, point, arithmetic)
+        expansion = expanded(model, point)
         given = _read(expansion, proof)
         bounds = _check_ranges(expansion, given, proof["curvatures"])
-        Z = np.array([float(x.mid()) for x in _form(expansion, model, point, label, rival, given, bounds).entries()])
+        Z = np.array(
+            [
+                float(x.mid())
+                for x in _form(
+                    expansion, Shown.of(expansion, arithmetic), model, point, label, rival, given, bounds
+                ).entries()
+            ]
+        )
         side = 1 + expansion.dimension + len(expansion.sums)
         Z = Z.reshape(side, side)
         p, q = (np.array([float(v.mid()) for v in f.value]) for f in (expansion.left, expansion.right))

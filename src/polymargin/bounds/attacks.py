@@ -28,6 +28,7 @@ from polymargin.bounds.views import AnyView, views
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
@@ -62,16 +63,17 @@ class Attack:
 
 @overload
 def attack(
-    network: Network, points: OnePoint, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+    network: Any, points: OnePoint, rival: int | None = None, *, starts: int | None = None, seed: int = 0
 ) -> Attack | None: ...
 @overload
 def attack(
-    network: Network, points: ManyPoints, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+    network: Any, points: ManyPoints, rival: int | None = None, *, starts: int | None = None, seed: int = 0
 ) -> list[Attack | None]: ...
 @overload
 def attack(
-    network: Network, points: ArrayLike, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+    network: Any, points: ArrayLike, rival: int | None = None, *, starts: int | None = None, seed: int = 0
 ) -> Any: ...
+@any_model()
 @checked(Network)
 def attack(
     network: Network,

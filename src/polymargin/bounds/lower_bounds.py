@@ -33,6 +33,7 @@ from polymargin.bounds.view import View, label_at
 from polymargin.bounds.views import AnyView, view_of
 from polymargin.deadlines import NEVER, Deadline, TimeUpError
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
@@ -70,11 +71,12 @@ class LowerBoundOptions(TypedDict, total=False):
 
 
 @overload
-def lower_bound(network: Network, points: OnePoint, **options: Unpack[LowerBoundOptions]) -> LowerBound: ...
+def lower_bound(network: Any, points: OnePoint, **options: Unpack[LowerBoundOptions]) -> LowerBound: ...
 @overload
-def lower_bound(network: Network, points: ManyPoints, **options: Unpack[LowerBoundOptions]) -> list[LowerBound]: ...
+def lower_bound(network: Any, points: ManyPoints, **options: Unpack[LowerBoundOptions]) -> list[LowerBound]: ...
 @overload
-def lower_bound(network: Network, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
+def lower_bound(network: Any, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
+@any_model()
 @checked(Network)
 def lower_bound(
     network: Network,
