@@ -132,13 +132,13 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path
     with working_precision(128):
         expansion = expanded(model, point)
         given = _read(expansion, proof)
+        exact = model.exact_logits(point)
+        value = exact[label] - exact[rival]
         bounds = _check_ranges(expansion, given, proof["curvatures"])
         Z = np.array(
             [
                 float(x.mid())
-                for x in _form(
-                    expansion, Shown.of(expansion, arithmetic), model, point, label, rival, given, bounds
-                ).entries()
+                for x in _form(expansion, Shown.of(expansion, arithmetic), label, rival, value, given, bounds).entries()
             ]
         )
         side = 1 + expansion.dimension + len(expansion.sums)
