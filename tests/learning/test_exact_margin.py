@@ -17,7 +17,9 @@ from polymargin.learning import (  # noqa: E402
     margin_hinge,
     margin_softplus,
     margin_step,
+    rival_margins,
     shallow_network,
+    soft_worst,
     train,
 )
 
@@ -178,3 +180,54 @@ def test_one_sentence_for_bad_input() -> None:
         exact_margin(module, torch.zeros(1, 2), norm="l3")
     with pytest.raises(InputError, match="one for each"):
         exact_margin(module, torch.zeros(2, 2), torch.zeros(1))
+
+
+def test_distances_to_every_rival_agree_with_the_margin_of_the_pair() -> None:
+    """Truth: `margin` of the network with the two classes alone."""
+    from polymargin import margin
+
+    module = shallow_network(3, 4, 4, seed=3, dtype=torch.float64)
+    x = torch.tensor(np.random.default_rng(1).normal(size=(6, 3)), requires_grad=True)
+    y = torch.tensor([0, 1, 2, 3, 0, 1])
+    found = rival_margins(module, x, y)
+    assert found.shape == (6, 3)
+    for row, label in enumerate(y.tolist()):
+        truth = []
+        for rival in (k for k in range(4) if k != label):
+            two = torch.nn.Sequential(module[0], module[1], torch.nn.Linear(4, 2).double())
+            with torch.no_grad():
+                two[2].weight.copy_(module[2].weight[[label, rival]])
+                two[2].bias.copy_(module[2].bias[[label, rival]])
+            one = margin(two, x[row].detach().numpy(), threads=1)
+            truth.append(one.radius if one.label == 0 else -one.radius)
+        assert found[row].tolist() == pytest.approx(sorted(truth), rel=1e-9)
+    assert torch.equal(rival_margins(module, x, y, nearest=2), found[:, :2])
+    nearest = exact_margin(module, x, threads=1)
+    predicted = module(x).argmax(dim=1)
+    assert rival_margins(module, x, predicted).min(dim=1).values.tolist() == pytest.approx(nearest.tolist())
+    found.sum().backward()
+    step = 1e-6
+    for parameter in [*module.parameters(), x]:
+        index = next(iter(np.ndindex(*parameter.shape)))
+        ends = []
+        for sign in (1, -1):
+            with torch.no_grad():
+                parameter[index] += sign * step
+                ends.append(rival_margins(module, x.detach(), y).sum().item())
+                parameter[index] -= sign * step
+        assert parameter.grad[index].item() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5)
+
+
+def test_fine_tuning_on_all_rivals_skips_ties_that_do_not_exist() -> None:
+    module = shallow_network(1, 1, 3, seed=0, dtype=torch.float64)
+    with torch.no_grad():  # class 0 is x², class 1 is 1, class 2 is −1: 0 and 2 never tie, 1 and 2 neither
+        for parameter, values in zip(
+            module.parameters(), ([[1.0]], [0.0], [[1.0], [0.0], [0.0]], [0.0, 1.0, -1.0]), strict=True
+        ):
+            parameter.copy_(torch.tensor(values))
+    x, y = torch.tensor([[0.5], [2.0], [3.0], [0.1]], dtype=torch.float64), torch.tensor([1, 0, 2, 1])
+    truth = [[0.5, np.inf], [1.0, np.inf], [-np.inf, -np.inf], [0.9, np.inf]]
+    np.testing.assert_allclose(rival_margins(module, x, y).detach(), truth, rtol=1e-12)
+    loss = soft_worst(margin_softplus(2.0, 0.3), 0.3)
+    tuned = fine_tune(module, x, y, loss, epochs=2, batch=4, distances=rival_margins)
+    assert all(torch.isfinite(p).all() for p in tuned.parameters())

@@ -27,6 +27,7 @@ from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
+from polymargin.bounds.regions.search import RegionProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
@@ -57,7 +58,7 @@ class Exclusion:
     radius: float
     label: int
     rival: int
-    tree: Split | Leaf | LiftedProof | ProductProof | None
+    tree: Split | Leaf | LiftedProof | ProductProof | RegionProof | None
     leaves: int
     open_leaves: int
     reason: str
@@ -77,6 +78,8 @@ class Exclusion:
         """The JSON-ready proof of docs/certificates.md."""
         if self.tree is None:
             raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
+        if isinstance(self.tree, RegionProof):
+            return self.tree.to_proof()
         kind = _KINDS.get(type(self.tree), "exclusion")
         proof: dict[str, Any] = {"kind": kind, "radius": float(self.radius).hex()}
         if self.lowering is not None:

@@ -12,10 +12,17 @@ if TYPE_CHECKING:
     from polymargin.learning.convert import to_network
     from polymargin.learning.exact_margin import exact_margin
     from polymargin.learning.idx import read_idx
-    from polymargin.learning.margin_training import fine_tune, margin_hinge, margin_softplus, margin_step
+    from polymargin.learning.margin_training import (
+        fine_tune,
+        margin_hinge,
+        margin_softplus,
+        margin_step,
+        soft_worst,
+    )
     from polymargin.learning.projection import LocusProjection, correct, project, remove_normal
     from polymargin.learning.quadratic import Factor, Quadratic
     from polymargin.learning.regularisers import Regulariser
+    from polymargin.learning.rival_margins import rival_margins
     from polymargin.learning.shallow import shallow_network
     from polymargin.learning.strata import Stratum, stratum
     from polymargin.learning.training import Training, cyclic_rate, train
@@ -37,7 +44,9 @@ _HOME = {
     "project": "projection",
     "read_idx": "idx",
     "remove_normal": "projection",
+    "rival_margins": "rival_margins",
     "shallow_network": "shallow",
+    "soft_worst": "margin_training",
     "stratum": "strata",
     "to_network": "convert",
     "train": "training",
@@ -60,7 +69,9 @@ __all__ = [
     "project",
     "read_idx",
     "remove_normal",
+    "rival_margins",
     "shallow_network",
+    "soft_worst",
     "stratum",
     "to_network",
     "train",

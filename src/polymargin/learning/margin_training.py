@@ -29,6 +29,11 @@ def margin_step(radius: float, width: float) -> Loss:
     return lambda distances: torch.sigmoid((radius - distances) / width).mean()
 
 
+def soft_worst(loss: Loss, width: float) -> Loss:
+    """The loss of −width · log Σ exp(−s / width) over the rivals: of the nearest tie, with a say for those nearly as near."""
+    return lambda distances: loss(-width * (-distances / width).logsumexp(dim=1))
+
+
 def fine_tune(
     module: Any,
     points: Any,
@@ -40,9 +45,14 @@ def fine_tune(
     batch: int = 256,
     seed: int = 0,
     averaged: bool = True,
+    distances: Callable[..., Any] = exact_margin,
     **options: Any,
 ) -> Any:
-    """Adam on a loss of signed distances; returns the module, with its weights averaged over the last half if `averaged`."""
+    """Adam on a loss of signed distances; returns the module, with its weights averaged over the last half if `averaged`.
+
+    distances    `exact_margin`, or `rival_margins` for losses that look at all rivals (`soft_worst`)
+    options      go to it
+    """
     torch = torch_package()
     inputs, targets = torch.as_tensor(points), torch.as_tensor(labels)
     generator = torch.Generator().manual_seed(seed)
@@ -52,11 +62,18 @@ def fine_tune(
     average = torch.optim.swa_utils.AveragedModel(module)
     for epoch in range(epochs):
         for rows in torch.randperm(len(inputs), generator=generator).split(batch)[: len(inputs) // batch]:
-            distances = exact_margin(module, inputs[rows], targets[rows], **options)
+            found = distances(module, inputs[rows], targets[rows], **options)
             optimizer.zero_grad()
-            loss(distances[torch.isfinite(distances)]).backward()
+            loss(found[_has_a_say(found)]).backward()
             optimizer.step()
             schedule.step()
             if 2 * epoch >= epochs:
                 average.update_parameters(module)
     return average.module if averaged else module
+
+
+def _has_a_say(found: Any) -> Any:
+    """Rows with a finite distance and none that is −∞: what cannot be reached has no derivative."""
+    torch = torch_package()
+    table = found.detach().reshape(len(found), -1)
+    return torch.isfinite(table).any(dim=1) & (table > -torch.inf).all(dim=1)
