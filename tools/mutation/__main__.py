@@ -29,7 +29,8 @@ PACKAGE = "polymargin_checker"
 TESTS = ["tests/checker"]
 JUDGED = [f"{name}.py" for name in (
     "attention", "checker", "completeness", "definite", "exclusion", "hyperplane", "krawczyk", "leaf", "lifted",
-    "lifted_expansion", "lifted_form", "lifted_leaf", "lifted_ranges", "product_ball", "product_expansion", "quadratic", "univariate",
+    "lifted_expansion", "lifted_form", "lifted_leaf", "lifted_ranges", "product_ball",
+    "product_expansion", "quadratic", "univariate",
 )]  # fmt: skip
 """What decides a proof. Survivors of the other files (reading, exact logits, words) are not on the list yet."""
 LIST = ROOT / "results" / "mutations" / "survivors.txt"
