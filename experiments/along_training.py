@@ -79,7 +79,7 @@ def look(network: PolynomialNetwork, points: NDArray[np.float64], labels: NDArra
     right = points[network.predict(points) == labels][:SHOWN]
     boundary = pm.Boundary.from_network(network, 0, 1)
     radii = pm.margin(network, right, threads=1).radii if len(right) else np.array([np.nan])
-    counts = [len(pm.critical_points(boundary, point, threads=1).real) for point in points[:SHOWN]]
+    counts = [int(pm.critical_points(boundary, point, threads=1).real.sum()) for point in points[:SHOWN]]
     return {
         "accuracy": float(np.mean(network.predict(points) == labels)),
         "margin": float(np.median(radii)),
