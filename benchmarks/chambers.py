@@ -11,9 +11,10 @@ from time import perf_counter
 import common  # noqa: F401  (before NumPy)
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import available_threads
+from polymargin.continuation import Tracker, available_threads
 from polymargin.geometry import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
+from polymargin.gpu.device import cupy_or_reason
 from polymargin.networks import LightningAttention
 from polymargin.reproduce.figure_chambers import NETWORK_SEED, SLICES
 
@@ -24,7 +25,7 @@ def main() -> None:
     options = parser.parse_args()
     boundary = Boundary.from_network(LightningAttention.random(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
     started = perf_counter()
-    counter = RealCounter.of(boundary, cache=False)
+    counter = RealCounter.of(boundary, Tracker(), cache=False)
     print(f"stage 1: {counter.total} critical points in {perf_counter() - started:.2f} s")
     print(
         f"{'slice':>5} {'threads':>8} {'samples':>8} {'paths':>8} {'doubtful':>9} {'seconds':>8} {'paths/s/core':>13}"
@@ -38,14 +39,19 @@ def main() -> None:
             for i in range(side)
             for j in range(side)
         ]
-        for threads in sorted({1, available_threads()}):
+        ways = [(threads, "cpu") for threads in sorted({1, available_threads()})]
+        if not isinstance(cupy_or_reason(), str):
+            counter.at(plane.points(places), Tracker(device="cuda"))  # compiles the kernels
+            ways.append((1, "cuda"))
+        for threads, device in ways:
             started = perf_counter()
-            counts, doubtful = counter.at(plane.points(places), threads=threads)
+            counts, doubtful = counter.at(plane.points(places), Tracker(threads=threads, device=device))
             seconds = perf_counter() - started
             paths = counter.total * len(counts)
             rate = paths / seconds / threads
             print(
-                f"{number:5d} {threads:8d} {len(counts):8d} {paths:8d} {int(doubtful.sum()):9d} {seconds:8.2f} {rate:13.0f}"
+                f"{number:5d} {device if device == 'cuda' else threads:>8} {len(counts):8d} {paths:8d} "
+                f"{int(doubtful.sum()):9d} {seconds:8.3f} {rate:13.0f}"
             )
 
 

@@ -2,6 +2,7 @@
 
 python benchmarks/expected.py                        times only
 python benchmarks/expected.py --out results/expected  also the tables and figures; some minutes
+python benchmarks/expected.py --out results/expected --samples 1000000 --large   on a GPU: tables of what continuation counts
 """
 
 from __future__ import annotations
@@ -137,10 +138,10 @@ def times() -> None:
         timed(f"1,000 networks, n = {n}, d = {d}", task)
 
 
-def agreement(directory: Path, samples: int, seed: int) -> None:
+def agreement(directory: Path, samples: int, seed: int, name: str = "agreement", least_dimension: int = 1) -> None:
     """Simulated means against the integral, at two points each."""
     rows = []
-    for dimension, degree in AGREEMENT:
+    for dimension, degree in [(n, d) for n, d in AGREEMENT if n >= least_dimension]:
         for where, coordinates in POINTS.items():
             u = np.array(coordinates[:dimension])
             found = expected_real_critical_points(dimension, degree, u, simulate=samples, seed=seed)
@@ -166,7 +167,7 @@ def agreement(directory: Path, samples: int, seed: int) -> None:
                 }
             )
             print(*rows[-1].values(), flush=True)
-    write_table(directory / "agreement.csv", rows, f"benchmarks/expected.py, seed {seed}")
+    write_table(directory / f"{name}.csv", rows, f"benchmarks/expected.py, seed {seed}")
 
 
 def growths(directory: Path) -> None:
@@ -209,17 +210,18 @@ def widths(directory: Path, samples: int, seed: int) -> None:
     write_table(directory / "finite_width.csv", rows, f"benchmarks/expected.py, seed {seed}")
 
 
-def architectures(directory: Path, samples: int, seed: int) -> None:
+def architectures(directory: Path, samples: int, seed: int, name: str = "architectures") -> list[Bar]:
     """Deep networks and attention, for which there is no formula, beside shallow networks of the same degree."""
     rows, bars = [], []
-    for name, kind, family in ARCHITECTURES:
+    remark = f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
+    for architecture, kind, family in ARCHITECTURES:
         u = 1 / np.arange(1.0, family.dimension + 1)
         started = perf_counter()
         found = simulate_real_counts(family, samples, u, seed=seed)
-        bars.append(Bar(name, kind, found.mean, found.interval, found.complex_count))
+        bars.append(Bar(architecture, kind, found.mean, found.interval, found.complex_count))
         rows.append(
             {
-                "architecture": name,
+                "architecture": architecture,
                 "kind": kind,
                 "inputs": family.dimension,
                 "degree": family.degree,
@@ -231,9 +233,8 @@ def architectures(directory: Path, samples: int, seed: int) -> None:
             }
         )
         print(f"{perf_counter() - started:8.1f} s", *rows[-1].values(), flush=True)
-    remark = f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
-    write_table(directory / "architectures.csv", rows, remark)
-    architecture_counts(bars, directory / "architectures.png")
+        write_table(directory / f"{name}.csv", rows, remark)
+    return bars
 
 
 def summary(found: SimulatedCounts) -> dict[str, object]:
@@ -253,11 +254,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="directory for tables and figures")
     parser.add_argument("--samples", type=int, default=10_000, help="networks per row of the agreement table")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--large", action="store_true", help="only what continuation counts, in tables of their own")
     options = parser.parse_args()
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+    if options.large:
+        timed("agreement", lambda: agreement(options.out, options.samples, options.seed, "agreement_large", 2))
+        timed("architectures", lambda: architectures(options.out, options.samples, options.seed, "architectures_large"))
+        return
     times()
     if options.out is None:
         return
-    options.out.mkdir(parents=True, exist_ok=True)
     timed(
         "figure, n = 1, degrees 1 to 30, 1,000 networks each",
         lambda: reproduce_kac_rice(options.out, seed=options.seed),
@@ -266,7 +273,8 @@ def main() -> None:
     timed("growth", lambda: growths(options.out))
     timed("agreement", lambda: agreement(options.out, options.samples, options.seed))
     timed("finite width", lambda: widths(options.out, options.samples // 2, options.seed))
-    timed("architectures", lambda: architectures(options.out, options.samples // 5, options.seed))
+    bars = timed("architectures", lambda: architectures(options.out, options.samples // 5, options.seed))
+    architecture_counts(bars, options.out / "architectures.png")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ using polymargin::Kernels;
 using polymargin::OwnedProgram;
 using polymargin::Program;
 using polymargin::TrackerSettings;
+using polymargin::SecularJob;
 using polymargin::TrackJob;
 
 using Complex = std::complex<double>;
@@ -30,6 +31,7 @@ using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::
 using Code = nb::ndarray<const std::int32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
 using Paths = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const Complex, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const Complex, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -233,6 +235,36 @@ nb::tuple evaluate(const OwnedProgram& owned, Matrix inputs, Vector parameters, 
   return nb::make_tuple(values.array, jacobians.array);
 }
 
+nb::tuple secular(Doubles eigenvalues, double tolerance, double cluster_tolerance, double touch_tolerance, double least,
+                  Doubles values, Rows gradients, Doubles value_sizes, std::optional<std::string> instruction_set) {
+  const std::size_t rows = values.size(), size = eigenvalues.size();
+  if (size == 0 || gradients.shape(0) != rows || gradients.shape(1) != size || value_sizes.size() != rows)
+    throw std::invalid_argument("secular: expected eigenvalues (m,), values and their sizes (p,), gradients (p, m), m > 0");
+  Output<std::int8_t> kinds({rows});
+  Output<double> multipliers({rows}), steps({rows, size});
+  SecularJob job{};
+  job.rows = static_cast<std::int64_t>(rows);
+  job.size = static_cast<std::int64_t>(size);
+  job.eigenvalues = eigenvalues.data();
+  job.tolerance = tolerance;
+  job.cluster_tolerance = cluster_tolerance;
+  job.touch_tolerance = touch_tolerance;
+  job.least = least;
+  job.values = values.data();
+  job.gradients = gradients.data();
+  job.value_sizes = value_sizes.data();
+  job.kinds = kinds.data;
+  job.multipliers = multipliers.data;
+  job.steps = steps.data;
+  const Kernels& kernels = choose(instruction_set);
+  {
+    const nb::gil_scoped_release release;
+    const polymargin::Workspaces workspace(1, kernels.secular_bytes(job));
+    kernels.secular(job, workspace[0]);
+  }
+  return nb::make_tuple(kinds.array, multipliers.array, steps.array);
+}
+
 // A library below us may end the process by itself, with a status that means something else here: OpenBLAS ends with 1 when
 // it gets no memory. While a status is set, exit() ends with that one.
 std::atomic<int> status_of_exit{-1};
@@ -247,7 +279,7 @@ void end_with(int status) {
 }  // namespace
 
 NB_MODULE(_core, module) {
-  module.doc() = "Path tracking on packs of complex numbers.";
+  module.doc() = "Path tracking on packs of complex numbers, and nearest points of quadrics.";
 
   nb::class_<OwnedProgram>(module, "Program")
       .def("__init__", &make_program, nb::kw_only(), nb::arg("inputs"), nb::arg("parameters"), nb::arg("registers"), nb::arg("value_code"), nb::arg("code"),
@@ -279,6 +311,8 @@ NB_MODULE(_core, module) {
              nb::arg("instruction_set") = nb::none());
   module.def("evaluate", &evaluate, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
+  module.def("secular", &secular, nb::arg("eigenvalues"), nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"),
+             nb::arg("least"), nb::arg("values"), nb::arg("gradients"), nb::arg("value_sizes"), nb::arg("instruction_set") = nb::none());
   module.def("end_with", &end_with, nb::arg("status"));
   module.def("instruction_sets", [] {
     nb::dict names;

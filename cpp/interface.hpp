@@ -77,6 +77,22 @@ struct TrackJob {
   std::atomic<std::int64_t>* next;
 };
 
+// What the nearest point of a quadric is; the numbers are those of polymargin.quadric.NearestKind.
+enum class NearestKind : std::int8_t { regular = 0, sphere = 1, singular = 2, empty = 3, on_boundary = 4 };
+
+// B = value + gradient * step + sum of eigenvalue * step^2 for `rows` views of one quadric, all in the eigenbasis of its matrix.
+struct SecularJob {
+  std::int64_t rows, size;
+  const double* eigenvalues;       // size many, at least one
+  double tolerance;                // their error
+  double cluster_tolerance;        // those closer than this are equal
+  double touch_tolerance;          // relative to value_sizes: less is zero
+  double least;                    // the value of B at its critical points; read where the matrix is semidefinite
+  const double *values, *gradients, *value_sizes;
+  std::int8_t* kinds;
+  double *multipliers, *steps;
+};
+
 struct Kernels {
   const char* name;
   int lanes;
@@ -84,6 +100,8 @@ struct Kernels {
   void (*track)(const TrackJob&, void* workspace, bool double_double);
   void (*evaluate)(const Program&, const double* inputs, const double* parameters, std::int64_t points,
                    double* values, double* jacobians, void* workspace, bool double_double);
+  std::int64_t (*secular_bytes)(const SecularJob&);
+  void (*secular)(const SecularJob&, void* workspace);
 };
 
 const Kernels& baseline_kernels();

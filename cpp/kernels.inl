@@ -2,6 +2,7 @@
 //
 // Only built-in functions and our own templates are used here: a standard-library function instantiated
 // with these compiler flags could be picked by the linker for the whole module.
+#include "secular.hpp"
 #include "tracker.hpp"
 
 namespace PM_ISA {
@@ -50,8 +51,12 @@ inline void evaluate(const Program& program, const double* inputs, const double*
     evaluate_points<Lanes>(program, inputs, parameters, points, values, jacobians, memory);
 }
 
+inline std::int64_t secular_bytes(const SecularJob& job) { return Secular::bytes(job); }
+
+inline void secular(const SecularJob& job, void* memory) { Secular(job, memory).solve_all(); }
+
 inline const Kernels& table(const char* name) {
-  static const Kernels kernels{name, kLanes, workspace_bytes, track, evaluate};
+  static const Kernels kernels{name, kLanes, workspace_bytes, track, evaluate, secular_bytes, secular};
   return kernels;
 }
 

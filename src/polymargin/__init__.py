@@ -61,11 +61,11 @@ if TYPE_CHECKING:
         ReLUNetwork,
         SplineNetwork,
         linear_regions,
-        piecewise_margin,
-        piecewise_verify,
         relu_from_onnx,
         relu_from_torch,
     )
+    from polymargin.piecewise.piecewise_margin import piecewise_margin
+    from polymargin.piecewise.piecewise_verify import piecewise_verify
     from polymargin.reports import Report
     from polymargin.reports.report import report
     from polymargin.standing import Standing

@@ -61,5 +61,16 @@ def evaluate(
     double_double: bool = False,
     instruction_set: str | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]: ...
+def secular(
+    eigenvalues: NDArray[np.float64],
+    tolerance: float,
+    cluster_tolerance: float,
+    touch_tolerance: float,
+    least: float,
+    values: NDArray[np.float64],
+    gradients: NDArray[np.float64],
+    value_sizes: NDArray[np.float64],
+    instruction_set: str | None = None,
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]: ...
 def instruction_sets() -> dict[str, int]: ...
 def end_with(status: int) -> None: ...

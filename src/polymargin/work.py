@@ -100,7 +100,7 @@ def _executor(executor: Workers) -> Any:
     if isinstance(executor, Executor):
         return executor
     if isinstance(executor, Cluster):
-        return executor.get_executor()
+        return executor.get_executor(pure=False)  # or every item is hashed to see whether it was sent before
     raise InputError(f"executor {executor!r}: expected a concurrent.futures.Executor or a Dask Client")
 
 

@@ -22,10 +22,12 @@ from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model, read_model
+from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
 from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.region_proof import KnownExpansions, check_region
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
 from polymargin_checker.work import limited_work
 
@@ -56,12 +58,17 @@ class Claim:
     lower: fmpq | None
     upper: fmpq | None
 
-    def __str__(self) -> str:
+    def about(self, near: StatedNeighbourhood) -> str:
+        """In words, for a person."""
+        distance = "a distance" if near is PLAIN else f"{near.article} {near.distance}"
         if self.kind == "robust":
-            return f"robust: no other class ties or wins at a distance below {rounded_down(self.lower)}"
-        if self.kind == "vulnerable":
-            return f"vulnerable: another class ties or wins at a distance of at most {rounded_up(self.upper)}"
-        return f"the margin lies in [{rounded_down(self.lower)}, {rounded_up(self.upper)}]"
+            sentence = f"robust: no other class ties or wins at {distance} below {rounded_down(self.lower)}"
+        elif self.kind == "vulnerable":
+            sentence = f"vulnerable: another class ties or wins at {distance} of at most {rounded_up(self.upper)}"
+        else:
+            sentence = f"the margin lies in [{rounded_down(self.lower)}, {rounded_up(self.upper)}]"
+            sentence += "" if near is PLAIN else f", in {near.distance}"
+        return sentence + near.restrictions
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class Situation:
     logits: list[fmpq]
     exact: bool
     known: Known
+    near: StatedNeighbourhood
+    expansions: KnownExpansions | None
 
 
 def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckResult:
@@ -97,7 +106,12 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckR
 
 
 def _prove(model: AnyModel, document: Any, exact: bool) -> str:
-    fields(document, "certificate", ("format", "model", "point", "label", "claim", "rivals", "upper"), ("created",))
+    fields(
+        document,
+        "certificate",
+        ("format", "model", "point", "label", "claim", "rivals", "upper"),
+        ("created", "neighbourhood"),
+    )
     if document["format"] != FORMAT:
         raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
     _check_model(model, document["model"])
@@ -105,7 +119,10 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     claim = _claim(document["claim"])
     proofs = _check_rivals(situation, claim, document["rivals"])
     _check_upper(situation, claim, proofs, document["upper"])
-    return f"class {situation.label} is {claim}" if claim.kind != "margin" else f"class {situation.label}: {claim}"
+    sentence = claim.about(situation.near)
+    return (
+        f"class {situation.label} is {sentence}" if claim.kind != "margin" else f"class {situation.label}: {sentence}"
+    )
 
 
 def _check_model(model: AnyModel, entry: Any) -> None:
@@ -123,7 +140,11 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
     for rival, value in enumerate(logits):
         if rival != label and value >= logits[label]:
             raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
-    return Situation(model, point, label, logits, exact, Known())
+    near = PLAIN
+    if "neighbourhood" in document:
+        near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
+    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact)
+    return Situation(model, point, label, logits, exact, Known(), near, expansions)
 
 
 def _claim(entry: Any) -> Claim:
@@ -160,18 +181,25 @@ def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, C
             raise Refused(f"rival {rival}: {refusal}") from None
     if claim.kind != "vulnerable":
         for rival in range(situation.model.class_count):
+            if situation.near.rivals is not None and rival not in situation.near.rivals:
+                continue
             if rival != situation.label and rival not in proofs:
                 raise Refused(f"rival {rival} is missing; every class but the label needs a proof")
     return proofs
 
 
 def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
-    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted"))
+    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "region"))
     if word == "trivial":
         fields(proof, "trivial proof", ("kind",))
         if lower is None or lower > 0:
             raise Refused("a trivial proof proves no lower bound above 0")
         return None
+    if word == "region":
+        _check_region(situation, rival, lower, proof)
+        return None
+    if not situation.near.is_ball:
+        raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
     difference = situation.logits[situation.label] - situation.logits[rival]
     model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
     if isinstance(model, Attention):
@@ -193,6 +221,19 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
     return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)
+
+
+def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
+    known, label, given = situation.expansions, situation.label, dict(proof)
+    lead = situation.logits[label] - situation.logits[rival]
+    if known is None:
+        assert isinstance(situation.model, Attention)
+        if "lowering" not in given:
+            raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
+        known = KnownExpansions(situation.model.layers(label, rival, given.pop("lowering")), situation.exact)
+        label, rival = 0, 1
+    if not at_least(check_region(known, situation.near, situation.point, label, rival, given, lead), lower):
+        raise Refused("the lower bound is above the radius of the region proof")
 
 
 def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
@@ -232,12 +273,14 @@ def _check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completen
         raise Refused("the claimed upper bound is infinite, so upper must be null")
     if kind(upper, "upper", ("counterexample", "critical-point")) == "counterexample":
         fields(upper, "upper", ("kind", "rival", "point"))
-        rival = _rival(situation, upper["rival"], "upper, rival")
+        rival = _counted(situation, upper["rival"], "upper, rival")
         entries = items(upper["point"], "upper, point", situation.model.dimension)
         _check_counterexample(situation, claim, rival, [number(entry, "upper, a coordinate") for entry in entries])
         return
     fields(upper, "upper", ("kind", "rival", "index"))
-    rival = _rival(situation, upper["rival"], "upper, rival")
+    if not situation.near.is_plain:
+        raise Refused("upper: a critical point of the L2 distance says nothing about other neighbourhoods")
+    rival = _counted(situation, upper["rival"], "upper, rival")
     completeness = proofs.get(rival)
     if completeness is None:
         raise Refused(f"upper refers to a completeness proof of rival {rival}, and there is none")
@@ -249,11 +292,10 @@ def _check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completen
 
 
 def _check_counterexample(situation: Situation, claim: Claim, rival: int, x: Sequence[fmpq]) -> None:
-    square = sum(((a - b) * (a - b) for a, b in zip(x, situation.point, strict=True)), fmpq(0))
-    if claim.upper is not None and (claim.upper < 0 or square > claim.upper * claim.upper):
-        raise Refused("the counterexample is farther from the point than claimed")
+    if not situation.near.within(situation.point, x, claim.upper):
+        raise Refused("the counterexample is farther from the point than claimed, or not allowed by the neighbourhood")
     logits = _logits(situation.model, x)
-    if logits[rival] < logits[situation.label]:
+    if logits[rival] + situation.near.abstain < logits[situation.label]:
         raise Refused(f"class {rival} neither ties nor wins at the counterexample")
 
 
@@ -265,4 +307,12 @@ def _rival(situation: Situation, value: Any, name: str) -> int:
     rival = integer(value, name, 0, situation.model.class_count - 1)
     if rival == situation.label:
         raise Refused(f"{name}: class {rival} is the label itself")
+    return rival
+
+
+def _counted(situation: Situation, value: Any, name: str) -> int:
+    """A rival whose ties count."""
+    rival = _rival(situation, value, name)
+    if situation.near.rivals is not None and rival not in situation.near.rivals:
+        raise Refused(f"{name}: class {rival} does not count in this neighbourhood")
     return rival

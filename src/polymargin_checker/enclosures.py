@@ -63,6 +63,20 @@ class Enclosure(Protocol):
         """Upper bounds of the Euclidean lengths of the rows."""
         ...
 
+    def row_largest(self) -> list[arb]:
+        """Upper bounds of the absolute values in each row."""
+        ...
+
+    @property
+    def absolute(self) -> Self:
+        """The absolute value of every entry."""
+        ...
+
+    @classmethod
+    def column(cls, values: Sequence[arb]) -> Self:
+        """A column of balls."""
+        ...
+
     def entries(self) -> list[arb]:
         """Row by row, as balls."""
         ...
@@ -155,6 +169,19 @@ class Balls:
     def row_norms(self) -> list[arb]:
         _spend(_TOUCHED * self.shape[0] * self.shape[1])
         return [sum((value * value for value in row), arb(0)).sqrt().upper() for row in self.matrix.tolist()]
+
+    def row_largest(self) -> list[arb]:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
+        return [max((abs(value).upper() for value in row), default=arb(0)) for row in self.matrix.tolist()]
+
+    @property
+    def absolute(self) -> Balls:
+        _spend(_TOUCHED * self.shape[0] * self.shape[1])
+        return Balls(arb_mat(*self.shape, [abs(value) for value in self.matrix.entries()]))
+
+    @classmethod
+    def column(cls, values: Sequence[arb]) -> Balls:
+        return cls.of(len(values), 1, values)
 
     def entries(self) -> list[arb]:
         _spend(_TOUCHED * self.shape[0] * self.shape[1])

@@ -107,7 +107,7 @@ class Floats:
     def inverse(self) -> Floats | None:
         _spend(_ENTRY * self.middle.size)
         least = self.middle - self.radius * SAFE
-        if not (least > 2.0**-500).all():
+        if not ((least > 2.0**-500) & (self.middle < 2.0**500)).all():  # products neither vanish nor overflow
             return None
         middle = 1 / self.middle
         return Floats(middle, SAFE * (self.radius / (self.middle * least) + UNIT * middle) + TINY)
@@ -164,6 +164,24 @@ class Floats:
         largest = (np.abs(self.middle) + self.radius) * (1 + 4 * UNIT)
         return [Balls.of(1, len(row), row.tolist()).row_norms()[0] for row in largest]
 
+    def row_largest(self) -> list[arb]:
+        _spend(_ENTRY * self.middle.size)
+        largest = (np.abs(self.middle) + self.radius).max(axis=1, initial=0.0) * (1 + 4 * UNIT)
+        return [arb(value) for value in largest.tolist()]
+
+    @property
+    def absolute(self) -> Floats:
+        _spend(_ENTRY * self.middle.size)
+        return Floats(np.abs(self.middle), self.radius)
+
+    @classmethod
+    def column(cls, values: Sequence[arb]) -> Floats:
+        """Doubles near the balls, and how far their contents are at most."""
+        _spend(_BALL * len(values))
+        middle = [float(value) for value in values]
+        radius = [_above(abs(value - arb(m))) for value, m in zip(values, middle, strict=True)]
+        return cls(np.array(middle, dtype=np.float64)[:, None], np.array(radius, dtype=np.float64)[:, None])
+
     def entries(self) -> list[arb]:
         _spend(_BALL * self.middle.size)
         return [arb(m, r) for m, r in zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)]
@@ -186,6 +204,11 @@ class Floats:
         side = len(self.middle)
         _spend(side**3 // (4 * _AT_ONCE) + 2 * _ENTRY * side * side)
         return surely_positive_definite(self.middle, self.radius)
+
+
+def _above(value: arb) -> float:
+    """A double above everything in the ball."""
+    return math.nextafter(float(value.upper()), math.inf)
 
 
 def _nearest(value: Any) -> tuple[float, float]:

@@ -11,6 +11,7 @@ positive definite in (1, δ, w), then B > 0 on the leaf (docs/theorems.md, secti
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -62,7 +63,8 @@ def check_lifted(
     if variables > LARGEST_SPACE:
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
     arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
-    with working_precision(PRECISION):
+    # What goes beyond all doubles is infinite or no number, and proves nothing; NumPy need not warn of it.
+    with working_precision(PRECISION), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         expansion = HiddenLayers(model, point, label, rival, radius, arithmetic)
         root = BallPart(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
         waiting: list[tuple[Any, BallPart]] = [(proof["tree"], root)]

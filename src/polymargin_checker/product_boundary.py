@@ -46,7 +46,7 @@ class ProductBoundary:
         n = self.dimension
         terms = sum(len(form.weights) + 2 * len(form) * (n + 1) for stage in self.model.stages for form in stage.forms)
         chains = sum(len(stage) * 3 * len(stage.coefficients) for stage in self.model.stages)
-        return 8 * (n + 1) * (terms + len(self.model.readout.weights)) + 4 * chains
+        return 32 * (n + 1) * (terms + len(self.model.readout.weights)) + 16 * chains
 
     def jet(self, x: Sequence[acb], hessian: bool) -> Jet:
         n = self.dimension

@@ -28,6 +28,8 @@ LARGEST_DEGREE = 127
 """Of one activation."""
 _LONGEST = 1 << 20
 """Bits of an exact value."""
+_TOUCHED = 64
+"""Products that a weight counts for when it becomes an integer and is multiplied one by one."""
 _MOST_STAGES = 999
 _PARTS = ("starts", "columns", "weights", "bias")
 _BASES = {"A": "powers", "C": "chebyshev"}
@@ -148,7 +150,7 @@ class _Values:
         bits = self.bits
         common = max(self.exponent + own, other)
         afford(bits + common, len(form))
-        spend(len(weights) + len(form), bits + 64, "the exact logits")
+        spend(_TOUCHED * (len(weights) + len(form)), bits + 64, "the exact logits")
         sums = []
         for index, shift in enumerate(bias):
             total = fmpz(0)

@@ -26,6 +26,8 @@ from polymargin_checker.work import spend
 
 _LARGEST_LAYER = 1 << 22
 """Weights of a layer; more would fill the memory."""
+_TOUCHED = 64
+"""Products that a weight, or a row that is looked at, counts for: all of this is done one by one."""
 _LONGEST = 1 << 16
 """Bits of a numerator or a denominator."""
 
@@ -138,7 +140,7 @@ class _Builder:
 
     def _below(self, row: Row, level: int) -> tuple[Any, ...]:
         entries = [(atom, int(w.p), int(w.q)) for atom, w in row.items() if self.levels[atom] < level]
-        spend(len(row), 0, "the layers of squares")
+        spend(2 * _TOUCHED * (len(row) + 1), 0, "the layers of squares")
         return tuple(entries)
 
     def _squares(self, neurons: list[Affine], left: Affine, right: Affine) -> Row:
@@ -169,7 +171,7 @@ def _combined(terms: list[tuple[Any, Affine]], constant: Any) -> Affine:
     row: Row = {}
     for factor, (part, shift) in terms:
         constant = constant + factor * shift
-        spend(16 * (len(part) + 1), 256, "the layers of squares")
+        spend(_TOUCHED * (len(part) + 1), 256, "the layers of squares")
         for place, weight in part.items():
             row[place] = row[place] + factor * weight if place in row else factor * weight
     return {place: row[place] for place in sorted(row) if row[place] != 0}, constant

@@ -26,6 +26,15 @@ def documents() -> list[dict]:
         pm.certify(deep, [0.1, 0.2], method="exclusion", cache=False, timeout=2).certificate,
         pm.certify(flat, [3.0, 4.0]).certificate,
     ]
+    near = {"norm": "linf", "domain": (0, 1), "movable": [0, 2], "rivals": [0, 1], "abstain": 1e-6}
+    for network, point, radius in (
+        (shallow, [0.1, 0.2, 0.3], 1e-3),
+        (shallow, [0.1, 0.2, 0.3], 0.9),
+        (deep, [0.1, 0.2], 0.05),
+    ):
+        options = near if network is shallow else {"norm": "l1", "weights": [1.0, 2.0]}
+        found = pm.verify(network, point, radius, **options).certificate
+        certificates += [] if found is None else [found]
     for radius in (1e-3, 1e3):
         found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, cache=False).certificate
         certificates += [] if found is None else [found]

@@ -193,3 +193,171 @@ def test_symmetric_matrices_from_blocks(arithmetic: Any) -> None:
     assert (radii >= whole / 128).all()
     if isinstance(made, Floats):
         np.testing.assert_array_equal(made.radius, whole / 128)
+
+
+ENDS = list(product((-1, 1), repeat=2))
+
+
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_one_over_positive_numbers(arithmetic: Any) -> None:
+    a, r = np.array([[0.5, 1.5, 0.75], [3.0, 7.0, 2.0**-30]]), np.array([[0.25, 0.0, 0.5], [1.0, 3.5, 2.0**-31]])
+    for radius in (0 * r, r):
+        found = wide(a, radius, arithmetic).inverse()
+        for sign in (-1, 0, 1):
+            contained(found, 1 / fractions(a + sign * radius), 2.0**32)
+    assert all(entry.rad() < 1e-15 * entry.mid() for entry in wide(a, 0 * a, arithmetic).inverse().entries())
+    for wrong, radius in ((0.0, 0.0), (-1.0, 0.0), (0.5, 0.5), (0.5, 0.75), (1.0, 2.0)):
+        for place in ((0, 0), (1, 2)):
+            middle, error = a.copy(), 0 * r
+            middle[place], error[place] = wrong, radius
+            assert wide(middle, error, arithmetic).inverse() is None
+
+
+def test_what_is_nearly_zero_or_very_large_has_no_inverse_in_doubles() -> None:
+    """Beyond 2⁻⁵⁰⁰ and 2⁵⁰⁰ the product of an entry and its lower end could vanish, or be taken for infinite."""
+
+    def inverse(middle: float, radius: float = 0.0) -> Floats | None:
+        return Floats(np.full((1, 1), middle), np.full((1, 1), radius)).inverse()
+
+    for middle, radius in ((2.0**-499, 0.0), (2.0**499, 0.0), (2.0**499, 2.0**498), (2.0**-498, 2.0**-499)):
+        found = inverse(middle, radius)
+        assert found is not None
+        for sign in (-1, 1):
+            contained(found, 1 / (fractions([[middle]]) + sign * fractions([[radius]])), 2.0**500)
+    for middle, radius in ((2.0**-500, 0.0), (2.0**500, 0.0), (2.0**600, 2.0**600 - 2.0**550), (2.0**1000, 0.0)):
+        assert inverse(middle, radius) is None
+    assert inverse(np.nan) is None
+    assert inverse(1.0, np.nan) is None
+
+
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_rows_parts_and_sums_at_places(arithmetic: Any, ends: Any) -> None:
+    generator = np.random.default_rng(6)
+    a, r = generator.integers(-9, 10, size=(4, 3)) * 1.0, generator.integers(0, 3, size=(4, 3)) / 2.0
+    one = wide(a, r, arithmetic)
+    for index in range(4):
+        contained(one.row(index), fractions(a + ends[0] * r)[index][:, None], 1.1)
+        assert [float(e.rad()) for e in one.row(index).entries()] == pytest.approx(r[index].tolist(), abs=1e-6)
+    contained(one.part([2, 0], [1]), fractions(a + ends[0] * r)[np.ix_([2, 0], [1])], 1.1)
+    contained(one.part([3], [2, 1]), fractions(a + ends[0] * r)[np.ix_([3], [2, 1])], 1.1)
+    square, radius = generator.normal(size=(4, 4)), generator.integers(0, 3, size=(4, 4)) / 2.0
+    small, less = generator.normal(size=(2, 2)), generator.integers(0, 3, size=(2, 2)) / 2.0
+    found = wide(square, radius, arithmetic).add_at([3, 1], wide(small, less, arithmetic))
+    exact = fractions(square) + ends[0] * fractions(radius)
+    exact[np.ix_([3, 1], [3, 1])] += fractions(small) + ends[1] * fractions(less)
+    contained(found, exact, 2.1)
+    untouched = np.ones((4, 4), dtype=bool)
+    untouched[np.ix_([3, 1], [3, 1])] = False
+    radii = np.array([float(e.rad()) for e in found.entries()]).reshape(4, 4)
+    np.testing.assert_allclose(radii[untouched], radius[untouched], atol=1e-6)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_sums_at_places_round_in_the_radius(sign: int) -> None:
+    """1 + 2⁻⁶⁰ is 1 in doubles; and no radius is negative, of zeros neither."""
+    one = Floats(sign * np.eye(2), np.zeros((2, 2)))
+    found = one.add_at([1], Floats(np.full((1, 1), sign * 2.0**-60), np.zeros((1, 1))))
+    contained(found, sign * (fractions(np.eye(2)) + fractions([[0, 0], [0, 2.0**-60]])), 1e-15)
+    zero = Floats(np.zeros((2, 2)), np.zeros((2, 2)))
+    contained(zero.add_at([0], Floats(np.zeros((1, 1)), np.zeros((1, 1)))), fractions(np.zeros((2, 2))), 2.0**-900)
+
+
+def scattered(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Twelve rows with two kinds of zeros, most entries zero; one zero has a radius, for it may be anything near."""
+    generator = np.random.default_rng(seed)
+    middle, radius = np.zeros((12, 6)), np.zeros((12, 6))
+    middle[::2, :2] = generator.integers(1, 9, size=(6, 2))
+    middle[1::2, 3:5] = generator.integers(-8, 0, size=(6, 2))
+    radius[::2, :2] = generator.integers(0, 3, size=(6, 2)) / 2.0
+    middle[4, 0], radius[4, 0] = 0.0, 0.5
+    radius[1::2, 3] = 0.25
+    return middle, radius
+
+
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_sums_of_weighted_squares(arithmetic: Any, dense: bool, ends: Any) -> None:
+    """Σ d_j a_j a_jᵀ over rows a_j, where few entries are zero and where most are."""
+    middle, radius = scattered(7)
+    if dense:
+        middle, radius = middle + 1.0, radius + 0.5
+    d = np.random.default_rng(8).integers(-4, 5, size=(12, 1)) * 1.0
+    dr = np.random.default_rng(9).integers(0, 2, size=(12, 1)) * 0.5
+    found = wide(middle, radius, arithmetic).weighted_squares(wide(d, dr, arithmetic))
+    a = fractions(middle) + ends[0] * fractions(radius)
+    contained(found, a.T @ ((fractions(d) + ends[1] * fractions(dr)) * a), 10_000.0)
+    exact = wide(middle, 0 * radius, arithmetic).weighted_squares(wide(d, 0 * dr, arithmetic))
+    contained(exact, fractions(middle).T @ (fractions(d) * fractions(middle)), 1e-10)
+
+
+def test_weighted_squares_of_rows_with_rounding() -> None:
+    """No integers: each of the groups, and their sum where they overlap, is rounded."""
+    generator = np.random.default_rng(10)
+    for _ in range(40):
+        middle = np.zeros((8, 5))
+        middle[:4, :2], middle[4:, 1:3] = generator.normal(size=(2, 4, 2)) * 2.0 ** generator.integers(-9, 9, (2, 4, 2))
+        d = generator.normal(size=(8, 1))
+        one = Floats(middle, np.zeros_like(middle))
+        assert len(one._groups) == 2
+        contained(
+            one.weighted_squares(Floats(d, 0 * d)), fractions(middle).T @ (fractions(d) * fractions(middle)), 1e-6
+        )
+
+
+def test_groups_of_rows() -> None:
+    """By their zeros where most entries are zero and few kinds of rows there are; else all together."""
+    middle, radius = scattered(7)
+
+    def groups(middle: np.ndarray, radius: np.ndarray) -> list[Any]:
+        return [(rows.tolist(), columns.tolist()) for rows, columns in Floats(middle, radius)._groups]
+
+    assert groups(middle, radius) == [([0, 2, 4, 6, 8, 10], [0, 1]), ([1, 3, 5, 7, 9, 11], [3, 4])]
+    everything = [(list(range(12)), list(range(6)))]
+    assert groups(middle + 1, radius) == everything
+    middle[0, 5] = middle[1, 0] = 1.0  # four kinds of rows
+    assert groups(middle, radius) == everything
+
+
+@pytest.mark.parametrize("signs", ENDS)
+def test_products_of_matrices_that_are_mostly_zero(signs: Any) -> None:
+    """Zero where there is no term, and only there: tiny numbers and zeros with a radius are terms."""
+    middle, radius = scattered(11)
+    middle[2, 0], radius[2, 0] = 2.0**-600, 0.0
+    other, error = scattered(12)
+    other[2, 0], error[2, 0] = 2.0**-600, 0.0
+    one, two = Floats(middle, radius), Floats(other, error)
+    found = one @ two.transpose
+    contained(
+        found,
+        (fractions(middle) + signs[0] * fractions(radius)) @ (fractions(other) + signs[1] * fractions(error)).T,
+        500.0,
+    )
+    pattern = ((np.abs(middle) + radius) @ (np.abs(other) + error).T) > 0
+    assert (found.radius[~pattern & (found.middle == 0)] == 0).sum() >= 60
+    tiny = np.zeros((3, 3))
+    tiny[1, 1] = 2.0**-600
+    alone = Floats(tiny, 0 * tiny)
+    contained(alone @ alone, fractions(tiny) @ fractions(tiny), 2.0**-900)
+    contained(alone.entrywise(alone), fractions(tiny) * fractions(tiny), 2.0**-900)
+    assert ((alone @ alone).radius > 0).sum() == 1
+
+
+def test_the_error_of_an_inner_product_grows_with_its_length() -> None:
+    """(k + 4) 2⁻⁵³ times the sum of the absolute values, whatever order the sum is computed in."""
+    for shape in ((1, 40), (3, 5), (5, 1)):
+        a, b = np.full(shape, 0.3), np.full(shape, -0.7)
+        radius = (Floats(a, 0 * a) @ Floats(b, 0 * b).transpose).radius
+        assert (radius >= (shape[1] + 4) * 2.0**-53 * 0.21 * shape[1]).all()
+
+
+def test_equal_enclosures_have_equal_keys() -> None:
+    middle, radius = scattered(7)
+    key = Floats(middle, radius).key()
+    assert key == Floats(middle.copy(), radius.copy()).key()
+    for change in (0, 1):
+        tables = [middle.copy(), radius.copy()]
+        tables[change][3, 3] += 1.0
+        assert Floats(*tables).key() != key
+    assert wide(middle, radius, Balls).key() is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,10 @@ def test_what_it_takes(tmp_path: Path) -> None:
             "expected 0 entries" if len(activations) == 1 else "activations of degree two at most but for the last"
         )
         assert expected in reason
+    affine = pm.PolynomialNetwork([([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])])
+    made = certificate(affine, [0.0, 0.0], 0, honest["claim"], rivals, None)
+    (tmp_path / "model.npz").unlink()
+    assert "a lifted proof needs a hidden layer" in verdict_of(tmp_path, affine, made).reason
 
 
 def test_unknown_keys_and_trees_that_are_none(tmp_path: Path) -> None:
@@ -124,6 +129,24 @@ def test_leaves_that_prove_nothing(name: str, change: Any, reason: str, tmp_path
     assert not verdict.accepted, name
     assert "rival 1: leaf 0" in verdict.reason
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("largest_exact", [0, 1000])
+@pytest.mark.parametrize("key", ["ball", "equalities", "intervals", "cuts"])
+def test_numbers_beyond_all_doubles_prove_nothing_and_warn_of_nothing(
+    key: str, largest_exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The square of 2¹⁰⁰⁰ is infinite in doubles; NumPy would say so on standard error."""
+    monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
+    network, u, radius = deep_squares((3, 4, 3, 2, 2))
+    made = lifted_certificate(network, u, radius)
+    leaf = made["rivals"][0]["proof"]["tree"]
+    row = leaf if key == "ball" else leaf[key] if key == "cuts" else leaf[key][0]
+    row[key if key == "ball" else 0] = "0x1p+1000"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert "not shown to be positive definite" in verdict_of(tmp_path, network, made).reason
+    assert not caught
 
 
 @pytest.mark.parametrize("key", ["ball", "equalities", "intervals", "cuts", "first", "minorants", "ranges"])

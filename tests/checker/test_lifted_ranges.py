@@ -68,6 +68,86 @@ def test_a_multiple_of_the_identity_dominates_from_the_extreme_eigenvalue_on(
                 assert not _dominates(found, neuron, side, *rationals([end * (1 - 1e-9)]))
 
 
+def few_inputs_each(layers: Any) -> None:
+    """Eight first-layer neurons that see two inputs each, and neurons of the second layer that listen to two of these."""
+    first, second = layers[0][0], layers[1][0]
+    for k in range(8):
+        first[k, [column for column in range(8) if column not in (k, (k + 1) % 8)]] = 0.0
+    for i in range(len(second)):
+        second[i, [column for column in range(8) if column not in (i, i + 1)]] = 0.0
+    second[3], first[3:5] = 0.0, 0.0
+    second[3, 3:5], first[3, 3:5], first[4, 4:6] = second[0, :2], first[0, :2], first[1, 1:3]  # the first one again
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+def test_neurons_that_see_few_inputs(arithmetic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In doubles each is looked at with its own inputs; what is proved is about the whole space all the same."""
+    network, u, _ = deep_squares((8, 8, 5, 3, 2), change=few_inputs_each)
+    around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, arithmetic)
+    everything = (list(range(8)), list(range(8)))
+    assert found.seen(1) == (([1, 2], [1, 2, 3]) if arithmetic is Floats else everything)
+    assert found.seen(4) == (([4, 5], [4, 5, 6]) if arithmetic is Floats else everything)
+    curvatures = [around.curvature(neuron) for neuron in range(5)]
+    squares = found.sum_of_squared_curvatures
+    exact = sum(matrix @ matrix for matrix in curvatures)
+    np.testing.assert_allclose([float(e.mid()) for e in squares.entries()], exact.ravel(), rtol=1e-12, atol=1e-14)
+    monkeypatch.setattr(
+        type(found.gram), "positive_definite", _counted(type(found.gram).positive_definite, asked := [])
+    )
+    for neuron, curvature in enumerate(curvatures):
+        least, *_, most = np.linalg.eigvalsh(curvature)
+        for side, end in (("lower", -least), ("upper", most)):
+            shift = max(end, 0.0) + 1e-6
+            assert _dominates(found, neuron, side, *rationals([shift * (1 + 1e-9)]))
+            if end > 1e-6:
+                assert not _dominates(found, neuron, side, *rationals([end * (1 - 1e-9)]))
+    sizes = {int(side) for side in asked}
+    assert sizes == ({3} if arithmetic is Floats else {8})
+
+
+def _counted(test: Any, asked: list[int]) -> Any:
+    return lambda matrix: asked.append(matrix.shape[0]) or test(matrix)
+
+
+def test_equal_curvatures_are_proved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, u, _ = deep_squares((8, 8, 5, 3, 2), change=few_inputs_each)
+    around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, Floats)
+    np.testing.assert_array_equal(around.curvature(0)[:3, :3], around.curvature(3)[3:6, 3:6])
+    asked: list[int] = []
+    monkeypatch.setattr(Floats, "positive_definite", _counted(Floats.positive_definite, asked))
+    most = np.linalg.eigvalsh(around.curvature(0))[-1]
+    enough, less = (rationals([most * factor])[0] for factor in (1.001, 0.999))
+    proved: dict[Any, bool] = {}
+    assert _dominates(found, 0, "upper", enough, proved)
+    assert len(asked) == len(proved) == 1
+    assert _dominates(found, 3, "upper", enough, proved)
+    assert len(asked) == 1
+    assert not _dominates(found, 3, "upper", less, proved)  # another shift
+    assert not _dominates(found, 0, "upper", less, proved)  # what failed is not known
+    assert len(asked) == 3
+    _dominates(found, 1, "upper", enough, proved)  # another matrix
+    assert len(asked) == 4
+    assert _dominates(found, 3, "upper", enough, None)
+    assert len(asked) == 5
+
+
+def test_a_neuron_that_sees_nothing_has_no_curvature(tmp_path: Path) -> None:
+    def deaf(layers: Any) -> None:
+        few_inputs_each(layers)
+        layers[1][0][2] = 0.0
+
+    network, u, _ = deep_squares((8, 8, 5, 3, 2), change=deaf)
+    found = expansion(tmp_path, network, u, 1, R, Floats)
+    assert found.seen(2) == ([], [])
+    assert _dominates(found, 2, "upper", fmpq(1, 1 << 40))
+    np.testing.assert_allclose(
+        [float(e.mid()) for e in found.sum_of_squared_curvatures.entries()],
+        sum(m @ m for m in map(Around(network, u).curvature, range(5))).ravel(),
+        rtol=1e-12,
+        atol=1e-14,
+    )
+
+
 def test_the_larger_space_is_tried_where_the_smaller_one_is_singular(tmp_path: Path) -> None:
     network, u, _ = deep_squares((5, 3, 4, 2), change=lambda layers: np.copyto(layers[0][0][1], layers[0][0][0]))
     around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, Balls)

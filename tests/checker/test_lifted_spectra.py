@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.certificate_makers import hexes
-from checker.lifted_proofs import Around, deep_squares
+from checker.certificate_makers import hexes, write
+from checker.lifted_proofs import Around, deep_squares, lifted_certificate
 from checker.test_lifted_form import expansion, rationals
 from flint import arb, fmpq
 
 import polymargin as pm
+from polymargin_checker import check
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_ranges import root_ranges
-from polymargin_checker.lifted_spectra import Known, Spectra
+from polymargin_checker.lifted_spectra import Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
 
 R = 0.5
@@ -77,9 +78,9 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Around, Any]:
 def test_nothing_is_accepted_that_does_not_dominate(made: tuple[Around, Any]) -> None:
     around, found = made
     together, tables = truth(around)
-    Spectra(found, stated(together * (1 + 1e-8), [a_bit_more(table) for table in tables]), Known())
+    ProvedSpectra(found, stated(together * (1 + 1e-8), [a_bit_more(table) for table in tables]), Known())
     with pytest.raises(Refused, match="together"):
-        Spectra(found, stated(together * (1 - 1e-7), [a_bit_more(table) for table in tables]), Known())
+        ProvedSpectra(found, stated(together * (1 - 1e-7), [a_bit_more(table) for table in tables]), Known())
     tried = 0
     for layer, table in enumerate(tables):
         for place in np.ndindex(table.shape):
@@ -88,7 +89,7 @@ def test_nothing_is_accepted_that_does_not_dominate(made: tuple[Around, Any]) ->
             changed = [a_bit_more(other) for other in tables]
             changed[layer][place] = table[place] * (1 - 1e-7)
             with pytest.raises(Refused, match=f"layer {layer + 3}, neuron {place[0]}: not shown"):
-                Spectra(found, stated(2 * together, changed), Known())
+                ProvedSpectra(found, stated(2 * together, changed), Known())
             tried += 1
     assert tried >= 10
 
@@ -103,14 +104,14 @@ def test_numbers_of_the_wrong_sign_or_number(made: tuple[Around, Any]) -> None:
             changed = [table.copy() for table in good]
             changed[layer][neuron, place] = value
             with pytest.raises(Refused, match=f"layer {layer + 3}, neuron {neuron}: expected a number up to 0"):
-                Spectra(found, stated(2 * together, changed), Known())
+                ProvedSpectra(found, stated(2 * together, changed), Known())
     for wrong in (good[:1], [*good, good[1]], [good[0][1:], good[1]], [good[0], good[1][:, :2]]):
         with pytest.raises(Refused, match="entries"):
-            Spectra(found, stated(2 * together, wrong), Known())
+            ProvedSpectra(found, stated(2 * together, wrong), Known())
     data = stated(2 * together, good)
     for wrong in (data | {"more": 1}, {"layers": data["layers"]}, {"together": data["together"]}, []):
         with pytest.raises(Refused, match=r"key|expected an object"):
-            Spectra(found, wrong, Known())
+            ProvedSpectra(found, wrong, Known())
 
 
 def test_zero_ends_are_taken_where_the_curvature_has_one_sign(tmp_path: Path) -> None:
@@ -119,10 +120,10 @@ def test_zero_ends_are_taken_where_the_curvature_has_one_sign(tmp_path: Path) ->
     network = pm.PolynomialNetwork(layers, activations=[[0.0, 1.0, 1.0]] * 3)
     found = expansion(tmp_path, network, [0.0], 1, R, Balls)
     assert halved_hessians(Around(network, [0.0]))[2].ravel().tolist() == [2.0]
-    Spectra(found, stated(2.0, [np.array([[0.0, 3.0, 2.0]])]), Known())
+    ProvedSpectra(found, stated(2.0, [np.array([[0.0, 3.0, 2.0]])]), Known())
     for row in ([0.0, 0.0, 2.0], [0.0, 3.0, 0.0], [-4.0, 2.0, 2.0]):
         with pytest.raises(Refused, match="not shown"):
-            Spectra(found, stated(2.0, [np.array([row])]), Known())
+            ProvedSpectra(found, stated(2.0, [np.array([row])]), Known())
 
 
 def expected_ranges(around: Around, together: float, tables: list[np.ndarray], settled: list[np.ndarray]) -> list[Any]:
@@ -151,7 +152,7 @@ def test_ranges_follow_the_formula_and_hold(seed: int, tmp_path: Path) -> None:
     found = expansion(tmp_path, network, u, 1, R, Balls)
     together, tables = truth(around)
     tables = [a_bit_more(table) for table in tables]
-    spectra = Spectra(found, stated(1.5 * together, tables), Known())
+    spectra = ProvedSpectra(found, stated(1.5 * together, tables), Known())
     settled = [np.array([[-3.0, 1.0], [-1.0, 2.0], [-0.5, 0.25]]), np.zeros((2, 2))]
     for k, expected in enumerate(expected_ranges(around, 1.5 * together, tables, settled)):
         ends = spectra.ranges(k + 3)
@@ -195,6 +196,22 @@ def test_ranges_of_the_ball_by_curvatures_alone(tmp_path: Path) -> None:
     assert narrower >= 4
 
 
+def test_spectra_are_part_of_a_proof_from_three_hidden_layers_on(tmp_path: Path) -> None:
+    network, u, radius = deep_squares((3, 4, 3, 2, 2))
+    together, tables = truth(Around(network, u))
+    made = lifted_certificate(network, u, radius)
+    proof = made["rivals"][0]["proof"]
+    proof["spectra"] = stated(2 * together, [a_bit_more(table) for table in tables])
+    assert check(*write(tmp_path, network, made)).accepted
+    proof["spectra"] = stated(0.5 * together, [a_bit_more(table) for table in tables])
+    assert "not shown to dominate" in check(*write(tmp_path, network, made)).reason
+    (tmp_path / "model.npz").unlink()
+    network, u, radius = deep_squares()
+    made = lifted_certificate(network, u, radius)
+    made["rivals"][0]["proof"]["spectra"] = {"together": "0x1p9", "layers": []}
+    assert "spectra only where there are more than two" in check(*write(tmp_path, network, made)).reason
+
+
 def test_what_is_proved_is_not_proved_again_and_nothing_else_is_taken_for_it(
     made: tuple[Around, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,21 +221,21 @@ def test_what_is_proved_is_not_proved_again_and_nothing_else_is_taken_for_it(
     kind = type(found.gram)
     test = kind.positive_definite
     monkeypatch.setattr(kind, "positive_definite", lambda self: asked.append(1) or test(self))
-    Spectra(found, stated(2 * together, good), known)
+    ProvedSpectra(found, stated(2 * together, good), known)
     first = len(asked)
     assert first == 1 + 3 * sum(map(len, tables))
-    Spectra(found, stated(2 * together, good), known)
+    ProvedSpectra(found, stated(2 * together, good), known)
     assert len(asked) == first
     for layer, neuron, place in ((0, 0, 0), (0, 2, 1), (1, 1, 2), (1, 0, 1)):
         if abs(tables[layer][neuron, place]) > 1e-3:
             changed = [table.copy() for table in good]
             changed[layer][neuron, place] = 0.999 * tables[layer][neuron, place]
             with pytest.raises(Refused, match=f"layer {layer + 3}, neuron {neuron}: not shown"):
-                Spectra(found, stated(2 * together, changed), known)
+                ProvedSpectra(found, stated(2 * together, changed), known)
     with pytest.raises(Refused, match="together"):
-        Spectra(found, stated(0.999 * together, good), known)
+        ProvedSpectra(found, stated(0.999 * together, good), known)
     with pytest.raises(Refused, match="together"):  # what was refused once is not known
-        Spectra(found, stated(0.999 * together, good), known)
+        ProvedSpectra(found, stated(0.999 * together, good), known)
 
 
 MORE, EXACT = 1 + 2.0**-12, fmpq(4097, 4096)
@@ -242,7 +259,7 @@ def chain(
     together: float = 4.0,
     row: Any = (-4.0, 4.0, 2.0),
     wide: int = 1,
-) -> Spectra:
+) -> ProvedSpectra:
     """One neuron per layer, `wide` of them in the third: everything is one but for what is given."""
     layers = [
         ([[1.0]], [0.0]),
@@ -252,7 +269,7 @@ def chain(
     ]
     network = pm.PolynomialNetwork(layers, activations=[[0.0, 1.0, 1.0], [0.0, 1.0, bend], [0.0, 1.0, 1.0]])
     found = expansion(folder, network, [0.0], 1, radius, Balls)
-    return Spectra(found, stated(together, [np.array([row] * wide)]), Known())
+    return ProvedSpectra(found, stated(together, [np.array([row] * wide)]), Known())
 
 
 def test_the_length_of_the_second_layer_is_rounded_outward(tmp_path: Path) -> None:
@@ -273,7 +290,7 @@ def test_the_error_of_a_layer_is_rounded_outward(tmp_path: Path) -> None:
     """Each factor of r²λ ∓ (2rsω + |c| max|W| ω²) in turn is 1 + 2⁻¹² times what has few bits, ω being 0 or 1."""
     with working_precision(10):
 
-        def ends(omega: int, spectra: Spectra) -> tuple[arb, arb]:
+        def ends(omega: int, spectra: ProvedSpectra) -> tuple[arb, arb]:
             spectra._length = arb(omega)
             ((low, high),) = spectra.ranges(3)
             return low, high

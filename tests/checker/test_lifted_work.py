@@ -30,8 +30,20 @@ OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
     "entries": (lambda m: m.entries(), 2),
     "symmetric": (lambda m: type(m).symmetric([[m]]), 2),
     "definite": (lambda m: m.positive_definite(), 3),
+    "inverse": (lambda m: m.inverse(), 2),
+    "part": (lambda m: m.part(range(SIDE), range(SIDE)), 2),
+    "sum at places": (lambda m: m.add_at(range(SIDE), m), 2),
+    "weighted squares": (lambda m: m.weighted_squares(type(m).of(SIDE, 1, [0.5] * SIDE)), 3),
+    "squares of rows alike": (lambda m: alike(type(m)).weighted_squares(type(m).of(SIDE, 1, [0.5] * SIDE)), 2),
 }
 """What is done, and with which power of the side its work grows."""
+
+
+def alike(arithmetic: Any) -> Any:
+    """Rows that see the same few inputs."""
+    table = np.zeros((SIDE, SIDE))
+    table[:, : SIDE // 4] = 1.0
+    return arithmetic.of(SIDE, SIDE, table.ravel().tolist())
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -50,6 +62,31 @@ def test_every_operation_on_matrices_counts_its_work(
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_products_of_matrices_are_counted_with_and_without_zeros(
+    zeros: bool, arithmetic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = alike(arithmetic) if zeros else arithmetic.of(SIDE, SIDE, [0.5] * SIDE**2)
+    asked: list[int] = []
+    for module in (enclosures, floats):
+        monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
+    matrix @ matrix
+    if arithmetic is Balls:
+        assert sum(asked) >= SIDE**3
+    else:  # looking for the inner products without a term costs as much as the product itself
+        assert asked == [SIDE**3 // 64 + 4 * SIDE**2] + zeros * [SIDE**3 // 64]
+
+
+def test_weighted_squares_of_groups_of_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for the groups; taking a group out and putting its square in."""
+    matrix, weights, asked = alike(Floats), Floats.of(SIDE, 1, [0.5] * SIDE), []
+    monkeypatch.setattr(floats, "spend", lambda products, bits, what: asked.append(products))
+    matrix.weighted_squares(weights)
+    assert asked[:2] == [4 * SIDE**2, 2 * 4 * (SIDE + SIDE // 4) * SIDE // 4]
+    assert sum(asked[2:]) >= SIDE * (SIDE // 4) ** 2 / 64
+
+
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
 def test_what_a_rational_costs_is_counted(arithmetic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read one by one in Python, however the matrix is stored."""
     asked: list[int] = []
@@ -57,6 +94,21 @@ def test_what_a_rational_costs_is_counted(arithmetic: Any, monkeypatch: pytest.M
         monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.append(products))
     arithmetic.of(1, 10, [fmpq(1, 3)] * 10)
     assert sum(asked) >= 640
+
+
+def test_a_row_of_balls_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, asked = alike(Balls), []
+    monkeypatch.setattr(enclosures, "spend", lambda products, bits, what: asked.append(products))
+    matrix.row(0)
+    assert sum(asked) >= SIDE
+
+
+def test_doubles_that_become_balls_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, asked = alike(Floats), []
+    monkeypatch.setattr(floats, "spend", lambda products, bits, what: asked.append(products))
+    matrix.row_norms()
+    matrix.entries()
+    assert asked == [128 * SIDE**2] * 2
 
 
 @pytest.mark.parametrize("largest_exact", [0, 1000])

@@ -13,12 +13,13 @@ from flint import acb, arb, fmpq
 
 import polymargin as pm
 from polymargin.networks.product_network import Activation, Forms, Product, ProductNetwork
-from polymargin_checker import products, squares
+from polymargin_checker import products, squares, work
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.model import read_model
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.work import limited_work
 
 
 def model_of(network: ProductNetwork, folder: Path) -> Products:
@@ -243,12 +244,45 @@ def test_the_sizes_of_integers_are_looked_at_before_they_are_made(
     assert max(bits for bits, _ in asked) >= longest
 
 
+def test_layers_of_squares_have_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = mixed("powers", (0.0, 0.0, 0.75))
+    model = model_of(network, tmp_path)
+    lowering = {"scales": [float(scale).hex() for scale in network.layered(0, 1).lowering["scales"]]}
+    layers = model.layers(lowering)
+    largest = max(matrix.rows * matrix.columns for matrix in layers.weights)
+    numbers = [*(w for matrix in layers.weights for w in matrix.values), *(b for bias in layers.biases for b in bias)]
+    longest = max(int(w.p).bit_length() + int(w.q).bit_length() for w in numbers)
+    for name, least, reason in (("_LARGEST_LAYER", largest, "too large"), ("_LONGEST", longest, "longer numbers")):
+        with monkeypatch.context() as patched:
+            patched.setattr(squares, name, least)
+            assert model.layers(lowering) == layers
+            patched.setattr(squares, name, least - 1)
+            with pytest.raises(Refused, match=reason):
+                model.layers(lowering)
+
+
 def test_memory_for_integers() -> None:
     for bits, count in ((1 << 20, 1), (1 << 15, 1 << 15), (1, 1 << 30)):
         products.afford(bits, count)
     for bits, count in (((1 << 20) + 1, 1), ((1 << 15) + 1, 1 << 15), (2, 1 << 30)):
         with pytest.raises(Refused, match="more memory"):
             products.afford(bits, count)
+
+
+def test_a_deep_program_is_refused_for_its_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its layers has to look through all forms of those above: as many steps as the square of the depth."""
+    monkeypatch.setattr(work, "FLAT", 1 << 34)
+    monkeypatch.setattr(work, "PER_NUMBER", 0)
+    for times, refused in ((4, False), (120, True)):
+        network = squared_again_and_again(times)
+        model = model_of(network, tmp_path)
+        with limited_work():
+            scales = {"scales": ["0x1p0"] * (2 * times)}
+            if refused:
+                with pytest.raises(Refused, match="the layers of squares: more work"):
+                    model.layers(scales)
+            else:
+                assert len(model.layers(scales).weights) == times + 1
 
 
 def test_every_step_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +293,7 @@ def test_every_step_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     network = mixed("powers", (0.0, 0.0, 0.0, 1.0))
     model = model_of(network, tmp_path)
     model.exact_logits(rationals([1.0, 2.0]))
-    weights = [len(form.weights) + len(form) for stage in model.stages for form in stage.forms]
+    weights = [64 * (len(form.weights) + len(form)) for stage in model.stages for form in stage.forms]
     assert [count for count, *_ in asked] == [
         weights[0],
         weights[1],
@@ -269,7 +303,7 @@ def test_every_step_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         weights[3],
         weights[4],
         1,
-        7 + 3,
+        64 * (7 + 3),
     ]
     assert {step for *_, step in asked} == {"the exact logits"}
     asked.clear()

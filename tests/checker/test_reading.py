@@ -131,6 +131,12 @@ def test_sums_of_other_things() -> None:
 def test_lengths_and_integers() -> None:
     assert items([1, 2], "x", 2) == [1, 2]
     assert items([], "x") == []
+    for value in ("ab", {"a": 1, "b": 2}, None, 2):
+        with pytest.raises(Refused, match="x: expected a list"):
+            items(value, "x", 2)
+    for value in ([1], [1, 2, 3]):
+        with pytest.raises(Refused, match="x: expected 2 entries"):
+            items(value, "x", 2)
     for value in (True, 1.0, -1, 4, None, "1"):
         with pytest.raises(Refused, match="from 0 to 3"):
             integer(value, "x", 0, 3)

@@ -74,8 +74,8 @@ def test_whatever_is_raised_is_one_sentence_and_status_2(files: list[str], error
 def test_an_interruption_says_how_to_go_on(files: list[str], tmp_path: Path) -> None:
     for number, status, word in (
         ("SIGINT", 130, "interrupted"),
-        ("SIGTERM", 143, "told to end"),
-        ("SIGHUP", 129, "told"),
+        ("SIGTERM", 143, "terminated"),
+        ("SIGHUP", 129, "terminated"),
     ):
         stop = at_row(3, f"os.kill(os.getpid(), signal.{number})")
         lost = ended(stop, "margin", *files)

@@ -19,6 +19,7 @@ from polymargin.continuation import Tracker
 from polymargin.enumeration import base_solutions
 from polymargin.enumeration.cache import Cache, default_directory
 from polymargin.errors import InputError
+from polymargin.margins.sessions import forget
 from polymargin.standing import Standing
 
 NETWORK = random_network([2, 4, 2], 3, seed=2)
@@ -28,6 +29,8 @@ DEFICIENT = pm.Boundary.from_expression("x**3 + x*y - 1")
 
 
 def margin(cache: Path) -> pm.Margin:
+    """As another process would compute it, with nothing but the files."""
+    forget()
     return pm.margin(NETWORK, POINT, cache=cache, threads=1)
 
 
@@ -84,7 +87,17 @@ def test_the_trace_test_is_repeated_on_what_is_read(tmp_path: Path) -> None:
     only_file(tmp_path).write_bytes(resummed(head, body[: -16 * columns]))
     again = base_solutions(DEFICIENT, tracker, seed=0, cache=Cache(tmp_path))
     assert len(again.solutions) == count
-    assert int(pm.ed_degree(DEFICIENT, method="numeric")) > 0
+
+
+@pytest.mark.parametrize("boundary", [DEFICIENT, pm.Boundary.from_network(NETWORK, 0, 1)], ids=["by trace", "by count"])
+def test_an_ed_degree_does_not_believe_the_file(boundary: pm.Boundary, tmp_path: Path) -> None:
+    truth = int(pm.ed_degree(boundary, method="numeric", cache=tmp_path))
+    head, body = parts(only_file(tmp_path))
+    count, columns = head["shapes"]["solutions"]
+    for kept in (0, count - 1):
+        head["shapes"]["solutions"] = [kept, columns]
+        only_file(tmp_path).write_bytes(resummed(head, body[: len(body) - 16 * columns * (count - kept)]))
+        assert int(pm.ed_degree(boundary, method="numeric", cache=tmp_path)) == truth > 0
 
 
 def test_points_that_solve_nothing_or_twice_are_noticed(tmp_path: Path, truth: pm.Margin) -> None:

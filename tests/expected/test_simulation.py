@@ -10,6 +10,7 @@ import pytest
 import sympy
 
 import polymargin as pm
+from polymargin.continuation import Tracker
 from polymargin.expected import (
     AttentionFamily,
     DeepFamily,
@@ -43,7 +44,7 @@ def by_elimination(family: ShallowFamily, coefficients: np.ndarray, u: tuple[int
 def test_counts_against_elimination(degree: int) -> None:
     family = shallow(2, degree)
     members = family.sample(12, np.random.default_rng(degree))
-    counts, missing = MemberCounter(family, 0).count(members, np.array([1.0, 2.0]), 1)
+    counts, missing = MemberCounter(family, 0).count(members, np.array([1.0, 2.0]), Tracker(threads=1))
     assert not missing.any()
     assert counts.tolist() == [by_elimination(family, row, (1, 2)) for row in members]
 
@@ -62,7 +63,7 @@ def test_architectures_against_the_solver(family: DeepFamily | AttentionFamily, 
     u = np.linspace(1.0, 0.3, family.dimension)
     members = family.sample(4, np.random.default_rng(8))
     counter = MemberCounter(family, 0)
-    counts, missing = counter.count(members, u, 1)
+    counts, missing = counter.count(members, u, Tracker(threads=1))
     assert not missing.any()
     assert counter.complex_count == complex_count
     for member, count in zip(members, counts, strict=True):
@@ -109,7 +110,9 @@ def test_the_same_seed_gives_the_same_networks() -> None:
 def test_counts_do_not_depend_on_the_generic_member() -> None:
     family = shallow(2, 4)
     members = family.sample(40, np.random.default_rng(0))
-    counts = [MemberCounter(family, seed).count(members, np.zeros(2), 1)[0].tolist() for seed in (1, 2)]
+    counts = [
+        MemberCounter(family, seed).count(members, np.zeros(2), Tracker(threads=1))[0].tolist() for seed in (1, 2)
+    ]
     assert counts[0] == counts[1]
 
 
@@ -126,7 +129,7 @@ def test_doubt_is_reported() -> None:
     family = shallow(2, 2)
     circle, line = [-1.0, 0, 0, 1, 0, 1], [0.0, 0, 0, 1, 0, 0]
     members = np.array([circle, line, family.sample(1, np.random.default_rng(0))[0]])
-    _, missing = MemberCounter(family, 0).count(members, np.zeros(2), 1)
+    _, missing = MemberCounter(family, 0).count(members, np.zeros(2), Tracker(threads=1))
     assert missing[0] > 0
     assert missing[1] > 0
     assert missing[2] == 0

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polymargin as pm
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers, discriminant_crossings
 from polymargin.geometry.discriminants.real_counts import RealCounter
@@ -45,9 +46,9 @@ def test_samples_gather_along_the_interface() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.floats(-2.5, 2.5), st.floats(-3.5, 3.5))
 def test_one_point_at_a_time(x: float, y: float) -> None:
-    counter = RealCounter.of(ELLIPSE, threads=1)
+    counter = RealCounter.of(ELLIPSE, Tracker(threads=1))
     distance = float(inside_evolute(np.array([x, y])))
-    counts, doubtful = counter.at(np.array([[x, y]]), threads=1)
+    counts, doubtful = counter.at(np.array([[x, y]]), Tracker(threads=1))
     if abs(distance) > 1e-3 and not doubtful[0]:
         assert counts[0] == (4 if distance < 0 else 2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, architecture_family
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry import degree_bounds, formula, monodromy_count
 from polymargin.geometry.ed_degrees.formulas import bottleneck_formula, shallow_formula, wide_formula
@@ -30,7 +31,7 @@ from polymargin.geometry.ed_degrees.formulas import bottleneck_formula, shallow_
 def test_formula_and_count_agree(widths: tuple[int, ...], degree: int, theorem: str) -> None:
     architecture = NetworkArchitecture(widths, degree)
     known = formula(architecture)
-    counted = monodromy_count(architecture_family(architecture), threads=1)
+    counted = monodromy_count(architecture_family(architecture), Tracker(threads=1))
     assert counted.complete
     assert (known.theorem, known.value) == (theorem, counted.value)
 
@@ -46,7 +47,7 @@ def test_bounds_enclose_the_count_between_the_regimes() -> None:
     for widths, degree in [((3, 3, 2, 2), 2), ((4, 4, 2, 2), 2), ((3, 3, 2, 2, 2), 2)]:
         architecture = NetworkArchitecture(widths, degree)
         lower, upper = degree_bounds(architecture)
-        assert lower < int(monodromy_count(architecture_family(architecture), threads=1)) < upper
+        assert lower < int(monodromy_count(architecture_family(architecture), Tracker(threads=1))) < upper
 
 
 @pytest.mark.parametrize(

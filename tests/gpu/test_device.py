@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from gpu.follower_cases import BOUNDARIES, agree, base_of, network, stage_one, targets_for
 
-from polymargin import Boundary
-from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin import Boundary, PolynomialNetwork, margin
+from polymargin.continuation import Job, Paths, Tracker, duplicates
+from polymargin.continuation.survey import survey_of
+from polymargin.enumeration.base_solutions import base_solutions
+from polymargin.enumeration.cache import Cache
 from polymargin.gpu import bundles, device, tape_for
 from polymargin.gpu.source import THREAD, Layout
 from polymargin.polynomials import Program
@@ -64,6 +67,46 @@ def test_parts_make_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
         parts = _on_device(base.program, base.solutions, base.parameters, targets)
         assert np.array_equal(parts.points, whole.points)
         assert np.array_equal(parts.ends, whole.ends)
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_surveys_are_those_of_the_core(name: str) -> None:
+    boundary = BOUNDARIES[name]()
+    base = base_of(boundary)
+    jobs = [Job(base.program, base.solutions, base.parameters, targets_for(boundary, count)) for count in (500, 3)]
+    for mine, core in zip(Tracker(device="cuda").survey(jobs), CORE.survey(jobs), strict=True):
+        assert np.array_equal(mine.rows, core.rows)
+        assert np.array_equal(mine.real_counts, core.real_counts)
+        some = core.real_counts > 0
+        assert np.allclose(mine.nearest[some], core.nearest[some], rtol=1e-9, atol=1e-9)
+        for name in ("conjugates", "reals"):
+            gaps = [getattr(survey, name).gaps for survey in (mine, core)]
+            assert np.allclose(*gaps, rtol=1e-6, atol=1e-9)
+
+
+def test_long_lists_are_surveyed() -> None:
+    """12,285 critical points: nearly as many as the memory of a block holds."""
+    boundary = Boundary.from_network(network(12, [14], 3), 0, 1)
+    base = base_solutions(boundary, Tracker(device="cuda"), seed=0, cache=Cache.from_option(False))
+    job = Job(base.program, base.solutions, base.parameters, targets_for(boundary, 5))
+    tracker = Tracker(device="cuda")
+    (mine,) = tracker.survey([job])
+    core = survey_of(tracker.run([job])[0], job.arrays()[2])
+    assert mine.rows.tolist() == core.rows.tolist() == [0, 1, 2, 3, 4]
+    assert np.array_equal(mine.real_counts, core.real_counts)
+    assert np.allclose(mine.nearest, core.nearest, rtol=1e-9, atol=1e-9)
+
+
+def test_margins_of_a_batch_are_those_of_the_cpu() -> None:
+    generator = np.random.default_rng(4)
+    layers = [(generator.normal(size=(7, 5)), generator.normal(size=7)), generator.normal(size=(4, 7))]
+    net = PolynomialNetwork(layers, degree=3)
+    points = generator.normal(size=(60, 5))
+    found, known = (margin(net, points, cache=False, device=device) for device in ("cuda", "cpu"))
+    for one, other in zip(found, known, strict=True):
+        assert (one.standing, one.label, one.rival) == (other.standing, other.label, other.rival)
+        assert [pair.real_count for pair in one.pairs] == [pair.real_count for pair in other.pairs]
+        assert np.isclose(one.radius, other.radius, rtol=1e-10)
 
 
 def test_an_interrupt_stops_the_gpu_and_leaves_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:

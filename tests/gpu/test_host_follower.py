@@ -11,6 +11,7 @@ import polymargin as pm
 from polymargin.continuation import PathEnd, Tracker
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
 from polymargin.gpu.source import THREAD, Layout
+from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Graph, flatten, jacobian
 
 CORE = Tracker(threads=1, device="cpu")
@@ -72,6 +73,28 @@ def test_ends_that_are_not_regular_have_names(layout: Layout) -> None:
     assert end([1, 1], [0, 1]) in (PathEnd.END_NOT_REGULAR.code, NEEDS_EXCHANGES)
     # On the way to −1 along the real line x passes through 0.
     assert end([1, 1], [-1, 1]) == PathEnd.STEP_TOO_SMALL.code
+
+
+@pytest.mark.parametrize("layout", [THREAD, Layout(2, 1)], ids=["thread", "group"])
+def test_instructions_of_which_some_rows_move(layout: Layout) -> None:
+    """One square sees the parameter, the other one does not."""
+    graph = Graph()
+    x, y = graph.inputs(2)
+    (a,) = graph.parameters(1)
+    equations = [(x + a) ** 2 + y, x + (y + 1) ** 2]
+    program = flatten(graph, equations, [entry for row in jacobian(equations, [x, y]) for entry in row])
+    tape = Tape.of(program)
+    assert tape is not None
+    moved = set(tape.moving)
+    rows = [[argument in moved for argument in step.arguments[0]] for step in tape.motion_code if not step.linear]
+    assert [False, True] in map(sorted, rows)
+    # At a = 2i: x = −(y + 1)², and y a root of a quartic.
+    y_start = np.roots(np.polyadd(np.polymul([-1, -2, -1 + 2j], [-1, -2, -1 + 2j]), [1, 0]))
+    starts = np.stack([-((y_start + 1) ** 2), y_start], axis=1)
+    targets = [[1.0 + 0.5j], [-1.0j]]
+    core = CORE.track(program, starts, [2j], targets)
+    assert core.converged.all()
+    agree(host_follow(program, starts, [2j], targets, layout=layout), core)
 
 
 def test_a_pivot_that_vanishes_is_not_trusted() -> None:

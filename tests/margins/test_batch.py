@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import tracemalloc
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ import polymargin as pm
 from polymargin.continuation import Tracker
 from polymargin.enumeration.cache import Cache
 from polymargin.margins import batch
-from polymargin.margins.models import margins_of
+from polymargin.margins.models import ROWS_PER_THREAD, margins_of
 from polymargin.margins.pairs import Enumeration
 from polymargin.standing import Standing
 
@@ -71,6 +72,56 @@ def test_quadrics_agree_up_to_the_rounding_of_matrix_products() -> None:
             alone.standing,
             alone.notes,
         )
+
+
+def test_quadrics_are_the_same_on_any_number_of_threads() -> None:
+    net = network([12, 8, 4], 2, 9)
+    rows = points(net, 3 * ROWS_PER_THREAD)
+    first, *others = [[plain(margin) for margin in pm.margin(net, rows, threads=count)] for count in (1, 2, 3)]
+    assert all(other == first for other in others)
+
+
+def test_what_is_ordinary_of_a_quadric_is_what_the_careful_way_finds() -> None:
+    net, tracker = network([6, 4, 5], 2, 10), Tracker(threads=1)
+    session = margins_of(net, Enumeration(tracker, 0, 10**6, Cache(None), 1.0))
+    rows = points(net, 60)
+    ordinary = session.ordinary(rows, tracker)
+    assert sum(answer is not None for answer in ordinary) > 30
+    for row, answer in zip(rows, ordinary, strict=True):
+        if answer is not None:
+            careful = session.margin_at(row, tracker)
+            for name in ("label", "rival", "standing", "method", "notes"):
+                assert getattr(answer, name) == getattr(careful, name)
+            assert [pair.rival for pair in answer.pairs] == [pair.rival for pair in careful.pairs]
+            np.testing.assert_allclose(
+                [pair.radius for pair in answer.pairs], [pair.radius for pair in careful.pairs], rtol=1e-12
+            )
+            np.testing.assert_allclose(
+                [pair.point for pair in answer.pairs], [pair.point for pair in careful.pairs], rtol=1e-9, atol=1e-12
+            )
+
+
+def test_pairs_that_nobody_looked_at_travel_as_records() -> None:
+    net = network([12, 8, 4], 2, 9)
+    for margin in pm.margin(net, points(net, 5)):
+        copy = pickle.loads(pickle.dumps(margin))
+        assert type(copy.pairs) is tuple
+        assert len(copy.pairs) == len(margin.pairs) == 3
+        assert plain(copy) == plain(margin)
+        nearest = min(margin.pairs, key=lambda pair: pair.upper)
+        assert nearest.rival == margin.rival
+        assert nearest.point is margin.point
+
+
+def test_no_tie_anywhere_names_the_first_rival() -> None:
+    """f₀ = x² + y² + 2 beats f₁ = 0 and f₂ = 1 everywhere; and the same with the classes turned round."""
+    for order in ([0, 1, 2], [2, 1, 0]):
+        weights, bias = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])[order], np.array([2.0, 0.0, 1.0])[order]
+        net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), (weights, bias)], degree=2)
+        for margin in pm.margin(net, points(net, 4)):
+            assert math.isinf(margin.radius)
+            assert margin.rival == (1 if margin.label == 0 else 0)
+            assert [pair.rival for pair in margin.pairs] == [c for c in range(3) if c != margin.label]
 
 
 @pytest.mark.parametrize("name", ["cubic, three classes", "quartic, often without real points", "low rank"])

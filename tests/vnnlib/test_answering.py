@@ -107,26 +107,46 @@ def box(half: float, condition: str) -> str:
     return f"{OLD_HEAD}{bounds}(assert {condition})"
 
 
-def test_boxes_are_sound_on_both_sides_and_say_when_they_do_not_know(tmp_path: Path) -> None:
-    rivals = " ".join(f"(and (>= Y_{r} Y_{MARGIN.label}))" for r in range(3) if r != MARGIN.label)
-    seen = set()
-    generator = np.random.default_rng(0)
-    for share in np.linspace(0.3, 1.2, 10):
-        half = float(share * MARGIN.radius)
-        answer = ask(tmp_path, box(half, f"(or {rivals})"))
-        seen.add(answer.result.value)
-        samples = POINT + generator.uniform(-half, half, size=(20_000, 3))
-        broken = bool((NET.predict(samples) != MARGIN.label).any())
-        if answer.result is Result.UNSAT:
-            assert not broken
-            assert share * np.sqrt(3) <= 1.0
-        elif answer.result is Result.SAT:
-            assert holds(answer, tmp_path / "q.vnnlib", NET)
-        else:
-            assert "lies between balls" in answer.reason
-            assert answer.standing.name == "BRACKETED"
-            assert 1 / np.sqrt(3) <= share <= 1.0
-    assert {"sat", "unsat"} <= seen
+def any_rival() -> str:
+    return "(or " + " ".join(f"(and (>= Y_{r} Y_{MARGIN.label}))" for r in range(3) if r != MARGIN.label) + ")"
+
+
+@pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 1.3])
+def test_boxes_are_decided_on_both_sides_of_the_margin(tmp_path: Path, share: float) -> None:
+    """The exact L∞ margin says what is true; balls alone would not know from 1/√3 of the L2 margin on."""
+    exact = pm.margin(NET, POINT, norm="linf", cache=False)
+    assert exact.radius > MARGIN.radius / np.sqrt(3) * 1.01
+    half = float(share * exact.radius)
+    answer = ask(tmp_path, box(half, any_rival()))
+    assert answer.result is (Result.UNSAT if share < 1 else Result.SAT)
+    assert answer.standing.name == "CERTIFIED"
+    if answer.result is Result.SAT:
+        assert holds(answer, tmp_path / "q.vnnlib", NET)
+        return
+    for network, certificate in zip(answer.networks, answer.certificates, strict=True):
+        network.save(tmp_path / "model.npz")
+        certificate.save(tmp_path / "proof.json")
+        assert check(tmp_path / "model.npz", tmp_path / "proof.json").accepted
+    samples = POINT + np.random.default_rng(0).uniform(-half, half, size=(20_000, 3))
+    assert (NET.predict(samples) == MARGIN.label).all()
+
+
+@pytest.mark.parametrize("share", [0.999, 1.001])
+def test_a_ball_within_bounds_of_some_inputs(tmp_path: Path, share: float) -> None:
+    """The nearest tie is cut off; the exact margin within the domain decides."""
+    tie = pm.margin(NET, POINT, cache=False).point
+    axis = int(np.abs(tie - POINT).argmax())
+    end = float((POINT[axis] + tie[axis]) / 2)
+    sign = ">=" if tie[axis] < POINT[axis] else "<="
+    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    (low if sign == ">=" else high)[axis] = end
+    exact = pm.margin(NET, POINT, domain=(low, high), cache=False)
+    assert exact.radius > 1.01 * MARGIN.radius
+    squares = " ".join(f"(* (- X_{i} {v!r}) (- X_{i} {v!r}))" for i, v in enumerate(POINT.tolist()))
+    ball = f"(assert (<= (+ {squares}) {(share * exact.radius) ** 2:.17f}))(assert ({sign} X_{axis} {end!r}))"
+    answer = ask(tmp_path, f"{OLD_HEAD}{ball}(assert {any_rival()})")
+    assert answer.result is (Result.UNSAT if share < 1 else Result.SAT), answer
+    assert answer.result is Result.UNSAT or holds(answer, tmp_path / "q.vnnlib", NET)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -30,6 +31,8 @@ from mutation.patching import apply
 _MEMORY = 6 << 30
 _LONGEST = 0.25
 """Seconds of a test that is used: what only a long test notices counts as not noticed."""
+_PATIENCE = 60
+"""Seconds on the clock after which a test waits for something that will not come, a writer of a pipe for example."""
 _TRACED = 40
 """How many times longer a test may take where its lines are seen and the solver has not answered yet."""
 
@@ -111,6 +114,7 @@ class MutationSession:
                     time.process_time() + 3 + 4 * self._seconds[index]
                 )  # for this test: a loop may have no end
                 resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+                signal.alarm(_PATIENCE)
                 if _fails(items[index], following):
                     report.write_text(str(index))
                     break

@@ -11,8 +11,9 @@ polynomial B₀ = Σ a_j y_j^D − c of closed-form critical points (see `contin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from polymargin.boundary.boundary import Boundary
 from polymargin.polynomials import Expression, Graph, Program, flatten, gradient, hessian
@@ -21,10 +22,14 @@ from polymargin.polynomials.expression import Linear
 
 @dataclass(frozen=True, eq=False)
 class CriticalSystem:
-    """The critical equations of one boundary in reduced coordinates."""
+    """The critical equations of one boundary in reduced coordinates; the blend is made when it is first asked for."""
 
     target: Program
-    blend: Program
+    _make_blend: Callable[[], Program] = field(repr=False)
+
+    @cached_property
+    def blend(self) -> Program:
+        return self._make_blend()
 
 
 def critical_system(boundary: Boundary) -> CriticalSystem:
@@ -37,8 +42,7 @@ def critical_system(boundary: Boundary) -> CriticalSystem:
     (level,) = graph.parameters(1)
     value = reduction.source.polynomial(y) * (1.0 / reduction.factor) - level
     target = critical_equations(value, y, multiplier, u)
-    blend = blended_equations(value, y, multiplier, u, degree)
-    return CriticalSystem(target, blend)
+    return CriticalSystem(target, lambda: blended_equations(value, y, multiplier, u, degree))
 
 
 def critical_equations(

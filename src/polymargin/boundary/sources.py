@@ -123,7 +123,23 @@ class NetworkSource:
         return NetworkSource(self.network.precompose(matrix, offset), self.label, self.rival)
 
 
-class ExpressionSource:
+class PlainSource(Protocol):
+    """What a source says that knows nothing of the structure of its polynomial."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def forms(self) -> tuple[Array, Array] | None:
+        return None
+
+    def active_subspace(self) -> None:
+        return None
+
+    def centre(self) -> Array:
+        return np.zeros(self.dimension)
+
+
+class ExpressionSource(PlainSource):
     """A polynomial given as text or as a SymPy expression."""
 
     def __init__(self, source: Any, variables: Any = None) -> None:
@@ -161,21 +177,12 @@ class ExpressionSource:
         )
         return np.broadcast_to((roundings + 1) * EPSILON * np.asarray(sizes), points.shape[:-1])
 
-    def forms(self) -> tuple[Array, Array] | None:
-        return None
-
-    def active_subspace(self) -> None:
-        return None
-
-    def centre(self) -> Array:
-        return np.zeros(self.dimension)
-
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
         return AffineSource.of(self, matrix, offset)
 
 
 @dataclass(frozen=True, eq=False)
-class AffineSource:
+class AffineSource(PlainSource):
     """Another source after an affine change of variables that is exact: rational numbers, not floats."""
 
     inner: Source
@@ -210,15 +217,6 @@ class AffineSource:
 
     def noise(self, points: Array) -> Array:
         return np.full(points.shape[:-1], np.inf)
-
-    def forms(self) -> tuple[Array, Array] | None:
-        return None
-
-    def active_subspace(self) -> None:
-        return None
-
-    def centre(self) -> Array:
-        return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
         after = AffineSource.of(self, matrix, offset)

@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
+from polymargin.bounds.regions.attack import nearest_in
 from polymargin.bounds.view import View, label_at, views
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
+from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
@@ -48,29 +51,36 @@ REACHES = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0, 12.0, 25.0, 60.0])
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """f_rival ≥ f_label at `point`, in exact arithmetic; `distance` is ‖point − u‖ rounded up."""
+    """f_rival ≥ f_label at `point`, in exact arithmetic; `distance` is the length of point − u in `norm`, rounded up."""
 
     point: Array
     distance: float
     label: int
     rival: int
+    norm: str = "l2"
 
     def __repr__(self) -> str:
-        return f"Attack(distance {self.distance:.10g}, class {self.label} loses to {self.rival})"
+        distance = "distance" if self.norm == "l2" else f"{self.norm} distance"
+        return f"Attack({distance} {self.distance:.10g}, class {self.label} loses to {self.rival})"
+
+
+class AttackOptions(NeighbourhoodOptions, total=False):
+    """The keywords of `attack`, for type checkers."""
+
+    starts: int | None
+    seed: int
 
 
 @overload
 def attack(
-    network: Network, points: OnePoint, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+    network: Network, points: OnePoint, rival: int | None = None, **options: Unpack[AttackOptions]
 ) -> Attack | None: ...
 @overload
 def attack(
-    network: Network, points: ManyPoints, rival: int | None = None, *, starts: int | None = None, seed: int = 0
+    network: Network, points: ManyPoints, rival: int | None = None, **options: Unpack[AttackOptions]
 ) -> list[Attack | None]: ...
 @overload
-def attack(
-    network: Network, points: ArrayLike, rival: int | None = None, *, starts: int | None = None, seed: int = 0
-) -> Any: ...
+def attack(network: Network, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
 @checked(Network)
 def attack(
     network: Network,
@@ -79,23 +89,35 @@ def attack(
     *,
     starts: int | None = None,
     seed: int = 0,
+    norm: str = "l2",
+    weights: ArrayLike | None = None,
+    domain: tuple[Any, Any] | None = None,
+    movable: Any = None,
+    rivals: Sequence[int] | None = None,
+    abstain: float = 0.0,
 ) -> Any:
     """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
 
-    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images.
+    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images and in other
+    norms. `norm`, `weights`, `domain`, `movable`, `rivals` and `abstain` as for `margin`.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
     ...                         degree=2)
     >>> attack(net, [0.0, 0.25])
     Attack(distance 0.75, class 0 loses to 1)
+    >>> attack(net, [0.0, 0.25], norm="linf", domain=(-1, 1))
+    Attack(linf distance 0.6888194417, class 0 loses to 1)
     """
     if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
+    near = Neighbourhood.of(
+        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+    )
     array = one_or_many(points)
     if array.ndim == 2:
-        return each(lambda row: nearest_attack(network, row, rival, starts, seed), array)
-    return nearest_attack(network, array, rival, starts, seed)
+        return each(lambda row: nearest_attack(network, row, rival, starts, seed, near=near), array)
+    return nearest_attack(network, array, rival, starts, seed, near=near)
 
 
 def nearest_attack(
@@ -105,13 +127,19 @@ def nearest_attack(
     starts: int | None = None,
     seed: int = 0,
     deadline: Deadline = NEVER,
+    near: Neighbourhood | None = None,
 ) -> Attack | None:
     """`attack` at one point; at the deadline it makes do with the points it has."""
+    near = near or Neighbourhood.of(network.dimension)
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
-    others = [c for c in range(network.class_count) if c != label]
+    others = near.against(label, network.class_count)
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
+    if not near.is_ball:
+        near.check_inside(u)
+        other = nearest_in(network, u, label, others if rival is None else [rival], near, starts, seed)
+        return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
     found = [
         _attack(
             view, label, group, starts or (24 if view.factor.shape[1] <= FULL_NEWTON else FEW_STARTS), seed, deadline

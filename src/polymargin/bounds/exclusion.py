@@ -24,6 +24,7 @@ from polymargin.bounds.lifted.expansion import can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
+from polymargin.bounds.regions.search import RegionProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
@@ -51,7 +52,7 @@ class Exclusion:
     radius: float
     label: int
     rival: int
-    tree: Split | Leaf | LiftedProof | None
+    tree: Split | Leaf | LiftedProof | RegionProof | None
     leaves: int
     open_leaves: int
     reason: str
@@ -71,6 +72,8 @@ class Exclusion:
         """The JSON-ready proof of docs/certificates.md."""
         if self.tree is None:
             raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
+        if isinstance(self.tree, RegionProof):
+            return self.tree.to_proof()
         lifted = isinstance(self.tree, LiftedProof)
         proof: dict[str, Any] = {"kind": "lifted" if lifted else "exclusion", "radius": float(self.radius).hex()}
         if self.lowering is not None:

@@ -7,6 +7,7 @@ counterexample from above bracket the margin; a relative gap of 1e-6 counts as C
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack, overload
@@ -19,6 +20,7 @@ from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import certificate, hexadecimal
+from polymargin.certificates.region_search import RegionSearch
 from polymargin.certificates.rivals import (
     RivalProof,
     nearest_on_quadric,
@@ -33,6 +35,7 @@ from polymargin.errors import InputError
 from polymargin.margins import Margin
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.result import failed
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
@@ -56,9 +59,11 @@ class _ProofQuestion:
     method: str
     options: Options
     timeout: float | None
+    near: Neighbourhood
 
     def at(self, point: NDArray[np.float64]) -> CertifiedMargin:
-        return _certified(Session(self.network, point, self.options, self.timeout), self.method)
+        session = Session(self.network, point, self.options, self.timeout, self.near)
+        return _certified(session, self.method) if self.near.is_ball else RegionSearch(session).margin()
 
     def failed(self, error: str, seconds: float) -> CertifiedMargin:
         return CertifiedMargin(failed(error, seconds), None)
@@ -91,6 +96,12 @@ def certify(
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
     executor: Workers | None = None,
+    norm: str = "l2",
+    weights: ArrayLike | None = None,
+    domain: tuple[Any, Any] | None = None,
+    movable: Any = None,
+    rivals: Sequence[int] | None = None,
+    abstain: float = 0.0,
 ) -> Any:
     """Proved bounds of the margin; `method` may ask for 'completeness' or 'exclusion' alone.
 
@@ -107,11 +118,17 @@ def certify(
     if method not in ("auto", "completeness", "exclusion"):
         raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
-    question = _ProofQuestion(network, method, options, timeout)
+    near = Neighbourhood.of(
+        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+    )
+    if method == "completeness" and not near.is_ball:
+        raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
+    question = _ProofQuestion(network, method, options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
         return question.at(array)
     about = {"answers": "certified margins", "method": method, "timeout": timeout, **options.of_the_answer}
+    about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
     store = (
         None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, CertifiedMargin)
     )
@@ -200,7 +217,8 @@ def _assemble(
     upper, rival, evidence = end if end is not None else (math.inf, None, None)
     claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
     entries = [proof.to_json() for proof in proofs]
-    document = certificate(session.network, session.u, session.label, claim, entries, evidence, session.options.seed)
+    seed = session.options.seed
+    document = certificate(session.network, session.u, session.label, claim, entries, evidence, seed, session.near)
     closed = lower == upper or (math.isfinite(upper) and upper - lower <= CERTIFIED_GAP * upper)
     margin = Margin(
         radius=upper,

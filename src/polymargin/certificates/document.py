@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin import __version__
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
 
 FORMAT = "polymargin-certificate-1"
@@ -47,8 +48,10 @@ def certificate(
     rivals: list[dict[str, Any]],
     upper: dict[str, Any] | None,
     seed: int,
+    near: Neighbourhood | None = None,
 ) -> Certificate:
-    """A certificate from its parts."""
+    """A certificate from its parts; without a neighbourhood it speaks of the L2 norm, every perturbation and every rival."""
+    about = {} if near is None or near.is_everything else {"neighbourhood": _neighbourhood(near)}
     return Certificate(
         {
             "format": FORMAT,
@@ -59,8 +62,24 @@ def certificate(
             "claim": claim,
             "rivals": rivals,
             "upper": upper,
+            **about,
         }
     )
+
+
+def _neighbourhood(near: Neighbourhood) -> dict[str, Any]:
+    """As docs/certificates.md wants it: numbers as hexadecimal floats, null where a domain has no end."""
+    ends = {"weights": near.weights, "low": near.low, "high": near.high}
+    return {
+        "norm": near.norm.value,
+        **{
+            name: None if array is None else [None if math.isinf(v) else float(v).hex() for v in array.tolist()]
+            for name, array in ends.items()
+        },
+        "movable": None if near.movable is None else list(near.movable),
+        "rivals": None if near.rivals is None else list(near.rivals),
+        "abstain": float(near.abstain).hex(),
+    }
 
 
 def hexadecimal(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
@@ -60,6 +62,12 @@ class ProofOptions(TypedDict, total=False):
     checkpoint: str | Path | None
     on_row: OnRow | None
     executor: Workers | None
+    norm: str
+    weights: ArrayLike | None
+    domain: tuple[Any, Any] | None
+    movable: Any
+    rivals: Sequence[int] | None
+    abstain: float
 
 
 # Kinds of networks that the separate checker reads.
@@ -69,7 +77,14 @@ PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
 class Session:
     """One network at one point: its class, its rivals, and the clock."""
 
-    def __init__(self, network: Network, point: ArrayLike, options: Options, timeout: float | None) -> None:
+    def __init__(
+        self,
+        network: Network,
+        point: ArrayLike,
+        options: Options,
+        timeout: float | None,
+        near: Neighbourhood | None = None,
+    ) -> None:
         if network.kind not in PROVABLE:
             raise InputError(
                 f"a network of kind {network.kind!r} has margins but no proofs: the checker does not know it"
@@ -78,7 +93,10 @@ class Session:
         self.u = checked_point(point, network.dimension)
         self.options = options
         self.label, self.tied = predicted_class(network, self.u)
-        self.rivals = [rival for rival in range(network.class_count) if rival != self.label]
+        self.near = Neighbourhood.of(network.dimension) if near is None else near
+        self.rivals = self.near.against(self.label, network.class_count)
+        if self.tied is not None and self.tied not in self.rivals:
+            raise InputError(f"classes {self.label} and {self.tied} tie at the point: it has no class of its own")
         self.started = perf_counter()
         self.deadline = Deadline.after(timeout)
 

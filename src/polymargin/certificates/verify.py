@@ -7,6 +7,7 @@ only with a point whose logits were compared in exact arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.certificates.counterexample import Counterexample, beyond, search
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
+from polymargin.certificates.region_search import RegionSearch
 from polymargin.certificates.rivals import (
     RivalProof,
     prove_at_once,
@@ -30,6 +32,7 @@ from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
 from polymargin.continuation import TrackerSettings
 from polymargin.margins.checkpoint import Checkpoint
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
@@ -47,9 +50,13 @@ class _RadiusQuestion:
     radius: float
     options: Options
     timeout: float | None
+    near: Neighbourhood
 
     def at(self, point: NDArray[np.float64]) -> Verdict:
-        return _VerdictSearch(Session(self.network, point, self.options, self.timeout), self.radius).run()
+        session = Session(self.network, point, self.options, self.timeout, self.near)
+        if not self.near.is_ball:
+            return RegionSearch(session).verdict(self.radius)
+        return _VerdictSearch(session, self.radius).run()
 
     def failed(self, error: str, seconds: float) -> Verdict:
         return failed_verdict(self.radius, error, seconds)
@@ -77,6 +84,12 @@ def verify(
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
     executor: Workers | None = None,
+    norm: str = "l2",
+    weights: ArrayLike | None = None,
+    domain: tuple[Any, Any] | None = None,
+    movable: Any = None,
+    rivals: Sequence[int] | None = None,
+    abstain: float = 0.0,
 ) -> Any:
     """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
 
@@ -92,21 +105,28 @@ def verify(
     checkpoint   a file that collects finished rows with their certificates; the same call continues where it stopped
     on_row       called with the number of a row and its verdict as soon as there is one
     executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
+    norm, weights, domain, movable, rivals, abstain   as for `margin`; weights one per coordinate, movable coordinates
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75
     'ROBUST'
+    >>> verify(net, [0.0, 0.25], radius=0.7, norm="linf").answer.name         # and 0.689 if every coordinate may move
+    'VULNERABLE'
     >>> verify(net, [[0.0, 0.25], [0.0, 0.5]], radius=0.7, cache=False)
     Verdicts(2 points: 1 ROBUST, 1 VULNERABLE)
     """
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
-    question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout)
+    near = Neighbourhood.of(
+        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+    )
+    question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
         return question.at(array)
     about = {"answers": "verdicts", "radius": question.radius, "timeout": timeout, **options.of_the_answer}
+    about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
     store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)
     return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
 
@@ -124,7 +144,8 @@ class _VerdictSearch:
         if session.tied is not None:
             self._offer(Counterexample(session.u.copy(), session.tied, 0.0))
             return self._vulnerable()
-        self._offer(search(session))
+        for rival in [None] if session.near.rivals is None else session.rivals:
+            self._offer(search(session, rival))
         if self._beaten():
             return self._vulnerable()
         for step in (self._at_once, self._ball, self._enumerate, self._branch):
@@ -200,7 +221,8 @@ class _VerdictSearch:
         claim = {"kind": kind, "radius": hexadecimal(self.radius)}
         entries = [proof.to_json() for proof in rivals]
         end = None if upper is None else upper.to_json()
-        return certificate(session.network, session.u, session.label, claim, entries, end, session.options.seed)
+        seed = session.options.seed
+        return certificate(session.network, session.u, session.label, claim, entries, end, seed, session.near)
 
     def _robust(self) -> Verdict:
         proofs = [self.proofs[rival] for rival in self.session.rivals]

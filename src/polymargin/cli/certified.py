@@ -11,6 +11,7 @@ from polymargin import __version__
 from polymargin.certificates import CertifiedMargin, certify
 from polymargin.cli.margins import margin_remarks
 from polymargin.cli.models import read_both
+from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder, no_proofs_for_relu
 from polymargin.cli.remarks import remarks
@@ -41,6 +42,7 @@ def run_certify(
     as_json: bool,
     timeout: float,
     certificates: Path | None,
+    near: Given = L2,
 ) -> int:
     """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
     network, array = read_both(model, points, work.trust)
@@ -62,6 +64,7 @@ def run_certify(
             timeout=timeout,
             on_row=keep,
             executor=executor,
+            **near.keywords,
             **work.for_polynomial_networks,
         )
     if as_json:

@@ -100,7 +100,7 @@ def _status(error: BaseException) -> int:
     how = "; ".join(getattr(error, "__notes__", ["the same command starts over"]))
     match error:
         case Terminated():
-            _say(f"told to end; {how}")
+            _say(f"terminated; {how}")
             return int(error.code)  # type: ignore[arg-type]
         case SystemExit():
             return error.code if isinstance(error.code, int) else 0 if error.code is None else FAILED

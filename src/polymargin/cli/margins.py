@@ -12,12 +12,11 @@ import numpy as np
 
 from polymargin import __version__
 from polymargin.cli.models import read_both
-from polymargin.cli.points import interval
+from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable
 from polymargin.cli.work_options import WorkOptions
-from polymargin.errors import InputError
 from polymargin.margins import Margin, Margins, margin
 from polymargin.piecewise import PiecewiseMargin, ReLUNetwork, piecewise_margin
 from polymargin.standing import Standing
@@ -41,8 +40,7 @@ def run_margin(
     *,
     as_json: bool,
     timeout: float | None,
-    norm: str = "l2",
-    domain: str | None = None,
+    near: Given = L2,
 ) -> int:
     """Margins of every row; 2 if some row has no answer."""
     network, array = read_both(model, points, work.trust)
@@ -54,11 +52,10 @@ def run_margin(
             "on_row": lambda row, found: table.add(row, margin_cells(found)),
         }
         if isinstance(network, ReLUNetwork):
-            if norm != "l2" or domain is not None:
-                raise InputError("--norm and --domain: ReLU networks have L2 margins without a domain")
+            near.refuse_for_relu()
             margins = piecewise_margin(network, array, timeout=timeout, **work.for_any_network, **shared)
         else:
-            bounds: dict[str, Any] = {"norm": norm, "domain": None if domain is None else interval(domain)}
+            bounds = near.keywords
             bounds |= {} if timeout is None else {"timeout": timeout}
             margins = margin(network, array, **bounds, **work.for_polynomial_networks, **shared)
     if as_json:

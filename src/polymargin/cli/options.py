@@ -26,8 +26,8 @@ Image = Annotated[
 Points = Annotated[Path, typer.Argument(help="Points, one per row (.npy, .npz or .csv).")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
-Limit = Annotated[int, typer.Option(min=1, help="Refuse boundaries with more critical points.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no stage-1 solutions on disk.")]
+Limit = Annotated[int, typer.Option(min=1, help="List at most this many critical points; beyond that, give bounds.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not cache stage-1 solutions on disk.")]
 Label = Annotated[int, typer.Option(min=0, help="One class of the boundary.")]
 Rival = Annotated[int, typer.Option(min=0, help="The other class.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -35,17 +35,26 @@ Jobs = Annotated[int, typer.Option(min=1, help="Processes that share the work, o
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers share the work: tcp://host:8786.")
 ]
-BoundsTimeout = Annotated[float, typer.Option(help="Seconds per answer where all critical points are too many.")]
+BoundsTimeout = Annotated[
+    float, typer.Option(help="Seconds per point where there are too many critical points to list.")
+]
 Plots = Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds per point.")]
 Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.")]
 Domain = Annotated[
     str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
 ]
+Movable = Annotated[
+    str | None, typer.Option(help="Only these inputs change: their numbers, such as 0,3,5.", show_default="all")
+]
+Rivals = Annotated[
+    str | None, typer.Option(help="Only ties with these classes count, such as 1,7.", show_default="all")
+]
+Abstain = Annotated[float, typer.Option(min=0.0, help="An answer counts only if its logit leads by more than this.")]
 Certificates = Annotated[
     Path | None, typer.Option(help="Folder for the proofs: point-0.json and so on, and the model as model.npz.")
 ]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option(help="File that collects finished rows; the same command continues where it stopped."),
+    typer.Option(help="File for finished rows; run the same command again to resume."),
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from polymargin.certificates import Answer, Verdict, Verdicts, verify
 from polymargin.cli.models import read_both
+from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder
 from polymargin.cli.remarks import remarks
@@ -35,6 +36,7 @@ def run_verify(
     as_json: bool,
     timeout: float | None,
     certificates: Path | None,
+    near: Given = L2,
 ) -> int:
     """Verdicts for every row; 0 if all are robust, 1 if one is not, 2 if one could not be decided."""
     network, array = read_both(model, points, work.trust)
@@ -49,9 +51,11 @@ def run_verify(
     with table.filling(work) as executor:
         shared: dict[str, Any] = {"timeout": timeout, "executor": executor, "on_row": keep}
         if isinstance(network, ReLUNetwork):
+            near.refuse_for_relu()
             verdicts = piecewise_verify(network, array, radius, **work.for_any_network, **shared)
         else:
-            verdicts = verify(network, array, radius, **work.for_polynomial_networks, **shared)
+            options = near.keywords | work.for_polynomial_networks
+            verdicts = verify(network, array, radius, **options, **shared)
     if as_json:
         rows = [
             {"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(verdicts)

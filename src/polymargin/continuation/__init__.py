@@ -16,6 +16,7 @@ from polymargin.continuation.same_points import (
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.solve import Solutions, solve
 from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
+from polymargin.continuation.survey import Survey
 from polymargin.continuation.tracker import Job, Tracker, available_threads
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Paths",
     "PreciseEnd",
     "Solutions",
+    "Survey",
     "Tracker",
     "TrackerSettings",
     "available_threads",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -81,7 +82,8 @@ class Paths:
         """The paths to some of the targets."""
         return Paths(*(getattr(self, name)[first:last] for name in self.__dataclass_fields__))
 
-    def put(self, target: int, starts: NDArray[np.bool_], others: Paths) -> None:
-        """Write the paths of a job with one target and these starts alone in their places."""
+    def put(self, numbers: NDArray[np.intp], others: Sequence[Paths]) -> None:
+        """Write the paths of jobs with one target each in the places with these numbers, counted through all targets."""
         for name in self.__dataclass_fields__:
-            getattr(self, name)[target, starts] = getattr(others, name)[0]
+            mine = getattr(self, name)
+            mine.reshape(-1, *mine.shape[2:])[numbers] = np.concatenate([getattr(other, name)[0] for other in others])

@@ -51,7 +51,7 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
     key = flat @ direction
     order = np.argsort(key)
     # At least as large as what differences are measured against, and had without a root for every coordinate.
-    size = 1 + np.sqrt(2.0) * np.maximum(flat.max(axis=1), -flat.min(axis=1))
+    size = 1 + np.sqrt(np.einsum("ij,ij->i", flat, flat))
     reach, key = tolerance * size[order] * np.abs(direction).sum(), key[order]
     # Places in the order whose followers may still be near; the projection only moves on.
     places = np.arange(count)

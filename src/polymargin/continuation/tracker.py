@@ -9,8 +9,9 @@ same point are followed again with tighter tolerances, because at least one of t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,7 @@ from polymargin import _core, gpu
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.same_points import duplicates
 from polymargin.continuation.settings import TrackerSettings
+from polymargin.continuation.survey import Survey, rules, survey_from, surveys_of
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
@@ -98,6 +100,24 @@ class Tracker:
                 return self._with_gpu(jobs, bundles)
         return self._with_core(jobs, double_double)
 
+    def survey(self, jobs: Sequence[Job]) -> Iterator[Survey]:
+        """What `run` finds, in brief: a survey of each job's ends, one after the other.
+
+        On a GPU the next job is followed while somebody looks at the survey of the one before.
+        """
+        bundles = self._for_gpu(jobs) if self.instruction_set is None else [None] * len(jobs)
+        if jobs and all(bundle is not None and gpu.fits_survey(bundle) for bundle in bundles):
+            return self._survey_with_gpu(jobs, [bundle for bundle in bundles if bundle is not None])
+        return surveys_of(self.run(jobs), [job.arrays()[2] for job in jobs])
+
+    def _survey_with_gpu(self, jobs: Sequence[Job], bundles: Sequence[gpu.Bundle]) -> Iterator[Survey]:
+        def settled(place: int, numbers: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+            found = self._with_core(_jobs_again(jobs[place], bundles[place], numbers), False)
+            return {name: np.concatenate([getattr(paths, name)[0] for paths in found]) for name in gpu.SURVEYED}
+
+        told = gpu.survey(bundles, self.settings, [rules(bundle.tape.inputs) for bundle in bundles], settled)
+        return (survey_from(each) for each in told)
+
     def _with_core(self, jobs: Sequence[Job], double_double: bool) -> list[Paths]:
         found = _core.track(
             [job.for_core() for job in jobs],
@@ -127,21 +147,21 @@ class Tracker:
         """The GPU settles paths that converge or leave every bounded region; the core follows all others and names their ends."""
         found = iter(gpu.follow([bundle for bundle in bundles if bundle is not None], self.settings))
         known = [None if bundle is None else Paths(**next(found)) for bundle in bundles]
-        left: list[tuple[int, int, NDArray[np.bool_]]] = []
+        left: list[tuple[Paths, NDArray[np.intp], int]] = []
         again: list[Job] = []
-        for place, (paths, bundle) in enumerate(zip(known, bundles, strict=True)):
+        for job, paths, bundle in zip(jobs, known, bundles, strict=True):
             if paths is None or bundle is None:
                 continue
-            unsettled = ~(paths.converged | (paths.ends == PathEnd.DIVERGED.code))
-            for target in np.flatnonzero(unsettled.any(axis=1)).tolist():
-                mine = unsettled[target]
-                left.append((place, target, mine))
-                again.append(Job(jobs[place].program, bundle.starts[mine], bundle.begin, bundle.targets[target]))
+            numbers = np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
+            if len(numbers):
+                more = _jobs_again(job, bundle, numbers)
+                left.append((paths, numbers, len(more)))
+                again += more
         others = [job for job, bundle in zip(jobs, bundles, strict=True) if bundle is None]
         settled = iter(self._with_core([*others, *again], False) if others or again else [])
         results = [next(settled) if paths is None else paths for paths in known]
-        for place, target, mine in left:
-            results[place].put(target, mine, next(settled))
+        for paths, numbers, count in left:
+            paths.put(numbers, [next(settled) for _ in range(count)])
         return results
 
     def track(
@@ -162,18 +182,25 @@ class Tracker:
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
     ) -> Paths:
         """`track`, then a second and a third look at every path that failed or met another one."""
+        return self.follow_and_tell(program, start_points, start_parameters, targets)[0]
+
+    def follow_and_tell(
+        self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
+    ) -> tuple[Paths, NDArray[np.bool_]]:
+        """`follow`, and which paths (T, N) share their end with another one after all."""
         paths = self.track(program, start_points, start_parameters, targets)
         tight = self
         for more, double_double in ((True, False), (False, True), (True, True)):
-            doubtful = _doubtful(paths)
+            met = _met(paths)
+            doubtful = met | _failed_on_the_way(paths)
             if not doubtful.any():
-                break
+                return paths, met
             tight = tight.tightened() if more else tight
             again = tight.track(
                 program, start_points, start_parameters, targets, double_double=double_double, selected=doubtful
             )
             paths = paths.replaced(again, doubtful)
-        return paths
+        return paths, _met(paths)
 
     def carry(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
@@ -192,16 +219,30 @@ class Tracker:
         return paths.replaced(again, left)
 
 
-def _doubtful(paths: Paths) -> NDArray[np.bool_]:
-    """Paths that failed on the way or ended inaccurately, and paths that share their end with another one."""
+def _jobs_again(job: Job, bundle: gpu.Bundle, numbers: NDArray[np.intp]) -> list[Job]:
+    """The paths with these numbers, rising and counted through all targets: a job for each target that has any."""
+    targets, starts = np.divmod(numbers, len(bundle.starts))
+    cuts = np.flatnonzero(np.diff(targets)) + 1
+    return [
+        Job(job.program, bundle.starts[mine], bundle.begin, bundle.targets[target])
+        for target, mine in zip(np.unique(targets).tolist(), np.split(starts, cuts), strict=True)
+    ]
+
+
+def _failed_on_the_way(paths: Paths) -> NDArray[np.bool_]:
     # A path that got into the neighbourhood of its end without reaching it, or left every bounded region, has a singular
     # end: following it again would end the same way. That is what the endgame is for.
     near_the_end = (paths.remaining > 0) & (paths.remaining < END_ZONE)
-    mask = np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
-    for target in range(paths.ends.shape[0]):
-        arrived = np.flatnonzero(paths.converged[target])
-        mask[target, arrived[duplicates(paths.points[target, arrived])]] = True
-    return mask
+    return np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
+
+
+def _met(paths: Paths) -> NDArray[np.bool_]:
+    """Paths that share their end with another one."""
+    met = np.zeros(paths.ends.shape, dtype=bool)
+    for points, converged, mine in zip(paths.points, paths.converged, met, strict=True):
+        # Long lists are not copied without need.
+        mine[converged] = duplicates(points if converged.all() else points[converged])
+    return met
 
 
 def available_threads() -> int:

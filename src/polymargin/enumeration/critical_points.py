@@ -12,6 +12,7 @@ from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, Tracker, TrackerSettings
 from polymargin.continuation.same_points import real_points, without_conjugate
+from polymargin.continuation.survey import closest_conjugates, closest_reals
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
@@ -97,7 +98,8 @@ def critical_points_at(base: BaseSolutions, u: NDArray[np.float64], tracker: Tra
         found = degenerate_points(base, target, paths, tracker)
         return _in_original_space(base, u, found)
     real = real_points(solutions)
-    distance = float(discriminant_distances(base.program, paths.points, real[None])[0])
+    pairs = closest_conjugates(paths.points, real[None]), closest_reals(paths.points, real[None])
+    distance = float(discriminant_distances(base.program, *pairs)[0])
     audit = Audit(
         bound=base.boundary.critical_bound,
         generic=len(base.solutions),

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from polymargin.continuation import Limits, PathEnd, Paths, Tracker, duplicates, limits, precise_ends
 from polymargin.continuation.same_points import SAME_LIMIT, real_points, without_conjugate
+from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions
 from polymargin.enumeration.merged_limits import MergedLimits, merge_limits
-from polymargin.enumeration.regular_ends import LARGEST_CONDITION
 
 # Where the endgame begins: complex, because on the real line itself critical points collide.
 FIRST_RADIUS = 0.05 * np.exp(1j)

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.enumeration.base_solutions import BaseSolutions
 
-# Ratio of pivots beyond which Newton's method may have settled on a point of a family, or on a multiple one.
-LARGEST_CONDITION = 1e11
 # In double-doubles members of a family were seen from 1e17 on: their equations hold to about twenty digits.
 LARGEST_DOUBLE_DOUBLE_CONDITION = 1e16
 
@@ -22,15 +21,13 @@ def regular_ends(
     base: BaseSolutions, target: NDArray[np.complex128], tracker: Tracker
 ) -> tuple[Paths, NDArray[np.bool_]]:
     """The paths to one target (m + 1,), and which of them ended at regular points of their own."""
-    paths = base.move_to(target, tracker)
+    paths, met = tracker.follow_and_tell(base.program, base.solutions, base.parameters, target)
     regular = paths.converged & (paths.condition < LARGEST_CONDITION)
-    if not regular.all():
-        careful = tracker.tightened().far_sighted()
-        again = careful.track(
-            base.program, base.solutions, base.parameters, target, double_double=True, selected=~regular
-        )
-        better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
-        paths, regular = paths.replaced(again, better), regular | better
-    regular = regular[0]
+    if regular.all():
+        return paths, ~met[0]
+    careful = tracker.tightened().far_sighted()
+    again = careful.track(base.program, base.solutions, base.parameters, target, double_double=True, selected=~regular)
+    better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
+    paths, regular = paths.replaced(again, better), (regular | better)[0]
     regular[regular] = ~duplicates(paths.points[0][regular])
     return paths, regular

@@ -6,8 +6,9 @@ discriminant, so every path leads to a critical point of the target. (Real θ wi
 critical points leave for infinity depends on the leading form of B alone, and a segment of real forms does cross
 degenerate ones.) All targets are one batch for the tracker.
 
-A sample is complete if every path arrived at a point of its own and the nonreal points come in conjugate pairs. What is not
-complete is tried again from another generic member, and what then remains is reported as missing.
+A sample is complete if every path arrived at a point of its own and the nonreal points come in conjugate pairs. A survey of all
+samples tells most of them; the others are looked at one by one. What is not complete is tried again from another generic member,
+and what then remains is reported as missing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary.critical_system import critical_equations
-from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin.continuation import Job, Paths, Tracker, duplicates
 from polymargin.continuation.same_points import real_points, without_conjugate
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
@@ -52,17 +53,18 @@ class MemberCounter:
             self._generic[attempt] = self._find_generic(self.seed + attempt)
         return self._generic[attempt]
 
-    def count(self, parameters: Array, u: Array, threads: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def count(self, parameters: Array, u: Array, tracker: Tracker) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Real critical points of members (T, P), and how many more each of them may have."""
         counts = np.zeros(len(parameters), dtype=np.int64)
         missing = np.full(len(parameters), np.iinfo(np.int64).max)
+        start = self.generic_member(0)
+        survey = next(tracker.survey([Job(self.program, start.solutions, start.parameters, _targets(parameters, u))]))
+        counts[survey.rows], missing[survey.rows] = survey.real_counts, 0
         for attempt in range(ATTEMPTS):
             doubtful = np.flatnonzero(missing)
             if not len(doubtful):
                 break
-            fixed = np.broadcast_to(np.append(u, 0.0), (len(doubtful), len(u) + 1))
-            targets = np.concatenate([parameters[doubtful], fixed], axis=1)
-            paths = self._move(targets, attempt, threads)
+            paths = self._move(_targets(parameters[doubtful], u), attempt, tracker)
             for row, index in enumerate(doubtful):
                 real, lost = _count_one(paths, row)
                 if lost < missing[index]:
@@ -83,9 +85,8 @@ class MemberCounter:
             )
         return Start(parameters, paths.points[0])
 
-    def _move(self, targets: Array, attempt: int, threads: int | None) -> Paths:
+    def _move(self, targets: Array, attempt: int, tracker: Tracker) -> Paths:
         program, start = self.program, self.generic_member(attempt)
-        tracker = Tracker(threads=threads)
         if attempt == 0:
             return tracker.follow(program, start.solutions, start.parameters, targets)
         # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.
@@ -103,6 +104,12 @@ def critical_program(family: Family) -> Program:
     (level,) = graph.parameters(1)
     value = family.polynomial(x, theta) - level
     return critical_equations(value, x, multiplier, u)
+
+
+def _targets(parameters: Array, u: Array) -> Array:
+    """Members (T, P) at the point u and level zero."""
+    fixed = np.broadcast_to(np.append(u, 0.0), (len(parameters), len(u) + 1))
+    return np.concatenate([parameters, fixed], axis=1)
 
 
 def _count_one(paths: Paths, row: int) -> tuple[int, int]:

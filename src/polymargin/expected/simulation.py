@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
@@ -24,11 +25,12 @@ from polymargin.expected.result import SimulatedCounts
 from polymargin.work import Workers, completed
 
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
-# Members (T, P), a point and threads to real critical points (T,) and missing ones (T,); any process can do it.
-CountBatch: TypeAlias = Callable[[Array, Array, int | None], Counts]
+# Members (T, P), a point and a tracker to real critical points (T,) and missing ones (T,); any process can do it.
+CountBatch: TypeAlias = Callable[[Array, Array, Tracker], Counts]
 
-# Samples handed to the tracker, or to a worker process, at once.
+# Samples handed to the tracker, or to a worker process, at once; for a GPU as many as have so many paths.
 BATCH = 250
+PATHS_PER_GPU_BATCH = 1 << 22
 
 
 @checked()
@@ -41,6 +43,7 @@ def simulate_real_counts(
     threads: int | None = None,
     executor: Workers | None = None,
     progress: Callable[[int], None] | None = None,
+    device: str | None = None,
 ) -> SimulatedCounts:
     """Real critical points of the distance from `point` to random members of a family.
 
@@ -53,12 +56,12 @@ def simulate_real_counts(
     threads    worker threads, all available cores by default; one per process with an executor
     executor   a pool of processes (any `concurrent.futures.Executor`) that shares the batches
     progress   called with the number of samples that were finished
+    device     'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
     """
     u = as_point(point, family.dimension)
     if not isinstance(samples, (int, np.integer)) or samples < 1:
         raise InputError(f"samples {samples!r}: expected an integer >= 1")
     parameters = family.sample(int(samples), np.random.default_rng(seed))
-    batches = [parameters[start : start + BATCH] for start in range(0, len(parameters), BATCH)]
     if _univariate(family):
         count_batch, complex_count, method = _count_zeros, family.degree, "isolated zeros"
     elif family.degree == 1:
@@ -66,8 +69,11 @@ def simulate_real_counts(
     else:
         counter = MemberCounter(family, int(seed))
         count_batch, complex_count, method = counter.count, counter.complex_count, "continuation"
+    tracker = Tracker.of(None, threads if executor is None else 1, device).settled_for(int(samples) * complex_count)
+    size = max(BATCH, PATHS_PER_GPU_BATCH // complex_count) if tracker.device == "cuda" else BATCH
+    batches = [parameters[start : start + size] for start in range(0, len(parameters), size)]
     counts, missing = [], []
-    for found, lost in _results(count_batch, batches, u, threads, executor):
+    for found, lost in _results(count_batch, batches, u, tracker, executor):
         counts.append(found)
         missing.append(lost)
         if progress is not None:
@@ -76,15 +82,15 @@ def simulate_real_counts(
 
 
 def _results(
-    count_batch: CountBatch, batches: list[Array], u: Array, threads: int | None, executor: Workers | None
+    count_batch: CountBatch, batches: list[Array], u: Array, tracker: Tracker, executor: Workers | None
 ) -> Iterator[Counts]:
     if executor is None:
-        return (count_batch(batch, u, threads) for batch in batches)
-    return _in_order(completed(partial(_counted, count_batch, u), batches, executor))
+        return (count_batch(batch, u, tracker) for batch in batches)
+    return _in_order(completed(partial(_counted, count_batch, u, tracker), batches, executor))
 
 
-def _counted(count_batch: CountBatch, u: Array, batch: Array) -> Counts:
-    return count_batch(batch, u, 1)
+def _counted(count_batch: CountBatch, u: Array, tracker: Tracker, batch: Array) -> Counts:
+    return count_batch(batch, u, tracker)
 
 
 def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
@@ -98,12 +104,12 @@ def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
             following += 1
 
 
-def _count_zeros(parameters: Array, u: Array, threads: int | None) -> Counts:
+def _count_zeros(parameters: Array, u: Array, tracker: Tracker) -> Counts:
     counts = np.array([count_real_zeros(row) for row in parameters.tolist()], dtype=np.int64)
     return counts, np.zeros_like(counts)
 
 
-def _count_hyperplanes(parameters: Array, u: Array, threads: int | None) -> Counts:
+def _count_hyperplanes(parameters: Array, u: Array, tracker: Tracker) -> Counts:
     """Every hyperplane has one foot."""
     return np.ones(len(parameters), dtype=np.int64), np.zeros(len(parameters), dtype=np.int64)
 

@@ -71,7 +71,7 @@ def discriminant_field(boundary: Boundary, window: Window) -> dict[str, Any]:
     """The exact discriminant polynomial, sampled: its sign changes are the curve."""
     if boundary.dimension != 2:
         raise InputError(
-            f"the ED discriminant of {boundary.dimension} inputs is no curve in the plane; the chambers show where it cuts"
+            f"the ED discriminant of {boundary.dimension} inputs is not a curve in the plane; the chambers show where it cuts"
         )
     found = ed_discriminant(boundary, timeout=DISCRIMINANT_SECONDS)
     values = signed_root(_sampled(found.polynomial, grid(window, DISCRIMINANT_SAMPLES)), found.degree)

@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass
 from itertools import combinations
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,9 +140,9 @@ def kkt_margin(
     label, tied = predicted_class(network, u)
     if tied is not None:
         return KKTMargin(0.0, u.copy(), label, tied, (), Standing.NUMERICAL, (), perf_counter() - started)
-    options = {"seed": seed, "threads": threads, "limit": limit, "settings": settings}
+    options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "settings": settings}
     rivals = [rival for rival in range(network.class_count) if rival != label]
-    pairs = tuple(kkt_solutions(network, u, rival, **options) for rival in rivals)  # type: ignore[arg-type]
+    pairs = tuple(kkt_solutions(network, u, rival, **options) for rival in rivals)
     best = min(pairs, key=lambda pair: pair.radius)
     found = math.isfinite(best.radius)
     return KKTMargin(

@@ -1,6 +1,20 @@
-"""Paths on a GPU: the follower of the CPU core as a kernel generated for each architecture."""
+"""Paths on a GPU: the follower of the CPU core as a kernel generated for each architecture, and surveys of where they end."""
 
-from polymargin.gpu.bundles import DEVICE, Bundle, chosen_device, device_for, follow, tape_for
+from polymargin.gpu.bundles import DEVICE, Bundle, chosen_device, device_for, fits_survey, follow, survey, tape_for
 from polymargin.gpu.device import description
+from polymargin.gpu.surveys import SURVEYED, Rules, Told
 
-__all__ = ["DEVICE", "Bundle", "chosen_device", "description", "device_for", "follow", "tape_for"]
+__all__ = [
+    "DEVICE",
+    "SURVEYED",
+    "Bundle",
+    "Rules",
+    "Told",
+    "chosen_device",
+    "description",
+    "device_for",
+    "fits_survey",
+    "follow",
+    "survey",
+    "tape_for",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -21,6 +21,7 @@ from polymargin.errors import InputError
 from polymargin.gpu.device import Pending, cupy_or_reason, launch, required_cupy
 from polymargin.gpu.jobs import RESULTS
 from polymargin.gpu.source import layout_for
+from polymargin.gpu.surveys import MOST_POINTS, TOLD, Rules, Told
 from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
 
@@ -34,6 +35,8 @@ WORTH_IT = 100_000
 # Bytes that the ends of a part may take, here and there; and those of a path beside its point.
 MOST_BYTES = 1 << 32
 BYTES_BESIDE_POINT = 36
+# Parts whose ends stay on the GPU: few bytes come back, so that more of them may be on their way.
+SURVEYS_UNDER_WAY = 3
 
 
 def chosen_device(device: str | None) -> str:
@@ -82,12 +85,12 @@ class Bundle:
         _require("start parameters", len(self.begin), self.tape.parameters)
         _require("target parameters", self.targets.shape[1], self.tape.parameters)
 
-    def launch(self, part: _Part, settings: Any) -> Pending:
+    def launch(self, part: _Part, settings: Any, brought: Collection[str] = tuple(RESULTS)) -> Pending:
         layout = layout_for(self.tape.inputs)
         assert layout is not None  # as `tape_for` has seen
         mask = None if self.selected is None else self.selected[part.targets, part.starts]
         starts, targets = self.starts[part.starts], self.targets[part.targets]
-        return launch(self.tape, layout, starts, self.begin, targets, settings, mask)
+        return launch(self.tape, layout, starts, self.begin, targets, settings, mask, brought)
 
     def parts(self) -> Iterator[_Part]:
         """Blocks of targets with all starts, or where these are too many, of starts for one target; none if there is no path."""
@@ -137,6 +140,43 @@ def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[A
             pending.stop()
         raise
     return [found or bundle.room() for found, bundle in zip(results, bundles, strict=True)]
+
+
+def fits_survey(bundle: Bundle) -> bool:
+    """Whether the ends of the bundle can be surveyed where they are: all of them, in lists that are not too long."""
+    return bundle.selected is None and len(bundle.starts) <= MOST_POINTS
+
+
+def survey(
+    bundles: Sequence[Bundle],
+    settings: Any,
+    rules: Sequence[Rules],
+    settle: Callable[[int, NDArray[np.intp]], Mapping[str, NDArray[Any]]],
+) -> Iterator[Told]:
+    """What the ends of each bundle say, list by list and by its rules; see `fits_survey`.
+
+    `settle(b, numbers)` follows paths of bundle b again that have no settled end, counted through all targets, and returns what
+    SURVEYED names. Some parts are under way while somebody looks at what was told of the ones before.
+    """
+    parts = [(place, part) for place, bundle in enumerate(bundles) for part in bundle.parts()]
+    left, under_way, told = iter(parts), deque[Pending](), list[Told]()
+    try:
+        for number, (place, part) in enumerate(parts):
+            while len(under_way) < SURVEYS_UNDER_WAY and (following := next(left, None)) is not None:
+                under_way.append(bundles[following[0]].launch(following[1], settings, ("left_count",)))
+            pending = under_way[0]
+            numbers = pending.unsettled()
+            if len(numbers):
+                pending.settle(numbers, settle(place, numbers + part.targets.start * len(bundles[place].starts)))
+            told.append(pending.survey(rules[place]))
+            under_way.popleft()
+            if number + 1 == len(parts) or parts[number + 1][0] != place:
+                yield {name: np.concatenate([one[name] for one in told]) for name in TOLD}
+                told = []
+    except BaseException:  # an interrupt, no memory for the next part, or nobody who wants to know more
+        for pending in under_way:
+            pending.stop()
+        raise
 
 
 def _require(what: str, found: int, expected: int) -> None:

@@ -7,7 +7,7 @@ of device and pinned memory, streams. It is imported when a GPU is first asked f
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -19,12 +19,25 @@ from numpy.typing import NDArray
 from polymargin.errors import MissingExtraError
 from polymargin.gpu.jobs import RESULTS, make_job
 from polymargin.gpu.source import KernelSource, Layout, kernel_source
+from polymargin.gpu.surveys import (
+    MOST_POINTS,
+    SLOT,
+    SURVEYED,
+    Rules,
+    Told,
+    make_lists,
+    room,
+    slots_for,
+    survey_source,
+    threads_for,
+)
 from polymargin.gpu.tape import Tape
 
 ComplexArray = NDArray[np.complex128]
 
 # How long somebody who waits sleeps between two looks, in seconds: a signal is heard in between.
 PATIENCE = 2e-4
+NONE = np.zeros(0, dtype=np.intp)
 OPTIONS = ("--std=c++17", "--diag-suppress=177,550")
 
 
@@ -87,9 +100,18 @@ def kernel_for(tape: Tape, layout: Layout) -> Kernel:
         return _kernels[key]
 
 
+@cache
+def survey_function(threads: int) -> Any:
+    """The compiled survey for blocks of so many threads."""
+    cupy = required_cupy()
+    function = cupy.RawModule(code=survey_source(threads), options=OPTIONS).get_function("survey")
+    function.max_dynamic_shared_size_bytes = SLOT * MOST_POINTS
+    return function
+
+
 @dataclass(frozen=True, eq=False)
 class Pending:
-    """Paths under way on the GPU, on a stream of their own that also brings their ends back."""
+    """Paths under way on the GPU, on a stream of their own that also brings back what was asked for."""
 
     arrays: Mapping[str, Any]
     results: Mapping[str, NDArray[Any]]  # in pinned memory; there once `done` is
@@ -98,9 +120,8 @@ class Pending:
     done: Any
 
     def wait(self) -> Mapping[str, NDArray[Any]]:
-        """The ends of all paths."""
-        while not self.done.done:
-            time.sleep(PATIENCE)
+        """What was asked for, of all paths."""
+        _wait_for(self.done)
         return self.results
 
     def stop(self) -> None:
@@ -111,6 +132,44 @@ class Pending:
             other.synchronize()
         self.stream.synchronize()
 
+    def unsettled(self) -> NDArray[np.intp]:
+        """The rising numbers of the paths that the CPU core has to follow again."""
+        count = int(self.wait()["left_count"][0])
+        return np.sort(self.arrays["left"][:count].get(stream=self.stream)).astype(np.intp) if count else NONE
+
+    def settle(self, numbers: NDArray[np.intp], found: Mapping[str, NDArray[Any]]) -> None:
+        """Put what the CPU core found for these paths in its place."""
+        cupy = required_cupy()
+        with self.stream:
+            places = cupy.asarray(numbers)
+            for name, values in found.items():
+                array = self.arrays[name]
+                array.reshape(-1, *array.shape[2:])[places] = cupy.asarray(values)
+
+    def survey(self, rules: Rules) -> Told:
+        """What the ends say, list by list, once all are settled."""
+        cupy = required_cupy()
+        from cupyx import empty_pinned
+
+        shape = self.arrays["points"].shape
+        threads = threads_for(shape[1])
+        function = survey_function(threads)
+        with self.stream:
+            given = {name: self.arrays[name] for name in ("targets", *SURVEYED)}
+            told = room(shape, cupy)
+            directions = cupy.asarray(rules.directions)
+            arrays = {**given, **told, "directions": directions}
+            addresses = {name: array.data.ptr for name, array in arrays.items()}
+            lists = make_lists(addresses, shape, given["targets"].shape[1], rules)
+            job = cupy.asarray(np.frombuffer(bytes(lists), dtype=np.uint8))
+            function((shape[0],), (threads,), (job,), shared_mem=SLOT * slots_for(shape[1]))
+            results = {name: empty_pinned(array.shape, dtype=array.dtype) for name, array in told.items()}
+            for name, result in results.items():
+                told[name].get(stream=self.stream, out=result, blocking=False)
+            done = self.stream.record()
+        _wait_for(done)
+        return results
+
 
 def launch(
     tape: Tape,
@@ -120,8 +179,12 @@ def launch(
     targets: ComplexArray,
     settings: Any,
     selected: NDArray[np.bool_] | None = None,
+    brought: Collection[str] = tuple(RESULTS),
 ) -> Pending:
-    """Send the paths from `starts` at the parameters `begin` to each of `targets` on their way, or those `selected`."""
+    """Send the paths from `starts` at the parameters `begin` to each of `targets` on their way, or those `selected`.
+
+    What is `brought` back of them: arrays named in RESULTS, or `left_count`, for those who survey the ends where they are.
+    """
     cupy = required_cupy()
     from cupyx import empty_pinned
 
@@ -136,6 +199,9 @@ def launch(
     with stream:
         arrays = {name: cupy.asarray(array) for name, array in inputs.items()}
         arrays["next"] = cupy.zeros(1, dtype=np.uint32)
+        if "left_count" in brought:
+            arrays["left_count"] = cupy.zeros(1, dtype=np.uint32)
+            arrays["left"] = cupy.empty(path_count, dtype=np.uint32)
         make = cupy.empty if selected is None else cupy.zeros
         for name, (kind, vector) in RESULTS.items():
             arrays[name] = make((*shape, tape.inputs) if vector else shape, dtype=kind)
@@ -144,8 +210,13 @@ def launch(
         arrays["job"] = cupy.asarray(np.frombuffer(bytes(job), dtype=np.uint8))
         source = kernel.source
         kernel.function((kernel.grid,), (source.threads,), (arrays["job"],), shared_mem=source.shared_bytes)
-        results = {name: empty_pinned(arrays[name].shape, dtype=arrays[name].dtype) for name in RESULTS}
+        results = {name: empty_pinned(arrays[name].shape, dtype=arrays[name].dtype) for name in brought}
         for name, result in results.items():
             arrays[name].get(stream=stream, out=result, blocking=False)
         done = stream.record()
     return Pending(arrays, results, path_count, stream, done)
+
+
+def _wait_for(event: Any) -> None:
+    while not event.done:
+        time.sleep(PATIENCE)

@@ -20,6 +20,8 @@ POINTERS = (
     "condition",
     "selected",
     "next",
+    "left",
+    "left_count",
 )
 SETTINGS = ("contraction", "correction", "accuracy", "final_accuracy", "smallest_step", "infinity")
 # What comes back for a path: the name, the type of its number, and whether it has one per unknown.

@@ -89,8 +89,8 @@ def _motion_step(step: Instruction, moved: set[int], stream: Stream) -> list[str
     lines = []
     for row in range(step.rows):
         left, right = (step.arguments[c][row] for c in (0, -1))
-        if left == right:
-            value = f"scaled(2.0, r{left} * m{left})"
+        if left == right:  # other rows of the instruction may move alone
+            value = f"scaled(2.0, r{left} * {_motion_name(left, moved)})"
         elif left in moved and right in moved:
             value = f"multiply_add(m{left}, r{right}, r{left} * m{right})"
         elif left in moved:

@@ -7,21 +7,27 @@ nearest one of the true class with the class that wins. The values where derivat
     ∇B(x*) = 0 (singular)    gradient zero for the weights, (u − x*)/s for the inputs
     several nearest ties     the gradient of one of them
     no answer (BRACKETED)    s is the upper bound, its tie the one that was found
+
+Networks of degree two in many inputs are solved in the span of their first layer (`span_ties`), without a second look.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
+from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
-from polymargin.margins import Margin
+from polymargin.margins import Margin, PairMargin
 from polymargin.margins.margin import margin
+from polymargin.networks import PolynomialNetwork
+from polymargin.networks.network import Network
 from polymargin.networks.readers.from_torch import from_torch
+from polymargin.quadric import MOST_VARIABLES
 
 Array = NDArray[np.float64]
 
@@ -50,18 +56,38 @@ def exact_margin(module: Any, points: Any, labels: Any = None, *, norm: str = "l
         raise InputError(f"points of shape {tuple(x.shape)}: expected a batch (m, n)")
     if norm not in DUAL:
         raise InputError(f"norm {norm!r}: expected 'l2', 'linf' or 'l1'")
-    inputs = x.detach().cpu().double().numpy()
-    found = margin(from_torch(module), inputs, norm=norm, cache=False, **options)
-    chosen = _labels(labels, found)
-    distances, ties, rivals = _nearest_ties(found, chosen, inputs)
+    inputs, network = x.detach().cpu().double().numpy(), from_torch(module)
+    if norm == "l2" and _is_large_quadratic(network, inputs) and options.keys() <= {"threads", "limit", "seed"}:
+        span = Span(network, inputs)
+        chosen = _labels(labels, span.logits.argmax(axis=1))
+        distances, moves, rivals = span.nearest_ties(chosen)
+        ties = inputs + moves @ span.basis.T
+    else:
+        found = margin(network, inputs, norm=norm, cache=False, **options)
+        chosen = _labels(labels, _predicted(found))
+        distances, ties, rivals = _nearest_ties(found, chosen, inputs)
     return with_derivatives(module, x, chosen, rivals, distances, ties, DUAL[norm])
 
 
-def _labels(labels: Any, found: list[Margin]) -> NDArray[np.int64]:
+def _is_large_quadratic(network: Network, inputs: Array) -> TypeGuard[PolynomialNetwork]:
+    """Where `margin` has nothing but doubles either; bounds for what rounding may have decided are no use in training."""
+    return (
+        isinstance(network, PolynomialNetwork)
+        and network.degree == 2
+        and network.dimension > MOST_VARIABLES
+        and inputs.shape[1] == network.dimension
+        and bool(np.isfinite(inputs).all())
+    )
+
+
+def _predicted(found: list[Margin]) -> NDArray[np.int64]:
     failures = [row.error for row in found if row.error is not None]
     if failures:
         raise InputError(f"{len(failures)} of {len(found)} points have no margin; the first says: {failures[0]}")
-    predicted = np.array([row.label for row in found], dtype=np.int64)
+    return np.array([row.label for row in found], dtype=np.int64)
+
+
+def _labels(labels: Any, predicted: NDArray[np.int64]) -> NDArray[np.int64]:
     if labels is None:
         return predicted
     chosen = np.asarray(torch_package().as_tensor(labels).cpu(), dtype=np.int64)
@@ -79,9 +105,17 @@ def _nearest_ties(
         if one.label == label:
             distances[row], rivals[row], tie = one.radius, label if one.rival is None else one.rival, one.point
         else:
-            pair = next((pair for pair in one.pairs if pair.rival == label), None)
+            pair = _against(one, label)
             distances[row], tie = (0.0, one.point) if pair is None else (-pair.radius, pair.point)
             rivals[row] = one.label if one.label is not None else label
         if tie is not None:
             ties[row] = tie
     return distances, ties, rivals
+
+
+def _against(found: Margin, rival: int) -> PairMargin | None:
+    """The pair of a rival. They come by rival as a rule, and each is made when somebody looks: look at the right one first."""
+    place = rival - (found.label is not None and rival > found.label)
+    if place < len(found.pairs) and found.pairs[place].rival == rival:
+        return found.pairs[place]
+    return next((pair for pair in found.pairs if pair.rival == rival), None)

@@ -30,8 +30,12 @@ Rows: TypeAlias = NDArray[np.intp]
 
 # Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
-# A GPU follows hundreds of times as many in that time; a few such blocks fill it, and their ends take some gigabytes.
-PATHS_PER_GPU_BLOCK = 1 << 22
+# Workers get more at a time: handing out a task and taking its answers costs the calling process some milliseconds.
+PATHS_PER_TASK = 1 << 16
+# A GPU follows a thousand times as many in that time. Where points have so many that their ends are not surveyed there, these
+# take memory: then a quarter.
+PATHS_PER_GPU_BLOCK = 1 << 24
+MANY_PER_POINT = 1 << 17
 GPU_BLOCKS = 4
 MOST_ROWS = 4096
 MOST_ENTRIES = 1 << 20
@@ -57,7 +61,7 @@ def margins_in_blocks(
     if tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
     most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
-    blocks = _blocks(session, rows, most, tracker)
+    blocks = _blocks(session, rows, most, PATHS_PER_BLOCK if executor is None else PATHS_PER_TASK, tracker)
     if executor is not None:
         _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
         shared = _Session(session, replace(tracker, threads=1))
@@ -126,9 +130,11 @@ def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 
-def _blocks(session: ModelMargins, rows: Rows, most_rows: int, tracker: Tracker) -> list[Rows]:
-    paths = PATHS_PER_GPU_BLOCK if tracker.device == "cuda" else PATHS_PER_BLOCK
-    size = max(1, min(most_rows, paths // session.paths_per_point, MOST_ENTRIES // session.dimension))
+def _blocks(session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker) -> list[Rows]:
+    paths, per_point = most_paths, session.paths_per_point
+    if tracker.device == "cuda":
+        paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
+    size = max(1, min(most_rows, paths // per_point, MOST_ENTRIES // session.dimension))
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 

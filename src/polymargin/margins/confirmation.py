@@ -53,13 +53,20 @@ def plain_ties(boundary: Boundary, u: Array, points: Array) -> tuple[NDArray[np.
     """
     steps = points - u
     distances = np.linalg.norm(steps, axis=1)
-    with np.errstate(all="ignore"):
-        reaches = np.maximum(REACHES[0] * distances, UNITS * EPSILON * np.abs(points).max(axis=1))
-        directions = steps / distances[:, None]
-        ends = points + np.array([-1.0, 1.0])[:, None, None] * (reaches[:, None] * directions)
-        (before, beyond), sure = _signs(boundary, ends)
-        confirmed = (before * beyond < 0) & sure.all(axis=0) & (reaches <= LARGEST_REACH * distances)
-    return confirmed, _up(distances + reaches) - reaches
+    confirmed, uppers = np.zeros(len(u), dtype=bool), distances.copy()
+    for relative in REACHES:
+        left = np.flatnonzero(~confirmed)
+        if not len(left):
+            break
+        with np.errstate(all="ignore"):
+            reaches = np.maximum(relative * distances[left], UNITS * EPSILON * np.abs(points[left]).max(axis=1))
+            directions = steps[left] / distances[left, None]
+            ends = points[left] + np.array([-1.0, 1.0])[:, None, None] * (reaches[:, None] * directions)
+            (before, beyond), sure = _signs(boundary, ends)
+            found = (before * beyond < 0) & sure.all(axis=0) & (reaches <= LARGEST_REACH * distances[left])
+        uppers[left[found]] = (_up(distances[left] + reaches) - reaches)[found]
+        confirmed[left] = found
+    return confirmed, uppers
 
 
 def confirmed_tie(boundary: Boundary, u: Array, point: Array) -> Tie | None:

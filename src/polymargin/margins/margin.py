@@ -17,9 +17,9 @@ from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
-from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins, named
+from polymargin.margins.sessions import session_for
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
@@ -126,7 +126,7 @@ def margin(
     near = Neighbourhood.of(
         model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
     )
-    session = margins_of(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
+    session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)
     store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows, pair_points)
     results: list[Any] = [None if store is None else store.get(index) for index in range(len(rows))]

@@ -10,6 +10,7 @@ answers what nothing speaks against. `margin_at` is for any point, and its answe
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -22,16 +23,19 @@ from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
 from polymargin.bounds import bracket
-from polymargin.continuation import Tracker
+from polymargin.continuation import Job, Survey, Tracker, available_threads
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
+from polymargin.margins.columns import PairColumn, Places, beyond_rounding
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.pairs import ENUMERATED, Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.table import PairTable
 from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
+from polymargin.processes import startable_threads
 from polymargin.quadric import NetworkSolvers
 from polymargin.standing import Standing
 
@@ -39,6 +43,8 @@ Array = NDArray[np.float64]
 
 # Rounding noise above this share of the difference of two logits makes what doubles see of their boundary doubtful.
 LARGEST_NOISE = 1e-3
+# A thread of its own pays for at least so many points.
+ROWS_PER_THREAD = 128
 
 
 class ModelMargins(Protocol):
@@ -94,11 +100,16 @@ class BoundaryMargins:
     def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
         pair = self._pair
         started = perf_counter()
-        job = pair.job(points)
-        paths = None if job is None else tracker.run([job])[0]
-        found = pair.ordinary(points, [None] * len(points), paths)
+        rows = np.arange(len(points))
+        job = pair.job(points, rows)
+        survey = None if job is None else next(tracker.survey([job]))
+        column = pair.ordinary(points, rows, [None] * len(points), survey)
         seconds = (perf_counter() - started) / len(points)
-        return [None if one is None or not one.complete else combined(None, [one], seconds) for one in found]
+        found: list[Margin | None] = [None] * len(points)
+        known = np.flatnonzero(column.known)
+        for row, one in zip(known.tolist(), column.records(known), strict=True):
+            found[row] = combined(None, [one], seconds)
+        return found
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
@@ -142,19 +153,17 @@ class NetworkMargins:
         clear &= np.isfinite(noise)
         work = self._work(labels, clear)
         started = perf_counter()
-        found, enumerated = _answers(u, work, tracker)
-        for row in np.flatnonzero(cancelled.any(axis=1)).tolist():
-            if any(cancelled[row, pair.rival] and not _beyond_rounding(pair) for pair in found[row]):
-                found[row] = []
-        answered = np.array([bool(pairs) for pairs in found])
+        table, enumerated = _answers(u, labels, network.class_count, work, tracker)
+        answered = table.known & ~(cancelled & ~table.beyond_rounding).any(axis=1)
         if (looked_at := np.flatnonzero(enumerated & answered)).size:
-            radii = np.array([min([pair.upper for pair in found[row]]) for row in looked_at.tolist()])
+            radii = table.upper[looked_at].min(axis=1)
             answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
         seconds = (perf_counter() - started) / len(points)
-        return [
-            self._unscaled.original(combined(label, pairs, seconds)) if good else None
-            for good, label, pairs in zip(answered.tolist(), labels.tolist(), found, strict=True)
-        ]
+        found: list[Margin | None] = [None] * len(points)
+        rows = np.flatnonzero(answered)
+        for row, margin in zip(rows.tolist(), table.margins(rows, seconds) if len(rows) else (), strict=True):
+            found[row] = self._unscaled.original(margin)
+        return found
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[_Work]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
@@ -166,8 +175,7 @@ class NetworkMargins:
                 _, points, rivals = places.setdefault((min(label, rival), max(label, rival)), (pair, [], []))
                 points.extend(rows)
                 rivals.extend([rival] * len(rows))
-        # In this order the pairs of a point come by rival.
-        return [_Work(*places[classes]) for classes in sorted(places)]
+        return [_Work(pair, np.array(rows, dtype=np.intp), rivals) for pair, rows, rivals in places.values()]
 
     def _solvers(self, label: int) -> dict[int, Pair] | None:
         """For every rival of a label; None if some boundary has more critical points than the limit."""
@@ -257,7 +265,7 @@ class NetworkMargins:
             ahead = seen_ahead(network, u[None], np.array([label]), np.array([radius]))[0]
         defended = []
         for pair in pairs:
-            if _beyond_rounding(pair):
+            if beyond_rounding(pair):
                 defended.append(pair)
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
@@ -271,37 +279,40 @@ class NetworkMargins:
         return defended
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Work:
     """One boundary and the points that need it, each with the rival that the boundary is to."""
 
     pair: Pair
-    rows: list[int]
+    rows: Places
     rivals: list[int]
 
 
-def _answers(u: Array, work: list[_Work], tracker: Tracker) -> tuple[list[list[PairMargin]], NDArray[np.bool_]]:
-    """The pairs of every point, none at all where one of them has more to look at, and which points had paths to follow."""
-    jobs = [each.pair.job(u[each.rows]) for each in work]
-    queue = iter(tracker.run([job for job in jobs if job is not None]))
-    found: list[list[PairMargin]] = [[] for _ in u]
-    enumerated, left_open = np.zeros(len(u), dtype=bool), set[int]()
-    for each, job in zip(work, jobs, strict=True):
-        paths = None if job is None else next(queue)
+def _answers(
+    u: Array, labels: NDArray[np.intp], classes: int, work: list[_Work], tracker: Tracker
+) -> tuple[PairTable, NDArray[np.bool_]]:
+    """The pairs of every point, and which points had paths to follow."""
+    jobs = [each.pair.job(u, each.rows) for each in work]
+    table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
+    for each, job, column in zip(work, jobs, _columns(u, work, jobs, tracker), strict=True):
         enumerated[each.rows] |= job is not None
-        for row, one in zip(each.rows, each.pair.ordinary(u[each.rows], each.rivals, paths), strict=True):
-            if one is None:
-                left_open.add(row)
-            else:
-                found[row].append(one)
-    for row in left_open:
-        found[row] = []
-    return found, enumerated
+        table.add(each.rows, each.rivals, column)
+    return table, enumerated
 
 
-def _beyond_rounding(pair: PairMargin) -> bool:
-    """Whether the pair was decided by arithmetic that logits close to each other do not trouble."""
-    return pair.proved or pair.method == "hyperplane"
+def _columns(u: Array, work: list[_Work], jobs: list[Job | None], tracker: Tracker) -> list[PairColumn]:
+    """The answers of every boundary; side by side where there are points enough for several threads."""
+    told = tracker.survey([job for job in jobs if job is not None])
+    surveys = (None if job is None else next(told) for job in jobs)
+
+    def column(each: _Work, survey: Survey | None) -> PairColumn:
+        return each.pair.ordinary(u, each.rows, each.rivals, survey)
+
+    threads = min(tracker.threads or available_threads(), len(work), len(u) // ROWS_PER_THREAD)
+    if threads < 2 or (threads := startable_threads(threads)) < 2:
+        return list(map(column, work, surveys))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(column, work, surveys))
 
 
 def combined(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:

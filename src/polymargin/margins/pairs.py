@@ -8,7 +8,7 @@ its `job` where it has one, and `margin_at` answers any, one at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import Job, Paths, Tracker
+from polymargin.continuation import Job, Survey, Tracker
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
@@ -25,13 +25,13 @@ from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.near_discriminant import near_discriminant
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
+from polymargin.margins.columns import PairColumn, Places, QuadricColumn, RecordColumn, Rivals
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import MOST_VARIABLES, NearestKind, PreciseQuadric, QuadricSolver
+from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
 
 Array = NDArray[np.float64]
-Rivals: TypeAlias = Sequence[int | None]
 Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
 
 # The method of those that were enumerated.
@@ -57,13 +57,13 @@ class Enumeration:
 class Pair(Protocol):
     """The boundary between two classes."""
 
-    def job(self, points: Array) -> Job | None:
-        """The paths that `ordinary` needs for points (p, n); None if it needs none."""
+    def job(self, points: Array, rows: Places) -> Job | None:
+        """The paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
         ...
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        """The distances from points (p, n) to the boundary, each for a rival of its own and each complete; None where there is
-        more to look at."""
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
+        """The distances from some rows of points (…, n) to the boundary, each for a rival of its own and each complete; unknown
+        where there is more to look at."""
         ...
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
@@ -74,11 +74,12 @@ class Pair(Protocol):
 class OneByOne:
     """Ways without a shorter way for many points."""
 
-    def job(self, points: Array) -> None:
+    def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        return [self.margin_at(u, rival, Tracker()) for u, rival in zip(points, rivals, strict=True)]
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
+        found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], rivals, strict=True)]
+        return RecordColumn([one if one.complete else None for one in found])
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         raise NotImplementedError
@@ -158,20 +159,11 @@ class QuadricPair:
     def _precise(self) -> PreciseQuadric | None:
         return PreciseQuadric(self._boundary) if self._boundary.dimension <= MOST_VARIABLES else None
 
-    def job(self, points: Array) -> None:
+    def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        nearest, bound = self._solver.nearest_batch(points), 2 * self._solver.dimension
-        ordinary = ((nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful).tolist()
-        return [
-            PairMargin(rival, distance, distance, distance, point, "quadric", True, None, None, bound)
-            if plain
-            else None
-            for plain, rival, distance, point in zip(
-                ordinary, rivals, nearest.distances.tolist(), nearest.points, strict=True
-            )
-        ]
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
+        return QuadricColumn(points, rows, rivals, self._solver.nearest_batch(points[rows]))
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         nearest = self._solver.nearest(u)
@@ -204,17 +196,18 @@ class EnumeratedPair:
     base: BaseSolutions
     watcher: Watcher | None = None
 
-    def job(self, points: Array) -> Job | None:
-        return None if self.base.unjudged else paths_to(self.base, points)
+    def job(self, points: Array, rows: Places) -> Job | None:
+        return None if self.base.unjudged else paths_to(self.base, points[rows])
 
-    def ordinary(self, points: Array, rivals: Rivals, paths: Paths | None) -> list[PairMargin | None]:
-        if paths is None:
-            return [None] * len(points)
+    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
+        u = points[rows]
+        answers: list[PairMargin | None] = [None] * len(u)
+        if survey is None:
+            return RecordColumn(answers)
         boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
-        found = ordinary_points(self.base, points, paths)
-        confirmed, uppers = plain_ties(boundary, points[found.rows], found.nearest)
+        found = ordinary_points(self.base, u, survey)
+        confirmed, uppers = plain_ties(boundary, u[found.rows], found.nearest)
         confirmed &= found.real_counts > 0
-        answers: list[PairMargin | None] = [None] * len(points)
         scale = boundary.reduction.scale
         for row, sure, radius, point, reals, distance in zip(
             found.rows.tolist(),
@@ -230,7 +223,7 @@ class EnumeratedPair:
                 answers[row] = PairMargin(
                     rivals[row], radius, radius, radius, point, ENUMERATED, True, count, reals, bound, notes
                 )
-        return answers
+        return RecordColumn(answers)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         found = critical_points_at(self.base, u, tracker)

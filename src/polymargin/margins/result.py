@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -61,7 +62,7 @@ class Margin(PublishedStatus):
     seconds: float
     complex_count: int | None = None
     real_count: int | None = None
-    pairs: tuple[PairMargin, ...] = ()
+    pairs: Sequence[PairMargin] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
     norm: str = "l2"

@@ -1,5 +1,5 @@
-"""What a perturbation may be: a norm, a domain, the coordinates that move, the classes that count."""
+"""What a perturbation may be: norm, domain, movable coordinates, rivals."""
 
-from polymargin.neighbourhood.neighbourhood import Neighbourhood, Norm
+from polymargin.neighbourhood.neighbourhood import Neighbourhood, NeighbourhoodOptions, Norm
 
-__all__ = ["Neighbourhood", "Norm"]
+__all__ = ["Neighbourhood", "NeighbourhoodOptions", "Norm"]

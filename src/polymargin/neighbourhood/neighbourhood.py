@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,17 @@ class Norm(Enum):
     L2 = "l2"
     LINF = "linf"
     L1 = "l1"
+
+
+class NeighbourhoodOptions(TypedDict, total=False):
+    """The keywords of `Neighbourhood.of`, for type checkers."""
+
+    norm: str
+    weights: ArrayLike | None
+    domain: tuple[Any, Any] | None
+    movable: Any
+    rivals: Sequence[int] | None
+    abstain: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +101,11 @@ class Neighbourhood:
         return self.norm is Norm.L2 and self.has_whole_space and self.rivals is None and self.abstain == 0
 
     @property
+    def is_ball(self) -> bool:
+        """Whether it is an L2 ball in which all that counts is a tie."""
+        return self.norm is Norm.L2 and self.has_whole_space and self.abstain == 0
+
+    @property
     def has_whole_space(self) -> bool:
         """Whether δ is not restricted and not weighted."""
         return all(item is None for item in (self.weights, self.low, self.movable, self.subspace))
@@ -124,6 +140,22 @@ class Neighbourhood:
     def clipped(self, points: Array) -> Array:
         """The nearest points of the domain, coordinate by coordinate."""
         return points if self.low is None or self.high is None else np.clip(points, self.low, self.high)
+
+    def against(self, label: int, classes: int) -> list[int]:
+        """The rivals of a class; refused where there are none."""
+        if self.rivals is not None and self.rivals[-1] >= classes:
+            raise InputError(f"rivals {list(self.rivals)}: the model has classes 0 to {classes - 1}")
+        found = [c for c in self.rivals or range(classes) if c != label]
+        if not found:
+            raise InputError(
+                f"rivals {list(self.rivals or ())}: the point is of class {label}, which has no other rival"
+            )
+        return found
+
+    def check_inside(self, point: Array) -> None:
+        """Refuse a point outside the domain."""
+        if not self.admits(point):
+            raise InputError("the point lies outside the domain; its perturbations cannot be inside")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for files."""

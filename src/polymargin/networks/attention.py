@@ -25,8 +25,8 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.attention_forms import AttentionForms, digest, linear
 from polymargin.networks.cubes import sum_of_cubes
+from polymargin.networks.layers import Layer, finite_array
 from polymargin.networks.network import Layered
-from polymargin.networks.polynomial_network import Layer, finite_array
 from polymargin.networks.readers.npz import read_attention, write_attention
 from polymargin.polynomials import exact
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.networks.polynomial_network import Layer
+from polymargin.networks.layers import Layer
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from polymargin.networks.polynomial_network import Layer, PolynomialNetwork
+    from polymargin.networks.layers import Layer
+    from polymargin.networks.polynomial_network import PolynomialNetwork
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import finite_array
+from polymargin.networks.layers import finite_array
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.tape.arithmetic import add, multiply
 from polymargin.networks.tape.fold import fold

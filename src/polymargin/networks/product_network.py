@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
+from polymargin.networks.layers import Layer
 from polymargin.networks.network import Layered, Network
-from polymargin.networks.polynomial_network import Layer, PolynomialNetwork
+from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.program.fixed_point import exact_values
 from polymargin.networks.program.forms import Forms
 from polymargin.networks.program.rounding import EPSILON, rounding_errors

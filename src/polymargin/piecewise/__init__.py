@@ -1,6 +1,7 @@
 """Piecewise networks: ReLU and splines, their regions, and the margin by a search over them."""
 
-from polymargin.piecewise.compute import piecewise_margin, piecewise_verify
+from polymargin.piecewise.piecewise_margin import piecewise_margin
+from polymargin.piecewise.piecewise_verify import piecewise_verify
 from polymargin.piecewise.relu.files import has_relu, relu_from_onnx, relu_from_torch
 from polymargin.piecewise.relu.network import ReLUNetwork
 from polymargin.piecewise.relu.regions import LinearRegion, linear_regions

@@ -6,7 +6,9 @@ for a network with h hidden values, and a scalar root search (`secular`). The an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +19,7 @@ from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.secular import NearestKind, solve_secular
-from polymargin.quadric.spectrum import NOISE, Spectrum, Views, orthonormal_factors, spectrum_of
+from polymargin.quadric.spectrum import NOISE, Spectrum, Views, lengths, orthonormal_factors, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
 
@@ -49,12 +51,15 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class NearestBatch:
-    """The same for p points: points (p, n), NaN where the boundary is empty; distances, multipliers, kinds (p,).
+    """The same for p points: distances, multipliers, kinds (p,), and points (p, n), NaN where the boundary is empty.
 
-    `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere; `doubtful` (p,).
+    `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere; `doubtful` (p,). Points are
+    lifted from `steps` (p, m) in the eigenbasis when they are asked for, all of them or some rows.
     """
 
-    points: Array
+    spectrum: Spectrum
+    origins: Array
+    steps: Array
     distances: Array
     multipliers: Array
     kinds: NDArray[np.int8]
@@ -64,10 +69,17 @@ class NearestBatch:
     def __len__(self) -> int:
         return len(self.distances)
 
+    @cached_property
+    def points(self) -> Array:
+        return self.points_at(slice(None))
+
+    def points_at(self, rows: slice | NDArray[np.intp]) -> Array:
+        return np.asarray(self.origins[rows] + self.spectrum.lift(self.steps[rows]).real)
+
     def __getitem__(self, row: int) -> Nearest:
         kind = NearestKind(int(self.kinds[row]))
         return Nearest(
-            point=None if kind is NearestKind.EMPTY else self.points[row].copy(),
+            point=None if kind is NearestKind.EMPTY else self.points_at(slice(row, row + 1))[0],
             distance=float(self.distances[row]),
             multiplier=float(self.multipliers[row]),
             kind=kind,
@@ -108,31 +120,42 @@ class QuadricSolver:
     def nearest_batch(self, points: ArrayLike) -> NearestBatch:
         """The nearest real boundary points to the rows of (p, n)."""
         u = self._checked(points)
-        size = max(1, CHUNK_ENTRIES // len(self.spectrum.eigenvalues))
+        size = max(1, CHUNK_ENTRIES // max(u.shape[1], len(self.spectrum.eigenvalues)))
         parts = [self._solve(u[first : first + size]) for first in range(0, max(len(u), 1), size)]
-        return NearestBatch(
-            *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(NearestBatch))
-        )
+        columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return NearestBatch(self.spectrum, u, *columns)
 
-    def _solve(self, u: Array) -> NearestBatch:
+    def _solve(self, u: Array) -> tuple[NDArray[Any], ...]:
+        """The columns of a `NearestBatch`."""
         views = self.spectrum.views(u)
         found = solve_secular(self.spectrum, views)
         steps, kinds = found.steps, found.kinds
-        points = u + self.spectrum.lift(steps).real
         missed = np.zeros(len(u), dtype=bool)
-        if (rows := np.flatnonzero((kinds == NearestKind.REGULAR) | (kinds == NearestKind.SPHERE))).size:
-            lengths = np.linalg.norm(steps[rows], axis=1)
-            corrections = self._corrections(points[rows])
-            sizes = np.linalg.norm(corrections, axis=1)
-            missed[rows] = ~(sizes <= LARGEST_MISS * lengths)
-            steps[rows] += np.where((sizes <= LARGEST_CORRECTION * lengths)[:, None], corrections, 0.0)
-            points[rows] = u[rows] + self.spectrum.lift(steps[rows]).real
+        smooth = (kinds == NearestKind.REGULAR) | (kinds == NearestKind.SPHERE)
+        if smooth.any():
+            rows = slice(None) if smooth.all() else np.flatnonzero(smooth)
+            missed[rows] = self._correct(u[rows], steps, rows)
         spheres = np.zeros(len(u), dtype=np.int64)
-        for row in np.flatnonzero(kinds == NearestKind.SPHERE):
+        for row in np.flatnonzero(kinds == NearestKind.SPHERE).tolist():
             spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
-        distances = np.where(kinds == NearestKind.EMPTY, np.inf, np.linalg.norm(steps, axis=1))
+        distances = np.where(kinds == NearestKind.EMPTY, np.inf, lengths(steps))
         doubtful = missed | self._doubtful(kinds, found.multipliers, views)
-        return NearestBatch(points, distances, found.multipliers, kinds, spheres, doubtful)
+        return steps, distances, found.multipliers, kinds, spheres, doubtful
+
+    def _correct(self, u: Array, steps: Array, rows: slice | NDArray[np.intp]) -> NDArray[np.bool_]:
+        """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u; where it says that x is no solution.
+
+        B was expanded around u; from far away its value at the boundary is known less well than at the point found.
+        """
+        before = steps[rows]
+        views = self.spectrum.views(u + self.spectrum.lift(before).real)
+        sizes = lengths(before)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", views.gradients, views.gradients)
+            corrections = np.abs(views.values) / np.sqrt(squares)
+            corrected = before - (views.values / squares)[:, None] * views.gradients
+        steps[rows] = np.where((corrections <= LARGEST_CORRECTION * sizes)[:, None], corrected, before)
+        return np.asarray(~(corrections <= LARGEST_MISS * sizes))
 
     def _doubtful(self, kinds: NDArray[np.int8], multipliers: Array, views: Views) -> NDArray[np.bool_]:
         """Where the errors of eigenvalues and of B(u) may have changed the answer noticeably.
@@ -148,19 +171,12 @@ class QuadricSolver:
             shaken = ~(2 * np.abs(multipliers) * spectrum.tolerance <= LARGEST_DOUBT * smallest)
             unseen = ~(NOISE * views.value_sizes <= LARGEST_DOUBT * np.abs(views.values))
         regular = kinds == NearestKind.REGULAR
-        settled = np.isin(kinds, (NearestKind.SPHERE, NearestKind.EMPTY))
+        if regular.all():
+            return np.asarray(unseen | shaken)
+        settled = (kinds == NearestKind.SPHERE) | (kinds == NearestKind.EMPTY)
         if settled.any():
             settled &= spectrum.is_clear
         return np.asarray(unseen | np.where(regular, shaken, ~settled))
-
-    def _corrections(self, points: Array) -> Array:
-        """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u.
-
-        B was expanded around u; from far away its value at the boundary is known less well than at the point found.
-        """
-        views = self.spectrum.views(points)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(-(views.values / (views.gradients**2).sum(axis=1))[:, None] * views.gradients)
 
     def _sphere_dimension(self, multiplier: float) -> int:
         """The multiplicity of the eigenvalue −1/(2λ), less one."""

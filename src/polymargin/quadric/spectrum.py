@@ -67,7 +67,7 @@ class Spectrum:
     @classmethod
     def of_form(cls, form: QuadricForm) -> Spectrum:
         """From coefficients: one n×n eigenproblem."""
-        eigenvalues, rotation = scipy.linalg.eigh(form.matrix, check_finite=False)
+        eigenvalues, rotation = np.linalg.eigh(form.matrix)
         tolerance = EIGENVALUE_TOLERANCE * form.dimension * float(np.abs(eigenvalues).max())
         return cls(form, _cleaned(eigenvalues, tolerance), tolerance, rotation, None, rotation.T @ form.linear)
 
@@ -76,7 +76,7 @@ class Spectrum:
         """From Σ α_j y_j² + …; `factors` = orthonormal_factors(weights), shared by the pairs of a network."""
         basis, columns = orthonormal_factors(squares.weights) if factors is None else factors
         core = (columns * squares.squares) @ columns.T
-        eigenvalues, rotation = scipy.linalg.eigh((core + core.T) / 2, check_finite=False)
+        eigenvalues, rotation = np.linalg.eigh((core + core.T) / 2)
         size = float(np.abs(squares.squares) @ (columns**2).sum(axis=0))
         tolerance = EIGENVALUE_TOLERANCE * len(core) * size
         return cls(squares, _cleaned(eigenvalues, tolerance), tolerance, rotation, basis, rotation.T @ columns)
@@ -164,13 +164,14 @@ class Spectrum:
         """(β, g) at points (p, n)."""
         values, gradients, value_sizes, gradient_sizes = self._raw(points)
         values = np.where(np.abs(values) <= NOISE * value_sizes, 0.0, values)
-        gradients = np.where(np.abs(gradients) <= NOISE * gradient_sizes[:, None], 0.0, gradients)
-        gradients[:, self.eigenvalues == 0] = self.kernel_slopes
+        gradients[np.abs(gradients) <= NOISE * gradient_sizes[:, None]] = 0.0
+        if (flat := self.eigenvalues == 0).any():
+            gradients[:, flat] = self.kernel_slopes
         return Views(values, gradients, value_sizes)
 
     def _raw(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """β, g, and the sizes of the terms they are summed from."""
-        norms = np.linalg.norm(points, axis=1)
+        norms = lengths(points)
         if isinstance(self.source, SquareSum):
             return self._from_squares(self.source, points, norms)
         form = self.source
@@ -181,13 +182,24 @@ class Spectrum:
 
     def _from_squares(self, source: SquareSum, points: Array, norms: Array) -> tuple[Array, Array, Array, Array]:
         y = source.hidden(points)
-        values = (y * (y * source.squares + source.slopes)).sum(axis=1) + source.constant
-        gradients = (2 * source.squares * y + source.slopes) @ self.slope_map.T
-        rows = np.linalg.norm(source.weights, axis=1)
-        sizes = norms[:, None] * rows + np.abs(source.bias)
-        squares, slopes = np.abs(source.squares), np.abs(source.slopes)
-        value_sizes = (sizes * (sizes * squares + slopes)).sum(axis=1) + abs(source.constant)
-        return values, gradients, value_sizes, (2 * squares * sizes + slopes) @ rows
+        bent = y * source.squares
+        values = (y * (bent + source.slopes)).sum(axis=1) + source.constant
+        gradients = (2 * bent + source.slopes) @ self.slope_map.T
+        square, linear, constant = self._sizes
+        return values, gradients, (square * norms + linear) * norms + constant, 2 * square * norms + linear
+
+    @cached_property
+    def _sizes(self) -> tuple[float, float, float]:
+        """Of the terms of B at a point of length ‖x‖, as the coefficients of a polynomial in it: |y_j| ≤ ‖w_j‖ ‖x‖ + |s_j|."""
+        source = self.source
+        assert isinstance(source, SquareSum)
+        rows = np.linalg.norm(self.slope_map, axis=0)  # those of the weights: a rotation of them
+        bias, squares, slopes = np.abs(source.bias), np.abs(source.squares), np.abs(source.slopes)
+        return (
+            float(rows @ (squares * rows)),
+            float(rows @ (2 * squares * bias + slopes)),
+            float(bias @ (squares * bias + slopes)) + abs(source.constant),
+        )
 
     def lift(self, steps: NDArray[np.float64] | NDArray[np.complex128]) -> NDArray[np.float64] | NDArray[np.complex128]:
         """V δ for steps δ (p, m)."""
@@ -206,6 +218,11 @@ def orthonormal_factors(weights: Array) -> tuple[Array | None, Array]:
         return None, np.ascontiguousarray(weights.T)
     basis, columns = scipy.linalg.qr(weights.T, mode="economic", check_finite=False)
     return basis, columns
+
+
+def lengths(rows: Array) -> Array:
+    """‖·‖ of every row."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 def _cleaned(eigenvalues: Array, tolerance: float) -> Array:

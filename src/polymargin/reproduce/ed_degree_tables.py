@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture, architecture_family
+from polymargin.continuation import Tracker
 from polymargin.geometry import MonodromyCount
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.reproduce.rows import Row, resumable_rows
@@ -57,7 +58,7 @@ def ed_degree_table(
     """The rows of a table with a printed ED degree up to `largest_degree`; kept in `directory`, so that a run can be resumed."""
     rows = [(a, printed) for a, printed in TABLES[table]() if largest_degree is None or printed <= largest_degree]
     found = resumable_rows(
-        partial(count_row, seed=seed, threads=threads),
+        partial(count_row, tracker=Tracker(threads=threads), seed=seed),
         rows,
         [str(architecture) for architecture, _ in rows],
         directory / f"{table}-seed{seed}.jsonl",
@@ -69,10 +70,10 @@ def ed_degree_table(
     return found
 
 
-def count_row(task: tuple[Architecture, int | None], *, seed: int, threads: int | None = None) -> Row:
+def count_row(task: tuple[Architecture, int | None], *, tracker: Tracker, seed: int) -> Row:
     """One row: the count by monodromy, its trace test, and what it took; `printed` may be None for rows the paper leaves out."""
     architecture, printed = task
-    found = _count(architecture.reduced(), seed, threads)
+    found = _count(architecture.reduced(), tracker, seed)
     return {
         "printed": printed,
         "ours": found.value,
@@ -87,9 +88,9 @@ def count_row(task: tuple[Architecture, int | None], *, seed: int, threads: int 
 
 
 @lru_cache
-def _count(reduced: Architecture, seed: int, threads: int | None) -> MonodromyCount:
+def _count(reduced: Architecture, tracker: Tracker, seed: int) -> MonodromyCount:
     """Rows that are the same in their active subspace are counted once: (2, 4, 3, 2) is (2, 4, 2, 2)."""
-    return monodromy_count(architecture_family(reduced), seed=seed, threads=threads)
+    return monodromy_count(architecture_family(reduced), tracker, seed=seed)
 
 
 def write_csv(file: Path, rows: list[Row]) -> None:

@@ -1,10 +1,9 @@
 """Answers to queries: sat with a witness, unsat with proofs, or honestly neither.
 
-Every case of the query is taken by itself. Its region is enclosed in a ball and each linear condition on the outputs is
-given to `verify` there: if one condition can hold nowhere in the ball, the case is impossible. A witness is a float point
-for which the case holds in exact arithmetic. Cases that differ only in the rival class are asked together. For an L2 ball
-the two sides meet: the answer is exact up to a sliver of relative width 1e-16 around the margin. For a box they do not: the
-enclosing ball proves, the enclosed ball and a local search refute, and what lies between stays unknown.
+Every case of the query is taken by itself. Each linear condition on the outputs is given to `verify` on the region: a box is
+asked as a box, a ball as a ball, within bounds of single inputs where there are any. If one condition can hold nowhere in it,
+the case is impossible. A witness is a float point for which the case holds in exact arithmetic. Cases that differ only in the
+rival class are asked together. For an L2 ball the answer is exact up to a sliver of relative width 1e-16 around the margin.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from polymargin.vnnlib.conditions import (
 )
 from polymargin.vnnlib.expressions import Case
 from polymargin.vnnlib.query import Query
-from polymargin.vnnlib.regions import Region, region_of
+from polymargin.vnnlib.regions import Asked, Region, region_of
 from polymargin.vnnlib.witnesses import around, ascended, first_witness
 
 
@@ -124,27 +124,32 @@ class _QuerySearch:
             return witness, ""
         reason = "no condition of a case is linear in the outputs" if not group.comparators else ""
         for comparator in group.comparators:
-            verdict, failure = self._verify(comparator, region.balls[0].outer_radius, region)
-            if verdict is not None and verdict.answer is Answer.ROBUST and verdict.label == 0:
-                assert verdict.certificate is not None
-                self.certificates.append(verdict.certificate)
-                self.networks.append(comparator)
-                return None, ""
-            witness = self._search(group, comparator, verdict)
-            if witness is not None:
-                return witness, ""
-            reason = failure or self._undecided(region, verdict)
+            reasons: list[str] = []
+            for asked in region.asked:
+                verdict, failure = self._verify(comparator, asked.radius, asked)
+                if verdict is not None and verdict.answer is Answer.ROBUST and verdict.label == 0:
+                    assert verdict.certificate is not None
+                    self.certificates.append(verdict.certificate)
+                    self.networks.append(comparator)
+                    return None, ""
+                witness = self._search(group, comparator, verdict, asked)
+                if witness is not None:
+                    return witness, ""
+                reasons.append(failure or self._undecided(verdict))
+            reason = reasons[0]
         return None, reason
 
-    def _search(self, group: _Group, comparator: Classifier, verdict: Verdict | None) -> NDArray[np.float64] | None:
+    def _search(
+        self, group: _Group, comparator: Classifier, verdict: Verdict | None, asked: Asked
+    ) -> NDArray[np.float64] | None:
         region = group.region
         hints = [] if verdict is None or verdict.counterexample is None else [verdict.counterexample]
         witness = self._witness(group, [point for hint in hints for point in around(region, hint)])
         if witness is not None or perf_counter() >= self.end:
             return witness
-        inner = region.balls[0].inner_radius if region.box is None else region.box.enclosed.inner_radius
+        inner = region.balls[0].inner_radius if asked.domain is None and region.box is None else 0.0
         if inner > 0.0 and verdict is not None and verdict.answer is Answer.VULNERABLE:
-            smaller, _ = self._verify(comparator, inner, region)
+            smaller, _ = self._verify(comparator, inner, asked)
             if smaller is not None and smaller.counterexample is not None:
                 witness = self._witness(group, list(around(region, smaller.counterexample)))
         if witness is None:
@@ -155,28 +160,22 @@ class _QuerySearch:
     def _witness(self, group: _Group, candidates: Sequence[NDArray[np.float64]]) -> NDArray[np.float64] | None:
         return first_witness(self.network, group.cases, candidates)
 
-    def _verify(self, comparator: Classifier, radius: float, region: Region) -> tuple[Verdict | None, str]:
+    def _verify(self, comparator: Classifier, radius: float, asked: Asked) -> tuple[Verdict | None, str]:
         left = self.end - perf_counter()
         if left <= 0:
             return None, "the time is up"
-        centre = region.balls[0].float_centre
-        timeout = None if left == float("inf") else left
+        options: dict[str, Any] = {"seed": self.seed, "threads": self.threads, **asked.options}
+        options["timeout"] = None if left == float("inf") else left
         try:
-            return verify(comparator, centre, radius, seed=self.seed, threads=self.threads, timeout=timeout), ""
+            return verify(comparator, asked.centre, radius, **options), ""
         except PolymarginError as error:
             return None, str(error)
 
-    def _undecided(self, region: Region, verdict: Verdict | None) -> str:
+    def _undecided(self, verdict: Verdict | None) -> str:
         if verdict is None:
             return "no verdict"
         if verdict.answer is Answer.UNKNOWN:
             return verdict.reason
-        if region.box is not None:
-            inner, outer = region.box.enclosed.inner_radius, region.balls[0].outer_radius
-            return (
-                f"the box lies between balls of radius {inner:.6g} and {outer:.6g}, and a tie at distance {verdict.upper:.6g} "
-                "decides neither"
-            )
         return f"a tie at distance {verdict.upper:.17g} is too close to the edge of the region, or only ties and nowhere wins"
 
     def _answer(self, result: Result, reason: str, witness: NDArray[np.float64] | None = None) -> QueryAnswer:

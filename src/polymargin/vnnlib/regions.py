@@ -1,8 +1,8 @@
 """The inputs that a case allows: balls and boxes, recognised exactly from polynomials.
 
 q Σ_i (x_i − c_i)² ≤ q r² in any spelling is a ball: the same positive coefficient on every square, no mixed products. Bounds of
-single inputs make a box. Both are enclosed in balls with exact rational data; a proof of unsatisfiability needs one ball that
-contains the whole region, a witness must satisfy every comparison as it stands.
+single inputs make a box, or a domain for the ball. A proof of unsatisfiability needs one neighbourhood that contains the whole
+region, with floats rounded outward; a witness must satisfy every comparison as it stands.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,17 +79,52 @@ class InputBox:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A neighbourhood of a float point that contains a region: what `verify` is asked about."""
+
+    centre: tuple[float, ...]
+    radius: float
+    norm: str
+    domain: tuple[tuple[float, ...], tuple[float, ...]] | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"norm": self.norm, "domain": self.domain}
+
+
+@dataclass(frozen=True)
 class Region:
     """What a case says about the inputs.
 
     balls       balls that contain the region, the smallest first
-    box         the box, if every input is bounded and no ball was given
+    box         the box, if every input is bounded
     empty       whether the bounds contradict each other
+    lower, upper   the bounds of every input, None where there is none
     """
 
     balls: tuple[Ball, ...]
     box: InputBox | None
     empty: bool
+    lower: tuple[Fraction | None, ...] = ()
+    upper: tuple[Fraction | None, ...] = ()
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The box as a box; a ball within the bounds; and the smallest ball alone."""
+        result = []
+        bounded = any(end is not None for end in (*self.lower, *self.upper))
+        low = tuple(-math.inf if end is None else -float_above(-end) for end in self.lower)
+        high = tuple(math.inf if end is None else float_above(end) for end in self.upper)
+        smallest = self.balls[0].float_centre
+        if self.box is not None:
+            centre = tuple(np.clip([float(value) for value in self.box.centre], low, high).tolist())
+            reaches = [max(b - c, c - a) for a, b, c in zip(low, high, centre, strict=True)]
+            radius = math.nextafter(math.nextafter(max(reaches), math.inf), math.inf)
+            result.append(Asked(centre, max(radius, 1e-300), "linf", (low, high)))
+        given = self.box is None or self.balls[0] != self.box.enclosing
+        if bounded and given and all(a <= c <= b for a, b, c in zip(low, high, smallest.tolist(), strict=True)):
+            result.insert(0, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, "l2", (low, high)))
+        return [*result, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, "l2", None)]
 
 
 def region_of(case: Case, dimension: int) -> Region:
@@ -112,7 +148,7 @@ def region_of(case: Case, dimension: int) -> Region:
         box = InputBox(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
         balls.append(box.enclosing)
     balls = [] if empty else sorted(balls, key=lambda ball: ball.squared_radius)
-    return Region(tuple(balls), box, empty)
+    return Region(tuple(balls), box, empty, tuple(lower), tuple(upper))
 
 
 def _tighten(comparison: ConstraintComparison, lower: list[Fraction | None], upper: list[Fraction | None]) -> bool:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
+    Abstain,
     AsJson,
     BoundsTimeout,
     Certificates,
@@ -17,8 +19,10 @@ from polymargin.cli.options import (
     Image,
     Labels,
     Model,
+    Movable,
     Norm,
     Points,
+    Rivals,
     Seed,
     Threads,
     Timeout,
@@ -34,6 +38,9 @@ def margin(
     as_json: AsJson = False,
     norm: Norm = "l2",
     domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -48,25 +55,32 @@ def margin(
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
 
-    raise typer.Exit(run_margin(model, points, work, as_json=as_json, norm=norm, domain=domain, timeout=timeout))
+    near = Given(norm, domain, movable, rivals, abstain)
+    raise typer.Exit(run_margin(model, points, work, as_json=as_json, timeout=timeout, near=near))
 
 
 @spread
 def verify(
     model: Model,
     points: Points,
-    radius: Annotated[float, typer.Option(help="Radius of the ball around each point.")],
+    radius: Annotated[float, typer.Option(help="Radius of the ball around each point, in the norm.")],
     certificates: Certificates = None,
     timeout: Timeout = 60.0,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     as_json: AsJson = False,
     *,
     work: WorkOptions,
 ) -> None:
-    """Does the class stay the same within a radius? With a proof, or honestly unknown."""
+    """Does the class stay the same within a radius? Yes or no with a proof, otherwise unknown."""
     from polymargin.cli.verdicts import run_verify
 
+    near = Given(norm, domain, movable, rivals, abstain)
     raise typer.Exit(
-        run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates)
+        run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates, near=near)
     )
 
 
@@ -77,15 +91,30 @@ def certify(
     certificates: Certificates = None,
     method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
     timeout: Timeout = 60.0,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    movable: Movable = None,
+    rivals: Rivals = None,
+    abstain: Abstain = 0.0,
     as_json: AsJson = False,
     *,
     work: WorkOptions,
 ) -> None:
-    """The margin of each point between two proved numbers."""
+    """Two proved numbers that enclose the margin of each point."""
     from polymargin.cli.certified import run_certify
 
+    near = Given(norm, domain, movable, rivals, abstain)
     raise typer.Exit(
-        run_certify(model, points, work, method=method, as_json=as_json, timeout=timeout, certificates=certificates)
+        run_certify(
+            model,
+            points,
+            work,
+            method=method,
+            as_json=as_json,
+            timeout=timeout,
+            certificates=certificates,
+            near=near,
+        )
     )
 
 
@@ -112,10 +141,10 @@ def report(
     title: Annotated[str, typer.Option(help="Title of the page.", show_default="the name of the model")] = "",
     image: Image = None,
     rows: Annotated[
-        int | None, typer.Option(min=1, help="Only so many rows, the first ones.", show_default="all")
+        int | None, typer.Option(min=1, help="Use only the first so many rows.", show_default="all")
     ] = None,
     certificates: Annotated[
-        Path | None, typer.Option(help="Prove every row, and keep the certificates in this directory.")
+        Path | None, typer.Option(help="Prove every row and save the certificates in this folder.")
     ] = None,
     norm: Norm = "l2",
     domain: Domain = None,
@@ -157,15 +186,17 @@ def explore(
     ] = None,
     image: Image = None,
     export: Annotated[
-        Path | None, typer.Option(help="Write a page that needs no server to this .html file, and serve nothing.")
+        Path | None, typer.Option(help="Write a page that needs no server to this .html file instead of serving one.")
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1.", show_default="any free one")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open nothing.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
+    ] = False,
     timeout: BoundsTimeout = 5.0,
     seed: Seed = 0,
     trust: Trust = False,
 ) -> None:
-    """A page in which a point is dragged: boundary, margin, critical points, chambers, counterexamples."""
+    """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
     from polymargin.cli.explore import run_explore
 
     raise typer.Exit(

@@ -95,7 +95,7 @@ def chambers(
     plot: Plots = None,
     as_json: AsJson = False,
 ) -> None:
-    """Regions of a plane of points with equal numbers of real critical points."""
+    """Regions of a plane of inputs in which the number of real critical points is constant."""
     from polymargin.cli.chambers import run_chambers
 
     raise typer.Exit(

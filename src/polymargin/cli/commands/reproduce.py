@@ -9,10 +9,10 @@ import typer
 
 from polymargin.cli.options import AsJson, Jobs, Seed, Threads
 
-commands = typer.Typer(help="Tables and figures of the paper, computed again.", no_args_is_help=True)
+commands = typer.Typer(help="Tables and figures of the paper, recomputed.", no_args_is_help=True)
 
 RESULTS = Path("results")
-Directory = Annotated[Path, typer.Option(help="Where results are kept; the same command continues there.")]
+Directory = Annotated[Path, typer.Option(help="Folder for results; run the same command again to resume.")]
 LargestDegree = Annotated[int | None, typer.Option(min=1, help="Leave out rows with a larger printed ED degree.")]
 
 
@@ -83,7 +83,7 @@ def _add_reproduction(name: str, summary: str) -> None:
 
 
 for _name, _summary in (
-    ("all", "Every table and figure, and report.html that sets printed values beside ours."),
+    ("all", "Every table and figure, and a report.html that compares printed values with ours."),
     ("figure-sphere", "A margin sphere touching a decision surface in three inputs."),
     ("figure-tracking", "A predictor–corrector step and tracked paths."),
     ("figure-discriminant", "A conic, its evolute and the regions with two and four real critical points."),

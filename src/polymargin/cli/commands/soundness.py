@@ -47,7 +47,7 @@ def generate(
         int, typer.Option(min=1, help="Unverifiable instances, and as many clean ones; --exact: points.")
     ] = 10,
     epochs: Annotated[int, typer.Option(min=1, help="Training epochs.")] = 5000,
-    powers: Annotated[str, typer.Option(help="How z^d is spelled in ONNX files: Pow or Mul.")] = "Pow",
+    powers: Annotated[str, typer.Option(help="How z^d is written in ONNX files: Pow or Mul.")] = "Pow",
     seed: Seed = 0,
 ) -> None:
     """Lay out a benchmark: the paper's by default, to be trained, or with --exact one that needs no training."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import checked
 from polymargin.boundary import Boundary
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry.discriminants.planes import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
@@ -70,8 +71,11 @@ def chambers(
     executor: Workers | None = None,
     cache: bool | str | Path = True,
     progress: Callable[[int], None] | None = None,
+    device: str | None = None,
 ) -> Chambers:
     """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
+
+    The device is 'cpu', 'cuda' or 'auto', a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
     >>> found = chambers(ellipse, Plane.of_two_inputs((-3.0, 3.0, -4.0, 4.0)), 400, cache=False)
@@ -82,11 +86,12 @@ def chambers(
         raise InputError(f"{samples} samples: expected at least 9")
     if len(plane.origin) != boundary.dimension:
         raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
-    counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache)
+    tracker = Tracker.of(None, threads, device)
+    counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
     grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
 
     def count(places: Cells) -> None:
-        grid.add(places, *counter.at(plane.points(grid.coordinates(places)), threads=threads, executor=executor))
+        grid.add(places, *counter.at(plane.points(grid.coordinates(places)), tracker, executor))
         if progress is not None:
             progress(len(grid.counts))
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry.discriminants.real_counts import RealCounter
 
@@ -47,11 +48,12 @@ def discriminant_crossings(
     ends = [checked_point(place, boundary.dimension, name) for name, place in (("start", start), ("end", end))]
     if (ends[0] == ends[1]).all():
         raise InputError(f"start and end {start!r}: a segment needs two different points")
-    counter = RealCounter.of(boundary, seed=seed, threads=threads, cache=cache)
+    tracker = Tracker(threads=threads)
+    counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
 
     def count(positions: NDArray[np.float64]) -> NDArray[np.int64]:
         points = ends[0] + positions[:, None] * (ends[1] - ends[0])
-        found, doubtful = counter.at(points, threads=threads)
+        found, doubtful = counter.at(points, tracker)
         # A doubtful position is on the discriminant as far as one can see: either half will do.
         return np.where(doubtful, -1, found)
 

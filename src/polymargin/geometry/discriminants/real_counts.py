@@ -1,14 +1,15 @@
 """How many critical points are real, at many points of one boundary.
 
-All regular critical points at one generic complex point are followed to every point asked for. The number of real ones has the
-parity of their total; where it has not, where a path got lost or an imaginary part is neither zero nor clearly nonzero, the
-sample is tried again on another way and marked if doubt remains: it lies on the ED discriminant or next to it.
+All regular critical points at one generic complex point are followed to every point asked for, and a survey counts the real ones
+of most points. The others are looked at closely. The number of real ones has the parity of their total; where it has not, where a
+path got lost or an imaginary part is neither zero nor clearly nonzero, the sample is tried again on another way and marked if
+doubt remains: it lies on the ED discriminant or next to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary
-from polymargin.continuation import Paths, Tracker
+from polymargin.continuation import Job, Paths, Tracker
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, REAL, imaginary_shares
 from polymargin.enumeration import base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
@@ -30,6 +31,8 @@ ComplexArray = NDArray[np.complex128]
 
 # Samples that are followed together; bounds the memory and is what one worker gets at a time.
 BATCH = 2_000
+# On a GPU as many samples as have so many paths.
+PATHS_PER_GPU_BATCH = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +49,9 @@ class RealCounter:
     def of(
         cls,
         boundary: Boundary,
+        tracker: Tracker,
         *,
         seed: int = 0,
-        threads: int | None = None,
         limit: int = DEFAULT_LIMIT,
         cache: bool | str | Path = True,
     ) -> RealCounter:
@@ -57,7 +60,6 @@ class RealCounter:
             raise InputError(
                 f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
             )
-        tracker = Tracker(threads=threads)
         check_limit(boundary, limit, tracker)
         base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
         solutions, parameters = regular_at_level_zero(base, tracker)
@@ -72,13 +74,14 @@ class RealCounter:
         return len(self.solutions)
 
     def at(
-        self, points: Array, *, threads: int | None = None, executor: Workers | None = None
+        self, points: Array, tracker: Tracker, executor: Workers | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The number of real critical points at every point (m, n), and which of them are doubtful."""
-        batches: Sequence[_Batch] = [
-            _Batch(self, points[i : i + BATCH], Tracker(threads=1 if executor is not None else threads))
-            for i in range(0, len(points), BATCH)
-        ]
+        tracker = tracker.settled_for(len(points) * self.total)
+        size = max(BATCH, PATHS_PER_GPU_BATCH // self.total) if tracker.device == "cuda" else BATCH
+        if executor is not None:
+            tracker = replace(tracker, threads=1)
+        batches: Sequence[_Batch] = [_Batch(self, points[i : i + size], tracker) for i in range(0, len(points), size)]
         found = dict(completed(_count, batches, executor))
         if not batches:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
@@ -97,7 +100,13 @@ def _count(batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     counter, tracker = batch.counter, batch.tracker
     targets = np.zeros((len(batch.points), len(counter.parameters)), dtype=np.complex128)
     targets[:, :-1] = counter.boundary.reduction.coordinates(batch.points)
-    counts, doubtful = _judge(tracker.follow(counter.program, counter.solutions, counter.parameters, targets))
+    survey = next(tracker.survey([Job(counter.program, counter.solutions, counter.parameters, targets)]))
+    sure = survey.unclear == 0
+    counts, doubtful = np.zeros(len(targets), dtype=np.int64), np.ones(len(targets), dtype=bool)
+    counts[survey.rows[sure]], doubtful[survey.rows[sure]] = survey.real_counts[sure], False
+    if doubtful.any():
+        again = tracker.follow(counter.program, counter.solutions, counter.parameters, targets[doubtful])
+        counts[doubtful], doubtful[doubtful] = _judge(again)
     if doubtful.any():
         # On another way the paths pass other places; only a point on the discriminant stays doubtful.
         away = tracker.follow(counter.program, counter.solutions, counter.parameters, counter.detour)

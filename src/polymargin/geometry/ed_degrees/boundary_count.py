@@ -41,15 +41,15 @@ class BoundaryCount:
 
 def boundary_count(
     boundary: Boundary,
+    tracker: Tracker,
     *,
     seed: int = 0,
-    threads: int | None = None,
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
 ) -> BoundaryCount:
     """The ED degree of {B = 0}.
 
-    >>> boundary_count(Boundary.from_expression("(x**2 + y**2 - 1) * (x - 3*y + 1)"), cache=False).components
+    >>> boundary_count(Boundary.from_expression("(x**2 + y**2 - 1) * (x - 3*y + 1)"), Tracker(), cache=False).components
     (2, 1)
     """
     if not isinstance(boundary.source, ExpressionSource) and not is_reduced(boundary.source):
@@ -59,7 +59,7 @@ def boundary_count(
         )
     factored = isinstance(boundary.source, ExpressionSource)
     parts = rational_factors(boundary.source) if isinstance(boundary.source, ExpressionSource) else [boundary]
-    counts = [_irreducible_count(part, seed, threads, limit, cache) for part in parts]
+    counts = [_irreducible_count(part, tracker, seed, limit, cache) for part in parts]
     values = sorted((value for value, _ in counts), reverse=True)
     return BoundaryCount(sum(values), tuple(values) if factored else None, all(complete for _, complete in counts))
 
@@ -79,11 +79,10 @@ def rational_factors(source: ExpressionSource) -> list[Boundary]:
 
 
 def _irreducible_count(
-    boundary: Boundary, seed: int, threads: int | None, limit: int, cache: bool | str | Path
+    boundary: Boundary, tracker: Tracker, seed: int, limit: int, cache: bool | str | Path
 ) -> tuple[int, bool]:
     if boundary.degree == 1:
         return 1, True
-    tracker = Tracker(threads=threads)
     check_limit(boundary, limit, tracker)
     base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
     points, _ = regular_at_level_zero(base, tracker)

@@ -18,6 +18,7 @@ from polymargin.boundary import (
     NetworkArchitecture,
     architecture_family,
 )
+from polymargin.continuation import Tracker
 from polymargin.enumeration import TraceTest
 from polymargin.errors import InputError
 from polymargin.geometry.ed_degrees.boundary_count import boundary_count
@@ -103,15 +104,15 @@ def ed_degree(
     """
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
-    started = perf_counter()
+    started, tracker = perf_counter(), Tracker(threads=threads)
     if isinstance(source, (NetworkArchitecture, AttentionArchitecture)):
         chosen = _method_for_architecture(source) if method == "auto" else method
-        return _of_architecture(source, chosen, seed, threads, timeout, started)
+        return _of_architecture(source, chosen, tracker, seed, timeout, started)
     boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
     chosen = ("formula" if boundary.degree <= 2 else "numeric") if method == "auto" else method
-    return _of_boundary(boundary, chosen, seed, threads, timeout, cache, started)
+    return _of_boundary(boundary, chosen, tracker, seed, timeout, cache, started)
 
 
 def _method_for_architecture(architecture: Architecture) -> str:
@@ -123,7 +124,7 @@ def _method_for_architecture(architecture: Architecture) -> str:
 
 
 def _of_architecture(
-    architecture: Architecture, method: str, seed: int, threads: int | None, timeout: float, started: float
+    architecture: Architecture, method: str, tracker: Tracker, seed: int, timeout: float, started: float
 ) -> EDDegree:
     lower, upper = degree_bounds(architecture)
     if method == "formula":
@@ -135,8 +136,8 @@ def _of_architecture(
         symbolic = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
         return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
     if method == "blend":
-        return _of_boundary(_random_member(architecture, seed), "blend", seed, threads, timeout, False, started)
-    found = monodromy_count(architecture_family(architecture), seed=seed, threads=threads)
+        return _of_boundary(_random_member(architecture, seed), "blend", tracker, seed, timeout, False, started)
+    found = monodromy_count(architecture_family(architecture), tracker, seed=seed)
     note = f"{found.loops} loops in point, level and weights, {found.paths} paths"
     if found.complete:
         return _numerical(found.value, method, started, trace=found.trace, notes=(note,))
@@ -155,8 +156,8 @@ def _of_architecture(
 def _of_boundary(
     boundary: Boundary,
     method: str,
+    tracker: Tracker,
     seed: int,
-    threads: int | None,
     timeout: float,
     cache: bool | str | Path,
     started: float,
@@ -172,7 +173,7 @@ def _of_boundary(
     if method == "symbolic":
         symbolic = symbolic_ed_degree(boundary, seed=seed, timeout=timeout)
         return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
-    found = boundary_count(boundary, seed=seed, threads=threads, cache=cache)
+    found = boundary_count(boundary, tracker, seed=seed, cache=cache)
     if found.complete:
         return _numerical(found.value, method, started, components=found.components)
     return EDDegree(

@@ -45,20 +45,19 @@ class MonodromyCount:
 
 def monodromy_count(
     family: BoundaryFamily,
+    tracker: Tracker,
     *,
     seed: int = 0,
-    threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> MonodromyCount:
     """All critical points at generic parameters; `progress` is called with the number known so far.
 
     >>> from polymargin.boundary import AttentionArchitecture, architecture_family
-    >>> found = monodromy_count(architecture_family(AttentionArchitecture(2, 2, 1, 1)))
+    >>> found = monodromy_count(architecture_family(AttentionArchitecture(2, 2, 1, 1)), Tracker())
     >>> found.value, found.complete
     (17, True)
     """
     started = perf_counter()
-    tracker = Tracker(threads=threads)
     generator = np.random.default_rng([seed, 5])
     program = family.program
 

@@ -50,6 +50,7 @@ struct Follower {
     job.remaining[place] = remaining;
     job.correction[place] = correction;
     job.condition[place] = rough_root(path.pivot_ratio);
+    if (job.left && end != kConverged && end != kDiverged) job.left[add_to(job.left_count, 1u)] = number;
   }
 
   // One round; how the path ended, if it did.

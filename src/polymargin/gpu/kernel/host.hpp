@@ -17,8 +17,15 @@
 inline double fused(double a, double b, double c) { return a * b + c; }
 inline double rough_reciprocal(double a) { return 1.0 / a; }
 inline double rough_inverse_root(double a) { return 1.0 / std::sqrt(a); }
+inline double root(double a) { return std::sqrt(a); }
+inline double infinite() { return HUGE_VAL; }
+inline unsigned add_to(unsigned* sum, unsigned more) {
+  const unsigned before = *sum;
+  *sum += more;
+  return before;
+}
 
-// As many fibres as a group has lanes, taking turns at `barrier`.
+// As many fibres as a group or a block has lanes, taking turns at `barrier`.
 class Lanes {
  public:
   static constexpr int kStack = 1 << 18;
@@ -70,3 +77,5 @@ class Lanes {
   void* what_ = nullptr;
   int count_, left_ = 0, turn_ = 0;
 };
+
+inline void block_barrier() { Lanes::barrier(); }

@@ -24,6 +24,8 @@ struct Job {
   double *remaining, *correction, *condition;
   const unsigned* selected;
   unsigned* next;  // the queue: the first path that nobody has taken
+  // Numbers of the paths that the CPU core has to follow again, in any order, and how many; null if nobody asks.
+  unsigned *left, *left_count;
   unsigned start_count, path_count;
   double contraction, largest_correction, accuracy, final_accuracy, smallest_step, infinity;
   int most_steps;

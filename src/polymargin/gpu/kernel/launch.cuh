@@ -4,11 +4,11 @@
 
 PM_DEVICE unsigned take_from_queue(unsigned* next) {
 #if PM_GROUP == 1
-  return atomicAdd(next, 1u);
+  return add_to(next, 1u);
 #else
   // The first lane asks for its group.
   unsigned taken = 0;
-  if (threadIdx.x % PM_GROUP == 0) taken = atomicAdd(next, 1u);
+  if (threadIdx.x % PM_GROUP == 0) taken = add_to(next, 1u);
   return __shfl_sync(lanes_of_group(), taken, 0, PM_GROUP);
 #endif
 }

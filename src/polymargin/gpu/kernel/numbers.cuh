@@ -34,6 +34,10 @@ PM_DEVICE double rough_inverse_root(double a) {
   asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(a));
   return result;
 }
+PM_DEVICE double root(double a) { return sqrt(a); }
+PM_DEVICE double infinite() { return __longlong_as_double(0x7ff0000000000000ll); }
+PM_DEVICE unsigned add_to(unsigned* sum, unsigned more) { return atomicAdd(sum, more); }
+PM_DEVICE void block_barrier() { __syncthreads(); }
 #endif
 
 // Squares below 1e-300 have no root that anybody asks for; NaN stays NaN.

@@ -46,8 +46,8 @@ class NeighbourhoodMargins:
         if isinstance(model, Boundary):
             if near.rivals is not None or near.abstain:
                 raise InputError("rivals= and abstain= speak of classes; a boundary alone has none")
-        elif near.rivals is not None and near.rivals[-1] >= model.class_count:
-            raise InputError(f"rivals {list(near.rivals)}: the model has classes 0 to {model.class_count - 1}")
+        else:
+            near.against(-1, model.class_count)
 
     @property
     def dimension(self) -> int:
@@ -61,8 +61,7 @@ class NeighbourhoodMargins:
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
-        if not self._near.admits(u):
-            raise InputError("the point lies outside the domain; its perturbations cannot be inside")
+        self._near.check_inside(u)
         started = perf_counter()
         label, pairs = self._pairs(u, tracker)
         return replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
@@ -72,14 +71,10 @@ class NeighbourhoodMargins:
         if isinstance(model, Boundary):
             return None, [self._pair(model, u, None, tracker)]
         label, tied = predicted_class(model, u)
-        rivals = [c for c in near.rivals or range(model.class_count) if c != label]
+        rivals = near.against(label, model.class_count)
         if tied in rivals:
             note = f"classes {label} and {tied} tie exactly at the point"
             return label, [PairMargin(tied, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)]
-        if not rivals:
-            raise InputError(
-                f"rivals {list(near.rivals or ())}: the point is of class {label}, which has no other rival"
-            )
         return label, [self._pair(self._boundary(label, rival), u, rival, tracker) for rival in rivals]
 
     def _boundary(self, label: int, rival: int) -> Boundary:

@@ -127,8 +127,9 @@ def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Oper
 
 
 def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> Any:
+    from polymargin.networks.readers.torch_functions import FUNCTIONS
     from polymargin.networks.readers.torch_layers import Chebyshev
-    from polymargin.networks.readers.torch_operators import FUNCTIONS, MODULES, chebyshev_module, numbers
+    from polymargin.networks.readers.torch_modules import MODULES, chebyshev_module, numbers
 
     if node.op == "output":
         return arguments[0]

@@ -110,7 +110,7 @@ def _check_sizes(path: Any, sizes: Mapping[str, int]) -> None:
 def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
     """How many numbers an entry says it holds; it must have exactly the bytes for them."""
     if not entry.filename.endswith(".npy"):
-        raise ValueError(f"the entry {entry.filename!r} is no array")
+        raise ValueError(f"the entry {entry.filename!r} is not an array")
     with archive.open(entry) as stream:
         version = np.lib.format.read_magic(stream)
         reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]

@@ -8,7 +8,6 @@ those coefficients, and `exact_logits` evaluates it without rounding.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -19,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
-from polymargin.networks import PolynomialNetwork
-from polymargin.networks.polynomial_network import Layer
+from polymargin.networks.layers import LayerStack, checked_layers
 
 Array = NDArray[np.float64]
 
 
-class ReLUNetwork:
+class ReLUNetwork(LayerStack):
     """A classifier with piecewise linear logits.
 
     Parameters
@@ -39,22 +37,7 @@ class ReLUNetwork:
     """
 
     def __init__(self, layers: Sequence[Any]) -> None:
-        # The same shapes and the same checks as a polynomial network whose activation is the identity.
-        self.layers: tuple[Layer, ...] = PolynomialNetwork(layers, degree=1).layers
-
-    @property
-    def dimension(self) -> int:
-        """Number of inputs."""
-        return int(self.layers[0].weights.shape[1])
-
-    @property
-    def class_count(self) -> int:
-        return int(self.layers[-1].weights.shape[0])
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Inputs, hidden widths, classes."""
-        return (self.dimension, *(int(layer.weights.shape[0]) for layer in self.layers))
+        self.layers = checked_layers(layers)
 
     @property
     def neuron_count(self) -> int:
@@ -87,17 +70,17 @@ class ReLUNetwork:
 
     @cached_property
     def _exact_layers(self) -> tuple[tuple[Any, Any], ...]:
-        return tuple((rational_matrix(layer.weights), rational_matrix(layer.bias[:, None])) for layer in self.layers)
+        return exact_layers(self)
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the exact weights."""
-        digest = hashlib.sha256(b"polymargin relu network 1")
-        for layer in self.layers:
-            digest.update(repr(layer.weights.shape).encode())
-            digest.update(np.ascontiguousarray(layer.weights, dtype="<f8").tobytes())
-            digest.update(np.ascontiguousarray(layer.bias, dtype="<f8").tobytes())
-        return digest.hexdigest()
+        return str(self.layers_digest(b"polymargin relu network 1").hexdigest())
+
+
+def exact_layers(network: LayerStack) -> tuple[tuple[Any, Any], ...]:
+    """Weights and biases, as columns, in exact rationals."""
+    return tuple((rational_matrix(layer.weights), rational_matrix(layer.bias[:, None])) for layer in network.layers)
 
 
 def rational_matrix(matrix: Array) -> Any:

@@ -9,7 +9,6 @@ the regions are cut out by curved surfaces; those are not covered here.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -21,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
-from polymargin.piecewise.relu.network import rational_matrix
+from polymargin.networks.layers import LayerStack, checked_layers
+from polymargin.piecewise.relu.network import exact_layers, rational_matrix
 
 Array = NDArray[np.float64]
 
@@ -30,7 +29,7 @@ Array = NDArray[np.float64]
 LARGEST_JUMP = 1e-12
 
 
-class SplineNetwork:
+class SplineNetwork(LayerStack):
     """A classifier with piecewise polynomial logits.
 
     Parameters
@@ -45,8 +44,7 @@ class SplineNetwork:
     """
 
     def __init__(self, layers: Sequence[Any], breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> None:
-        # The same shapes and the same checks as a polynomial network whose activation is the identity.
-        self.layers = PolynomialNetwork(layers, degree=1).layers
+        self.layers = checked_layers(layers)
         if len(self.layers) != 2:
             raise InputError(
                 f"{len(self.layers)} layers: a spline network has one hidden layer, so two pairs (W, b); "
@@ -59,20 +57,6 @@ class SplineNetwork:
             )
         self.pieces = tuple(_piece(coefficients, number) for number, coefficients in enumerate(pieces, start=1))
         _check_continuity(self.breakpoints, self.pieces)
-
-    @property
-    def dimension(self) -> int:
-        """Number of inputs."""
-        return int(self.layers[0].weights.shape[1])
-
-    @property
-    def class_count(self) -> int:
-        return int(self.layers[1].weights.shape[0])
-
-    @property
-    def widths(self) -> tuple[int, int, int]:
-        """Inputs, hidden width, classes."""
-        return self.dimension, len(self.layers[0].bias), self.class_count
 
     @property
     def degree(self) -> int:
@@ -130,19 +114,15 @@ class SplineNetwork:
 
     @cached_property
     def _exact_layers(self) -> tuple[tuple[Any, Any], ...]:
-        return tuple((rational_matrix(layer.weights), rational_matrix(layer.bias[:, None])) for layer in self.layers)
+        return exact_layers(self)
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the exact weights, breakpoints and pieces."""
-        digest = hashlib.sha256(b"polymargin spline network 1")
-        for layer in self.layers:
-            digest.update(repr(layer.weights.shape).encode())
-            digest.update(np.ascontiguousarray(layer.weights, dtype="<f8").tobytes())
-            digest.update(np.ascontiguousarray(layer.bias, dtype="<f8").tobytes())
+        digest = self.layers_digest(b"polymargin spline network 1")
         exact = [[value.hex() for value in row] for row in (self.breakpoints.tolist(), *self.pieces)]
         digest.update(repr(exact).encode())
-        return digest.hexdigest()
+        return str(digest.hexdigest())
 
 
 def _horner(coefficients: Array, values: Array) -> Array:

@@ -1,0 +1,184 @@
+"""The nearest counterexample of a neighbourhood that a local search finds.
+
+Regions grow until a rival wins on one of them, then shrink: the nearest tie on the way from u to the lowest point found so
+far is the next radius. What is returned lies in the domain and is compared in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.bounds.regions.lowest import lowest_points, nearest_loss, random_starts
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.networks.network import Network
+
+Array = NDArray[np.float64]
+
+GROWTH = 1.6
+GROWTHS = 80
+# Factors by which the radius of the nearest tie shrinks, one after the other as long as nothing nearer is found.
+SHRINKINGS = (0.9, 0.97, 0.99, 0.997, 0.999)
+ROUNDS = 60
+# Starts for each rival, and how many coordinates are few: there more starts cost next to nothing.
+STARTS, FEW, MANY_STARTS = 4, 32, 24
+
+
+@dataclass(frozen=True, eq=False)
+class FoundLoss:
+    """A point of the domain at which the rival wins or ties exactly; its length rounded up."""
+
+    point: Array
+    rival: int
+    length: float
+
+
+def nearest_in(
+    network: Network, point: Array, label: int, rivals: list[int], near: Neighbourhood, starts: int | None, seed: int
+) -> FoundLoss | None:
+    """The nearest counterexample against any of the rivals; None if the search finds none."""
+    best: FoundLoss | None = None
+    for steps, group in grouped(network, label, rivals):
+        found = _NearestSearch(network, steps, point, label, group, near, starts or _starts(near), seed).run(best)
+        best = found if found is not None else best
+    return best
+
+
+def loss_within(
+    network: Network, region: AllowedRegion, label: int, rivals: list[int], seed: int, starts: int | None = None
+) -> tuple[FoundLoss | None, Array]:
+    """A counterexample within the region, if one is found, and the lowest point (R, n) for each of the rivals."""
+    generator = np.random.default_rng(seed)
+    lowest = np.empty((len(rivals), len(region.point)))
+    best: FoundLoss | None = None
+    for steps, group in grouped(network, label, rivals):
+        weights, constants = steps.difference(label, group)
+        count = starts or _starts(region.near)
+        values, points = _several(steps, region, weights, constants - region.near.abstain, count, generator)
+        for value, x, rival in zip(values, points, group, strict=True):
+            lowest[rivals.index(rival)] = x
+            if value <= 1e-9 and (best is None or value < 0):
+                tie = nearest_loss(network, region.near, region.point, x, label, rival)
+                if tie is not None and tie[1] <= region.radius and (best is None or tie[1] < best.length):
+                    best = FoundLoss(tie[0], rival, tie[1])
+    return best, lowest
+
+
+def _starts(near: Neighbourhood) -> int:
+    return MANY_STARTS if len(near.moving) <= FEW else STARTS
+
+
+def _several(
+    steps: NetworkSteps,
+    region: AllowedRegion,
+    weights: list[Array],
+    constants: Array,
+    starts: int,
+    generator: np.random.Generator,
+) -> tuple[Array, Array]:
+    """The best of several starts for each functional: the point itself, and random ones."""
+    count = len(constants)
+    first = np.repeat(np.clip(region.point, region.low, region.high)[None], count, axis=0)
+    places = np.concatenate([first, random_starts(region, count * (starts - 1), generator)])
+    many = [np.tile(w, (starts, 1)) for w in weights]
+    values, points = lowest_points(steps, region, many, np.tile(constants, starts), places)
+    values = np.where(np.isfinite(values), values, np.inf).reshape(starts, count)
+    best = values.argmin(axis=0)
+    return values[best, np.arange(count)], points.reshape(starts, count, -1)[best, np.arange(count)]
+
+
+def grouped(network: Network, label: int, rivals: list[int]) -> list[tuple[NetworkSteps, list[int]]]:
+    """Steps, and the rivals that share them."""
+    result: list[tuple[NetworkSteps, list[int]]] = []
+    for rival in rivals:
+        steps = NetworkSteps.of(network, label, rival)
+        if result and result[-1][0] is steps:
+            result[-1][1].append(rival)
+        else:
+            result.append((steps, [rival]))
+    return result
+
+
+class _NearestSearch:
+    def __init__(
+        self,
+        network: Network,
+        steps: NetworkSteps,
+        point: Array,
+        label: int,
+        rivals: list[int],
+        near: Neighbourhood,
+        starts: int,
+        seed: int,
+    ) -> None:
+        self.network, self.steps, self.point, self.label = network, steps, point, label
+        self.rivals, self.near, self.starts = rivals, near, starts
+        self.weights, constants = steps.difference(label, rivals)
+        self.constants = constants - near.abstain
+        self.generator = np.random.default_rng(seed)
+
+    def run(self, best: FoundLoss | None) -> FoundLoss | None:
+        found = self._grow(np.inf if best is None else best.length)
+        if found is None:
+            return None
+        shrinkings = iter(SHRINKINGS)
+        factor = next(shrinkings)
+        for _ in range(ROUNDS):
+            nearer = self._look(found.length * factor, found.point)
+            if nearer is not None and nearer.length < found.length:
+                found = nearer
+                continue
+            factor = next(shrinkings, 0.0)
+            if not factor:
+                break
+        return found
+
+    def _grow(self, limit: float) -> FoundLoss | None:
+        radius = min(self._first_radius(), limit)
+        before = None
+        for _ in range(GROWTHS):
+            found = self._look(radius, None)
+            if found is not None and found.length < limit:
+                return found
+            region = AllowedRegion.of(self.near, self.point, radius)
+            box = np.concatenate([region.low, region.high])
+            if radius >= limit or (before is not None and np.array_equal(box, before) and region.is_box):
+                return None
+            before, radius = box, min(radius * GROWTH, limit)
+            if not np.isfinite(radius) or radius > 1e12:
+                return None
+        return None
+
+    def _first_radius(self) -> float:
+        """B(u) over the dual norm of its gradient, the least over the rivals."""
+        points = np.repeat(self.point[None], len(self.rivals), axis=0)
+        values, slopes = self.steps.slopes(points, self.weights, self.constants)
+        slopes = np.abs(slopes[:, list(self.near.moving)])
+        if self.near.weights is not None:
+            slopes = slopes / self.near.weights[list(self.near.moving)]
+        norms = {Norm.L2: lambda s: np.linalg.norm(s, axis=1), Norm.LINF: lambda s: s.sum(axis=1)}
+        lengths = norms.get(self.near.norm, lambda s: s.max(axis=1))(slopes)
+        return float(np.clip((np.abs(values) / np.maximum(lengths, 1e-300)).min(), 1e-9, 1e6))
+
+    def _look(self, radius: float, start: Array | None) -> FoundLoss | None:
+        """The nearest counterexample on the ways to the lowest points of the region of this radius."""
+        region = AllowedRegion.of(self.near, self.point, radius)
+        values, points = _several(self.steps, region, self.weights, self.constants, self.starts, self.generator)
+        if start is not None:
+            pulled = np.clip(self.point + 0.9 * (start - self.point), region.low, region.high)
+            again = np.repeat(pulled[None], len(self.rivals), axis=0)
+            more, others = lowest_points(self.steps, region, self.weights, self.constants, again)
+            better = more < values
+            values, points = np.where(better, more, values), np.where(better[:, None], others, points)
+        best: FoundLoss | None = None
+        for value, x, rival in zip(values, points, self.rivals, strict=True):
+            if value > 0:
+                continue
+            tie = nearest_loss(self.network, self.near, self.point, x, self.label, rival)
+            if tie is not None and (best is None or tie[1] < best.length):
+                best = FoundLoss(tie[0], rival, tie[1])
+        return best

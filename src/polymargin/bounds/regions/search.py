@@ -1,0 +1,184 @@
+"""Branch and bound on a region: coordinates of the input are cut in two until every part is proved.
+
+The cheapest proof of a part is tried first (`leaves.py`). The coordinate to cut is the one whose curvature matters most on the
+part. A point of a part at which the rival wins in exact arithmetic ends the search.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.bounds.bound import hexadecimal
+from polymargin.bounds.regions.leaves import LARGEST_LIFTED, LARGEST_QUADRATIC, RegionLeaf, RegionPart
+from polymargin.bounds.regions.lowest import lowest_points
+from polymargin.bounds.regions.quadratic import lifted_forms
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import NEVER, Deadline
+
+Array = NDArray[np.float64]
+
+# Coordinates up to which cutting them one by one can come to an end.
+MOST_COORDINATES = 64
+MOST_LEAVES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSplit:
+    """x_coordinate ≤ value in `low`, ≥ value in `high`."""
+
+    coordinate: int
+    value: float
+    low: Tree
+    high: Tree
+
+    def to_proof(self) -> dict[str, Any]:
+        split = [self.coordinate, float(self.value).hex()]
+        return {"split": split, "low": self.low.to_proof(), "high": self.high.to_proof()}
+
+
+class EmptyLeaf:
+    """A part of the box that no point of the ball is in."""
+
+    def to_proof(self) -> dict[str, Any]:
+        return {"empty": True}
+
+
+Tree = RegionSplit | RegionLeaf | EmptyLeaf
+
+
+@dataclass(frozen=True, eq=False)
+class RegionProof:
+    """A tree that proves f_label − f_rival > lead on a region; `lowering` as in `Layered`."""
+
+    radius: float
+    tree: Tree
+    leaves: int
+    lowering: dict[str, Array] | None
+
+    def to_proof(self) -> dict[str, Any]:
+        proof: dict[str, Any] = {"kind": "region", "radius": float(self.radius).hex()}
+        if self.lowering is not None:
+            proof["lowering"] = {name: hexadecimal(array) for name, array in self.lowering.items()}
+        return proof | {"tree": self.tree.to_proof()}
+
+
+@dataclass(frozen=True, eq=False)
+class CutOutcome:
+    """A proof, or the reason why there is none; a point at which the functional seems not to be positive."""
+
+    proof: RegionProof | None
+    reason: str
+    place: Array | None = None
+
+
+def prove_whole(
+    steps: NetworkSteps, region: AllowedRegion, label: int, rivals: list[int], worst: Array, deadline: Deadline = NEVER
+) -> dict[int, RegionProof]:
+    """Proofs on the whole region, without cutting it, for the rivals that have one; `worst` (R, n) are low points."""
+    part = _part(steps, region, label, rivals, "middle" if region.is_box else "point")
+    found: dict[int, RegionProof] = {}
+    with np.errstate(all="ignore"):
+        bounds = part.linear()
+        for row, rival in enumerate(rivals):
+            leaf = (
+                RegionLeaf(part.centre) if bounds[row] > part.enough[row] else _leaf(part, row, worst[row], deadline)[1]
+            )
+            if leaf is not None:
+                found[rival] = RegionProof(region.radius, leaf, 1, steps.lowering)
+    return found
+
+
+def prove_by_cutting(
+    steps: NetworkSteps,
+    region: AllowedRegion,
+    label: int,
+    rival: int,
+    worst: Array,
+    deadline: Deadline,
+    suspect: Callable[[Array], bool],
+    most_leaves: int = MOST_LEAVES,
+) -> CutOutcome:
+    """Branch and bound for one rival; `suspect` says whether a point is a counterexample."""
+    if len(region.moving) > MOST_COORDINATES:
+        return CutOutcome(None, "too large")
+    numbers = count()
+    found: dict[int, Any] = {}
+    waiting: list[tuple[float, int, AllowedRegion, Array]] = [(-math.inf, next(numbers), region, worst)]
+    leaves = 0
+    with np.errstate(all="ignore"):
+        while waiting:
+            if deadline.passed:
+                return CutOutcome(None, "timeout")
+            if leaves + len(waiting) > most_leaves:
+                return CutOutcome(None, "too many leaves")
+            _, number, here, low = heapq.heappop(waiting)
+            if here.is_empty:
+                found[number] = EmptyLeaf()
+                leaves += 1
+                continue
+            part = _part(steps, here, label, [rival], "middle")
+            value, leaf, place, score = _bounded(part, low, deadline)
+            if leaf is not None:
+                found[number] = leaf
+                leaves += 1
+                continue
+            if suspect(place):
+                return CutOutcome(None, "counterexample", place)
+            coordinate = int(part.region.moving[int(np.argmax(score))])
+            cut = float(here.middle[coordinate])
+            if not here.low[coordinate] < cut < here.high[coordinate]:
+                return CutOutcome(None, "rounding")
+            low_number, high_number = next(numbers), next(numbers)
+            found[number] = (coordinate, cut, low_number, high_number)
+            for name, half in zip((low_number, high_number), here.halves(coordinate, cut), strict=True):
+                heapq.heappush(waiting, (value, name, half, np.clip(place, half.low, half.high)))
+    return CutOutcome(RegionProof(region.radius, _tree(found, 0), leaves, steps.lowering), "proved")
+
+
+def _part(steps: NetworkSteps, region: AllowedRegion, label: int, rivals: list[int], centre: str) -> RegionPart:
+    weights, constants = steps.difference(label, rivals)
+    return RegionPart(steps, region, centre, weights, constants - region.near.abstain)
+
+
+def _leaf(part: RegionPart, row: int, worst: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array]:
+    """By multipliers: of the coordinates, then of the rests too."""
+    side = len(part.region.moving)
+    if side > LARGEST_QUADRATIC:
+        return -math.inf, None, worst
+    value, leaf, place = part.quadratic(row, worst, deadline)
+    rests = sum(len(part.expansion.at[k].forms[j].value) for k, j in lifted_forms(part.expansion))
+    if leaf is None and rests and side + rests <= LARGEST_LIFTED:
+        better, leaf = part.lifted(row, place)
+        value = max(value, better)
+    return value, leaf, place
+
+
+def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array, Array]:
+    """Value, proof, a low point, and how much it would help to cut each coordinate."""
+    region = part.region
+    half = (region.high - region.low)[region.moving] / 2
+    value = float(part.linear()[0])
+    if value > part.enough[0]:
+        return value, RegionLeaf("middle"), low, half
+    _, points = lowest_points(part.steps, region, part.weights, part.constants, low[None], descents=4)
+    better, leaf, _ = _leaf(part, 0, points[0], deadline)
+    slopes = [np.abs(form.slopes) * half for at in part.expansion.at for form in at.forms]
+    score = sum(rows.sum(axis=1) @ rows / (1e-300 + rows.sum()) for rows in slopes) + 1e-9 * half
+    return max(value, better), leaf, points[0], np.asarray(score)
+
+
+def _tree(found: dict[int, Any], number: int) -> Tree:
+    node = found[number]
+    if not isinstance(node, tuple):
+        return node  # type: ignore[no-any-return]
+    coordinate, value, low, high = node
+    return RegionSplit(coordinate, value, _tree(found, low), _tree(found, high))

@@ -1,0 +1,180 @@
+"""A network as steps, for bounds on regions: products and activations of affine forms of all values computed so far.
+
+Layers are the case where every form sees the step before it alone; programs of products are such steps already. Any other
+network lends itself in layers for one pair of classes (`Network.layered`). Products stay products: nothing is squared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial
+from numpy.typing import NDArray
+from scipy import sparse
+
+from polymargin.networks.network import Network
+from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.program.forms import Forms
+from polymargin.networks.program.stages import CHEBYSHEV, Activation
+
+Array = NDArray[np.float64]
+
+# Blocks of weights with at most this share of entries that are not zero are multiplied as sparse matrices.
+SPARSE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class AffineForm:
+    """bias + Σ operator @ values[source]; source 0 are the inputs, source k the values of step k."""
+
+    blocks: tuple[tuple[int, Any], ...]
+    bias: Array
+
+    def __call__(self, values: Sequence[Array]) -> Array:
+        """At points (S, ·), one row each."""
+        total = np.broadcast_to(self.bias, (len(values[0]), len(self.bias)))
+        for source, operator in self.blocks:
+            total = total + (operator @ values[source].T).T
+        return np.asarray(total)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStep:
+    """The product of two forms, or σ of one form with the coefficients of σ, lowest power first."""
+
+    forms: tuple[AffineForm, ...]
+    coefficients: Array | None
+
+    def __len__(self) -> int:
+        return len(self.forms[0].bias)
+
+    @property
+    def is_product(self) -> bool:
+        return self.coefficients is None
+
+    def parts(self, results: list[Array]) -> tuple[Array, list[Array]]:
+        """The new values, and their derivatives by each form."""
+        if self.coefficients is None:
+            left, right = results
+            return left * right, [right, left]
+        (z,) = results
+        values, slopes = (
+            np.asarray(polynomial.polyval(z, c), dtype=np.float64) for c in (self.coefficients, self._slope)
+        )
+        return values, [slopes]
+
+    @cached_property
+    def _slope(self) -> Array:
+        assert self.coefficients is not None
+        return np.asarray(polynomial.polyder(self.coefficients))
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkSteps:
+    """All steps, and the logits as a form of all values; `lowering` as in `Layered`."""
+
+    inputs: int
+    steps: tuple[NetworkStep, ...]
+    readout: AffineForm
+    lowering: dict[str, Array] | None = None
+
+    @classmethod
+    def of(cls, network: Network, label: int, rival: int) -> NetworkSteps:
+        """The steps of a network, made once; for networks that are made of neither layers nor products those of the pair."""
+        if not isinstance(network, (PolynomialNetwork, ProductNetwork)):
+            layered = network.layered(label, rival)
+            return _of_layers(layered.network, layered.lowering)
+        if network not in _known:
+            made = _of_layers(network, None) if isinstance(network, PolynomialNetwork) else _of_products(network)
+            _known[network] = made
+        return _known[network]
+
+    def difference(self, label: int, rivals: Sequence[int]) -> tuple[list[Array], Array]:
+        """f_label − f_rival for every rival: weights (rivals, ·) on each source, and constants."""
+        chosen = list(rivals)
+        sizes = [self.inputs, *map(len, self.steps)]
+        weights = [np.zeros((len(chosen), size)) for size in sizes]
+        for source, operator in self.readout.blocks:
+            rows = operator.toarray() if sparse.issparse(operator) else operator
+            weights[source] = rows[label] - rows[chosen]
+        return weights, self.readout.bias[label] - self.readout.bias[chosen]
+
+    def values(self, points: Array) -> list[Array]:
+        """Inputs and the values of every step at points (S, n)."""
+        values = [points]
+        for step in self.steps:
+            values.append(step.parts([form(values) for form in step.forms])[0])
+        return values
+
+    def slopes(self, points: Array, weights: list[Array], constants: Array) -> tuple[Array, Array]:
+        """Σ weights·values + constant and its gradient at points (S, n), one functional for each point."""
+        values, derivatives = [points], []
+        for step in self.steps:
+            new, by_form = step.parts([form(values) for form in step.forms])
+            values.append(new)
+            derivatives.append(by_form)
+        total = constants + sum((w * v).sum(axis=1) for w, v in zip(weights, values, strict=True))
+        return np.asarray(total), self.adjoints(weights, derivatives)[0]
+
+    def adjoints(self, weights: list[Array], derivatives: list[list[Array]]) -> list[Array]:
+        """∂/∂values of every source, for functionals with these weights; `derivatives` (·, h) by step and form."""
+        result = [w.copy() for w in weights]
+        for number in reversed(range(len(self.steps))):
+            for form, slope in zip(self.steps[number].forms, derivatives[number], strict=True):
+                inner = result[number + 1] * slope
+                for source, operator in form.blocks:
+                    result[source] += np.asarray((operator.T @ inner.T).T)
+        return result
+
+
+_known: WeakKeyDictionary[Any, NetworkSteps] = WeakKeyDictionary()
+
+
+def _of_layers(network: PolynomialNetwork, lowering: dict[str, Array] | None) -> NetworkSteps:
+    forms = [
+        AffineForm(((source, _operator(layer.weights)),), np.array(layer.bias))
+        for source, layer in enumerate(network.layers)
+    ]
+    steps = [
+        NetworkStep((form,), np.array(coefficients))
+        for form, coefficients in zip(forms[:-1], network.activations, strict=True)
+    ]
+    return NetworkSteps(network.dimension, tuple(steps), forms[-1], lowering)
+
+
+def _of_products(network: ProductNetwork) -> NetworkSteps:
+    sizes = [network.dimension, *map(len, network.stages)]
+    steps = []
+    for stage in network.stages:
+        coefficients = None
+        if isinstance(stage, Activation):
+            coefficients = np.array(stage.coefficients)
+            coefficients = chebyshev.cheb2poly(coefficients) if stage.basis == CHEBYSHEV else coefficients
+        steps.append(NetworkStep(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
+    return NetworkSteps(network.dimension, tuple(steps), _form(network.readout, sizes))
+
+
+def _form(forms: Forms, sizes: list[int]) -> AffineForm:
+    blocks, first = [], 0
+    for source, size in enumerate(sizes):
+        if first >= forms.width:
+            break
+        block = forms.matrix[:, first : first + size]
+        if block.nnz:
+            blocks.append((source, _operator(block)))
+        first += size
+    return AffineForm(tuple(blocks), np.array(forms.bias))
+
+
+def _operator(weights: Any) -> Any:
+    count = weights.nnz if sparse.issparse(weights) else np.count_nonzero(weights)
+    height, width = weights.shape
+    if count <= SPARSE * height * width:
+        return sparse.csr_array(weights)
+    return np.asarray(weights.toarray() if sparse.issparse(weights) else weights)

@@ -1,0 +1,111 @@
+"""PyTorch's modules, as far as they are polynomial: what their `forward` does with the parameters they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from polymargin.errors import InputError
+from polymargin.networks.readers.torch_functions import (
+    adaptive_pooling,
+    average_pooling,
+    bilinear,
+    convolve,
+    dropout,
+    flatten,
+    integers,
+    linear,
+    pad,
+)
+from polymargin.networks.tape.arithmetic import divide, multiply, subtract
+from polymargin.networks.tape.series import chebyshev
+from polymargin.networks.tape.windows import normalised, rearranged
+
+PADDINGS = {
+    "Zero": "constant",
+    "Constant": "constant",
+    "Reflection": "reflect",
+    "Replication": "replicate",
+    "Circular": "circular",
+}
+
+
+def numbers(tensor: Any) -> Any:
+    """A parameter as float64, exactly; None stays None."""
+    return None if tensor is None else tensor.detach().cpu().double().numpy()
+
+
+def _linear_module(module: Any, value: Any) -> Any:
+    return linear(value, numbers(module.weight), numbers(module.bias))
+
+
+def _convolution_module(module: Any, value: Any) -> Any:
+    if module.padding_mode != "zeros":
+        raise InputError(f"padding mode {module.padding_mode!r}; only 'zeros' is read")
+    arguments = (module.stride, module.padding, module.dilation, module.groups)
+    return convolve(value, numbers(module.weight), numbers(module.bias), *arguments)
+
+
+def _batch_norm_module(module: Any, value: Any) -> Any:
+    if module.training or module.running_mean is None:
+        raise InputError("batch normalisation in training mode; call module.eval() first")
+    mean, variance = numbers(module.running_mean), numbers(module.running_var)
+    return normalised(value, mean, variance, numbers(module.weight), numbers(module.bias), module.eps)
+
+
+def _bilinear_module(module: Any, left: Any, right: Any) -> Any:
+    return bilinear(left, right, numbers(module.weight), numbers(module.bias))
+
+
+def _pad_module(mode: str) -> Callable[..., Any]:
+    return lambda module, value: pad(value, module.padding, mode, getattr(module, "value", 0.0))
+
+
+def chebyshev_module(module: Any, value: Any) -> Any:
+    """The one activation that is not traced: its basis would be lost."""
+    centred = subtract(multiply(value, 2.0), module.low + module.high)
+    return chebyshev(divide(centred, module.high - module.low), numbers(module.coefficients).tolist())
+
+
+def _dropout_module(module: Any, value: Any) -> Any:
+    return dropout(value, module.p, module.training)
+
+
+def _pool_module(space: int) -> Callable[..., Any]:
+    def run(module: Any, value: Any) -> Any:
+        divisor = getattr(module, "divisor_override", None)
+        arguments = (
+            module.kernel_size,
+            module.stride,
+            module.padding,
+            module.ceil_mode,
+            module.count_include_pad,
+            divisor,
+        )
+        return average_pooling(space)(value, *arguments)
+
+    return run
+
+
+def _unflatten(value: Any, dim: int, sizes: Any) -> Any:
+    axis = dim % len(value.shape)
+    return rearranged(value, lambda a: a.reshape(*a.shape[:axis], *integers((tuple(sizes),)), *a.shape[axis + 1 :]))
+
+
+MODULES: dict[str, Callable[..., Any]] = {
+    "Linear": _linear_module,
+    "Bilinear": _bilinear_module,
+    **{f"{name}Pad{space}d": _pad_module(mode) for name, mode in PADDINGS.items() for space in (1, 2, 3)},
+    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution_module),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"), _batch_norm_module),
+    **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"), _dropout_module),
+    "Identity": lambda module, value: value,
+    "Flatten": lambda module, value: flatten(value, module.start_dim, module.end_dim),
+    "Unflatten": lambda module, value: _unflatten(value, module.dim, module.unflattened_size),
+    "AvgPool1d": _pool_module(1),
+    "AvgPool2d": _pool_module(2),
+    "AvgPool3d": _pool_module(3),
+    "AdaptiveAvgPool1d": lambda module, value: adaptive_pooling(1)(value, module.output_size),
+    "AdaptiveAvgPool2d": lambda module, value: adaptive_pooling(2)(value, module.output_size),
+    "AdaptiveAvgPool3d": lambda module, value: adaptive_pooling(3)(value, module.output_size),
+}

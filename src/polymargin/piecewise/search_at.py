@@ -1,0 +1,108 @@
+"""What margins and verdicts of a piecewise network begin with: its class at the point, and the search over cells around it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.arguments import checked_point
+from polymargin.errors import InputError
+from polymargin.piecewise.best_first import Problem, SearchOutcome, best_first
+from polymargin.piecewise.incumbents import Incumbent
+from polymargin.piecewise.relu.cells import ReLUCells
+from polymargin.piecewise.relu.network import ReLUNetwork
+from polymargin.piecewise.relu.view import ReLUView
+from polymargin.piecewise.spline.cells import SplineCells
+from polymargin.piecewise.spline.network import SplineNetwork
+from polymargin.piecewise.spline.view import SplineView
+from polymargin.rows import OnRow
+from polymargin.work import Workers
+
+Array = NDArray[np.float64]
+PiecewiseNetwork: TypeAlias = ReLUNetwork | SplineNetwork
+
+# Rounding above this share of the difference of the two largest logits hides it from doubles.
+LARGEST_NOISE = 1e-6
+# Decades that products of weights may span; their squares must not underflow or overflow.
+LARGEST_SCALE = 140
+
+
+class PiecewiseOptions(TypedDict, total=False):
+    """The keywords of `piecewise_margin` and `piecewise_verify`, for type checkers."""
+
+    timeout: float | None
+    seed: int
+    checkpoint: str | Path | None
+    on_row: OnRow | None
+    executor: Workers | None
+
+
+class SearchStart:
+    """A network at a point: its class in exact arithmetic, and whether doubles can tell it from the others."""
+
+    def __init__(self, network: PiecewiseNetwork, u: Array) -> None:
+        checked_point(u, network.dimension)
+        _check_scale(network)
+        self.network, self.u = network, u
+        logits: list[Fraction] = network.exact_logits(u)
+        largest = max(logits)
+        self.label, *others = [index for index, value in enumerate(logits) if value == largest]
+        self.tied = others[0] if others else None
+        rounded = network(u)
+        self.doubt = ""
+        for rival, value in enumerate(logits):
+            lead = float(logits[self.label] - value)
+            if lead and abs(rounded[self.label] - rounded[rival] - lead) > LARGEST_NOISE * lead:
+                self.doubt = (
+                    f"rounding hides the difference of classes {self.label} and {rival} at the point from doubles"
+                )
+
+    def search(
+        self, timeout: float | None, seed: int, reach: float = math.inf
+    ) -> tuple[SearchOutcome, Incumbent, Problem[Any]]:
+        problem: Problem[Any] = (
+            ReLUCells(ReLUView(self.network, self.u, self.label))
+            if isinstance(self.network, ReLUNetwork)
+            else SplineCells(SplineView(self.network, self.u, self.label), seed)
+        )
+        incumbent = Incumbent(self.network, self.u, self.label)
+        deadline = math.inf if timeout is None else perf_counter() + timeout
+        outcome = best_first(problem, incumbent, reach=reach, deadline=deadline, seed=seed)
+        return outcome, incumbent, problem
+
+
+def remarks(doubt: str, outcome: SearchOutcome, nothing: bool, far: float) -> tuple[str, ...]:
+    """What the search leaves to say."""
+    notes = [doubt] if doubt else []
+    if outcome.timed_out:
+        notes.append(f"the time was up with {outcome.open_cells} cells open")
+    if outcome.unresolved:
+        nearest = min(outcome.unresolved)
+        notes.append(
+            f"a region with ties no nearer than {nearest:.6g} is not settled: exact arithmetic confirms none "
+            "(classes touch without crossing), or its critical points are degenerate"
+        )
+    if nothing:
+        notes.append(f"no tie within {far:.3g}: no other class is ever reached, as far as doubles can see")
+    return tuple(notes)
+
+
+def _check_scale(network: PiecewiseNetwork) -> None:
+    """Products of weights through the layers, and their squares, must stay within the range of doubles."""
+    smallest = largest = 0.0
+    for layer in network.layers:
+        sizes = np.abs(layer.weights[layer.weights != 0])
+        if sizes.size:
+            smallest += math.log10(float(sizes.min()))
+            largest += math.log10(float(sizes.max()))
+    if smallest < -LARGEST_SCALE or largest > LARGEST_SCALE:
+        raise InputError(
+            f"weights multiply to sizes from 1e{smallest:.0f} to 1e{largest:.0f} through the layers; rescale them to less than "
+            f"1e±{LARGEST_SCALE}"
+        )

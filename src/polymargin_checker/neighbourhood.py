@@ -1,0 +1,150 @@
+"""What a perturbation may be, as a certificate states it: norm, weights, domain, movable coordinates, rivals, a lead.
+
+Without this entry a certificate speaks of the L2 norm, all perturbations and all rivals. Lengths are compared in rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.document import fields, integer, items
+from polymargin_checker.dyadics import number
+from polymargin_checker.refusal import Refused
+from polymargin_checker.words import rounded_up, shown
+
+NORMS = {"l2": "L2", "linf": "L∞", "l1": "L1"}
+_FIELDS = ("norm", "weights", "low", "high", "movable", "rivals", "abstain")
+
+Box = tuple[tuple[fmpq, fmpq], ...]
+
+
+@dataclass(frozen=True)
+class StatedNeighbourhood:
+    """norm, w and the ends of the domain (None: no end), the coordinates that may change, the rivals that count, the lead."""
+
+    norm: str
+    weights: tuple[fmpq, ...] | None
+    low: tuple[fmpq | None, ...] | None
+    high: tuple[fmpq | None, ...] | None
+    movable: frozenset[int] | None
+    rivals: frozenset[int] | None
+    abstain: fmpq
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether a proof on an L2 ball is a proof here: the ball of the same radius contains it, and no lead is asked for."""
+        return self.norm == "l2" and self.weights is None and self.abstain == 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the whole L2 ball."""
+        return self.is_ball and self.low is None and self.movable is None
+
+    def weight(self, coordinate: int) -> fmpq:
+        return fmpq(1) if self.weights is None else self.weights[coordinate]
+
+    def ends(self, coordinate: int) -> tuple[fmpq | None, fmpq | None]:
+        """Of the domain."""
+        if self.low is None or self.high is None:
+            return None, None
+        return self.low[coordinate], self.high[coordinate]
+
+    def box(self, point: Sequence[fmpq], radius: fmpq) -> Box:
+        """What each coordinate may be at most within the radius."""
+        result = []
+        for coordinate, middle in enumerate(point):
+            if self.movable is not None and coordinate not in self.movable:
+                result.append((middle, middle))
+                continue
+            reach, (low, high) = radius / self.weight(coordinate), self.ends(coordinate)
+            least = middle - reach if low is None else max(low, middle - reach)
+            most = middle + reach if high is None else min(high, middle + reach)
+            result.append((least, most))
+        return tuple(result)
+
+    def within(self, point: Sequence[fmpq], x: Sequence[fmpq], radius: fmpq | None) -> bool:
+        """Whether x is a perturbation of the point of at most this length; None is infinity."""
+        steps = [abs(a - b) for a, b in zip(x, point, strict=True)]
+        for coordinate, (value, step) in enumerate(zip(x, steps, strict=True)):
+            low, high = self.ends(coordinate)
+            if (low is not None and value < low) or (high is not None and value > high):
+                return False
+            if step != 0 and self.movable is not None and coordinate not in self.movable:
+                return False
+        if radius is None:
+            return True
+        scaled = [self.weight(coordinate) * step for coordinate, step in enumerate(steps)]
+        if self.norm == "linf":
+            return radius >= 0 and all(step <= radius for step in scaled)
+        if self.norm == "l1":
+            return bool(sum(scaled, fmpq(0)) <= radius)
+        return bool(radius >= 0 and sum((step * step for step in scaled), fmpq(0)) <= radius * radius)
+
+    @property
+    def distance(self) -> str:
+        """For sentences: what is measured."""
+        return f"{'weighted ' if self.weights is not None else ''}{NORMS[self.norm]} distance"
+
+    @property
+    def article(self) -> str:
+        return "an" if self.weights is None else "a"
+
+    @property
+    def restrictions(self) -> str:
+        """For sentences: what is allowed, what counts."""
+        words = []
+        if self.low is not None:
+            words.append("within the stated domain")
+        if self.movable is not None:
+            words.append(f"with {len(self.movable)} coordinates that may change")
+        if self.rivals is not None:
+            words.append(f"against the classes {', '.join(map(str, sorted(self.rivals)))} alone")
+        if self.abstain > 0:
+            words.append(f"where a lead of at most {rounded_up(self.abstain)} counts as a tie")
+        return "".join(f", {word}" for word in words)
+
+
+PLAIN = StatedNeighbourhood("l2", None, None, None, None, None, fmpq(0))
+
+
+def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> StatedNeighbourhood:
+    """From a certificate; the point itself must lie in the domain."""
+    fields(value, "neighbourhood", _FIELDS)
+    norm = value["norm"]
+    if not isinstance(norm, str) or norm not in NORMS:
+        raise Refused(f"neighbourhood, norm: {shown(norm)}; expected one of {', '.join(NORMS)}")
+    size = len(point)
+    weights = _vector(value["weights"], "neighbourhood, weights", size)
+    if weights is not None and any(weight is None or weight <= 0 for weight in weights):
+        raise Refused("neighbourhood, weights: expected positive numbers")
+    low, high = (_vector(value[key], f"neighbourhood, {key}", size) for key in ("low", "high"))
+    if (low is None) != (high is None):
+        raise Refused("neighbourhood: a domain needs both low and high")
+    abstain = number(value["abstain"], "neighbourhood, abstain")
+    if abstain < 0:
+        raise Refused("neighbourhood, abstain: a lead is not negative")
+    movable = _indices(value["movable"], "neighbourhood, movable", size)
+    rivals = _indices(value["rivals"], "neighbourhood, rivals", classes)
+    result = StatedNeighbourhood(norm, weights, low, high, movable, rivals, abstain)  # type: ignore[arg-type]
+    if not result.within(point, point, None):
+        raise Refused("neighbourhood: the point lies outside the domain")
+    return result
+
+
+def _vector(value: Any, name: str, size: int) -> tuple[fmpq | None, ...] | None:
+    if value is None:
+        return None
+    return tuple(None if entry is None else number(entry, name) for entry in items(value, name, size))
+
+
+def _indices(value: Any, name: str, size: int) -> frozenset[int] | None:
+    if value is None:
+        return None
+    found = [integer(entry, name, 0, size - 1) for entry in items(value, name)]
+    if not found or len(set(found)) < len(found):
+        raise Refused(f"{name}: expected different numbers, at least one")
+    return frozenset(found)

@@ -1,0 +1,110 @@
+"""Verdicts in every norm: they agree with exact margins, and the checker accepts each of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+from polymargin.errors import InputError
+from polymargin.neighbourhood import Neighbourhood
+from polymargin_checker.checker import check
+
+CASES: list[tuple[list[int], int, dict[str, Any]]] = [
+    ([2, 3, 2], 2, {"norm": "linf"}),
+    ([2, 3, 3], 3, {"norm": "linf", "domain": (-0.6, 0.7)}),
+    ([2, 3, 2], 3, {"norm": "l1", "domain": (-1.0, 1.0)}),
+    ([2, 3, 2, 2], 2, {"norm": "l2", "domain": (-0.5, 0.5)}),
+    ([3, 3, 2], 2, {"norm": "linf", "movable": [0, 2], "weights": [1.0, 2.0, 3.0]}),
+    ([3, 4, 3], 2, {"norm": "l1", "rivals": [0, 1], "abstain": 0.05}),
+    ([2, 3, 3], 2, {"norm": "l2", "rivals": [0, 1]}),
+    ([3, 3, 2], 2, {"norm": "l2", "weights": [1.0, 2.0, 3.0]}),
+]
+
+
+def accepted(network: Any, verdict: Any, folder: Path) -> str:
+    network.save(folder / "model.npz")
+    verdict.certificate.save(folder / "proof.json")
+    found = check(folder / "model.npz", folder / "proof.json")
+    assert found.accepted, found.reason
+    return found.reason
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_verdicts_on_both_sides_of_the_exact_margin(case: int, tmp_path: Path) -> None:
+    shape, degree, options = CASES[case]
+    network = random_network(shape, degree, seed=case)
+    point = np.clip(0.3 * np.random.default_rng(case).normal(size=shape[0]), -0.4, 0.4)
+    near = Neighbourhood.of(shape[0], **options)
+    exact = pm.margin(network, point, threads=1, cache=False, **options)
+    if exact.radius == 0 or not np.isfinite(exact.radius):
+        verdict = pm.verify(network, point, 0.5, cache=False, **options)
+        assert (verdict.answer.name == "VULNERABLE") == (exact.radius == 0)
+        return
+    robust = pm.verify(network, point, 0.999 * exact.radius, cache=False, **options)
+    assert robust.answer.name == "ROBUST", robust
+    assert "robust" in accepted(network, robust, tmp_path)
+    lost = pm.verify(network, point, 1.001 * exact.radius, cache=False, **options)
+    assert lost.answer.name == "VULNERABLE"
+    assert "vulnerable" in accepted(network, lost, tmp_path)
+    assert lost.counterexample is not None
+    assert near.admits(lost.counterexample)
+    attacked = pm.attack(network, point, **options)
+    assert attacked is not None
+    assert exact.radius * (1 - 1e-9) <= attacked.distance <= 1.05 * exact.radius
+    proved = pm.lower_bound(network, point, **options)
+    assert 0 < proved.radius <= exact.radius * (1 + 1e-9)
+    assert all(exclusion.to_proof()["kind"] for exclusion in proved.exclusions)
+
+
+def test_networks_of_products_and_attention_have_region_proofs(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
+    for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
+        u = np.array([0.3, 0.2, -0.1])
+        far = pm.attack(network, u, norm="linf", domain=(-1, 1))
+        radius = 0.2 if far is None else 0.9 * far.distance
+        verdict = pm.verify(network, u, radius, norm="linf", domain=(-1, 1))
+        assert verdict.answer.name == "ROBUST"
+        sentence = accepted(network, verdict, tmp_path)
+        assert "an L∞ distance below" in sentence
+        assert sentence.endswith("within the stated domain")
+
+
+def test_certified_margins_enclose_the_exact_one(tmp_path: Path) -> None:
+    network, u = random_network([2, 3, 2], 2, seed=0), np.array([0.1, -0.2])
+    exact = pm.margin(network, u, norm="linf", cache=False)
+    found = pm.certify(network, u, norm="linf", timeout=20)
+    assert found.margin.lower <= exact.radius * (1 + 1e-12)
+    assert found.margin.upper >= exact.radius * (1 - 1e-12)
+    assert found.margin.lower >= 0.99 * exact.radius
+    assert "in L∞ distance" in accepted(network, found, tmp_path)
+
+
+def test_batches_answer_row_by_row() -> None:
+    network = random_network([2, 3, 2], 2, seed=0)
+    points = np.array([[0.1, -0.2], [9.0, 0.0], [0.0, 0.1]])
+    verdicts = pm.verify(network, points, 0.01, norm="linf", domain=(-1, 1))
+    assert [row.standing.name for row in verdicts] == ["CERTIFIED", "FAILED", "CERTIFIED"]
+    assert "outside the domain" in verdicts[1].reason
+    assert [a.norm for a in pm.attack(network, points[[0, 2]], norm="l1") if a] == ["l1", "l1"]
+
+
+def test_where_nothing_may_move_the_point_decides(tmp_path: Path) -> None:
+    network = random_network([2, 3, 2], 2, seed=0)
+    verdict = pm.verify(network, [0.1, 0.2], 0.5, norm="linf", domain=([0.1, 0.2], [0.1, 0.2]))
+    accepted(network, verdict, tmp_path)
+    assert pm.verify(network, [0.1, 0.2], 1e200, norm="linf", timeout=0.5).answer.name != "ROBUST"
+
+
+def test_what_has_no_proof_says_so() -> None:
+    network = random_network([2, 3, 2], 2, seed=0)
+    for options in ({"weights": [[2.0, 0.0], [0.0, 1.0]]}, {"movable": [[1.0], [1.0]]}):
+        with pytest.raises(InputError, match="margins only"):
+            pm.verify(network, [0.1, 0.2], 0.1, **options)
+    with pytest.raises(InputError, match="classes 0 to 1"):
+        pm.verify(network, [0.1, 0.2], 0.1, rivals=[5])

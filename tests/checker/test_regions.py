@@ -1,0 +1,211 @@
+"""Region proofs: each field is needed, and none can be made to say more than is true."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import random_network
+
+import polymargin as pm
+from polymargin_checker.checker import check
+
+U = [0.1, -0.2]
+
+
+def network() -> pm.PolynomialNetwork:
+    return random_network([2, 3, 3, 2], 2, seed=1)
+
+
+def quartic() -> pm.PolynomialNetwork:
+    generator = np.random.default_rng(2)
+    layers = [(generator.normal(size=s), generator.normal(size=s[0])) for s in ((3, 2), (2, 3))]
+    return pm.PolynomialNetwork(layers, activations=[(0.1, 0.5, 0.3, 0.2, -0.1)])
+
+
+def proof(net: pm.PolynomialNetwork, share: float, **options: Any) -> dict[str, Any]:
+    """A certificate at a share of the attack's distance, far enough to need multipliers; made once."""
+    key = (net.fingerprint, share, *options.items())
+    if key not in _made:
+        _made[key] = _proof(net, share, **options)
+    return copy.deepcopy(_made[key])
+
+
+_made: dict[Any, dict[str, Any]] = {}
+
+
+def _proof(net: pm.PolynomialNetwork, share: float, **options: Any) -> dict[str, Any]:
+    attacked = pm.attack(net, U, **options)
+    assert attacked is not None
+    verdict = pm.verify(net, U, share * attacked.distance, **options)
+    assert verdict.certificate is not None
+    assert verdict.answer.name == "ROBUST"
+    return verdict.certificate.data
+
+
+def leaves(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return leaves(node["low"]) + leaves(node["high"]) if "split" in node else [node]
+
+
+def judged(net: pm.PolynomialNetwork, data: dict[str, Any], folder: Path) -> tuple[bool, str]:
+    net.save(folder / "model.npz")
+    (folder / "proof.json").write_text(json.dumps(data))
+    found = check(folder / "model.npz", folder / "proof.json")
+    return found.accepted, found.reason
+
+
+def tree(data: dict[str, Any]) -> dict[str, Any]:
+    return data["rivals"][0]["proof"]["tree"]
+
+
+def quadratic(data: dict[str, Any]) -> dict[str, Any]:
+    return next(leaf for leaf in leaves(tree(data)) if "quadratic" in leaf)
+
+
+def change(data: dict[str, Any], where: str, value: Any) -> None:
+    quadratic(data)[where] = value
+
+
+Mutation = Callable[[dict[str, Any]], None]
+
+LEAF: dict[str, Mutation] = {
+    "no multipliers": lambda d: change(d, "box", ["0x0p+0"] * len(quadratic(d)["box"])),
+    "a negative one": lambda d: change(d, "box", ["-0x1p-3", *quadratic(d)["box"][1:]]),
+    "too few": lambda d: change(d, "box", quadratic(d)["box"][1:]),
+    "one for the norm of a box": lambda d: change(d, "norm", "0x1p-4"),
+    "a negative one for the norm": lambda d: change(d, "norm", "-0x1p-4"),
+    "not a list of minorants": lambda d: change(d, "minorants", None),
+    "a minorant too few": lambda d: change(d, "minorants", quadratic(d)["minorants"][1:]),
+    "no linear proof": lambda d: (quadratic(d).clear(), leaves(tree(d))[0].setdefault("linear", "middle"))[0],
+    "an unknown centre": lambda d: change(d, "quadratic", "origin"),
+    "rests without shifts": lambda d: (change(d, "shifts", None), change(d, "rests", ["0x1p+0"]))[0],
+    "an unknown key": lambda d: change(d, "more", 1),
+}
+
+
+@pytest.mark.parametrize("name", LEAF)
+def test_no_changed_leaf_passes(name: str, tmp_path: Path) -> None:
+    net = network()
+    data = proof(net, 0.98, norm="linf")
+    assert judged(net, data, tmp_path)[0]
+    changed = copy.deepcopy(data)
+    LEAF[name](changed)
+    accepted, reason = judged(net, changed, tmp_path)
+    assert not accepted, name
+    assert "could not finish" not in reason
+
+
+WHOLE: dict[str, Mutation] = {
+    "a larger radius": lambda d: d["claim"].update(radius="0x1p+3"),
+    "all radii larger": lambda d: (
+        d["claim"].update(radius="0x1p+3"),
+        d["rivals"][0].update(lower="0x1p+3"),
+        d["rivals"][0]["proof"].update(radius="0x1p+3"),
+    )[0],
+    "another norm": lambda d: d["neighbourhood"].update(norm="l7"),
+    "no norm": lambda d: d["neighbourhood"].pop("norm"),
+    "smaller weights": lambda d: d["neighbourhood"].update(weights=["0x1p-4", "0x1p-4"]),
+    "weights of zero": lambda d: d["neighbourhood"].update(weights=["0x0p+0", "0x1p+0"]),
+    "half a domain": lambda d: d["neighbourhood"].update(low=["-0x1p+0", None]),
+    "a domain without the point": lambda d: d["neighbourhood"].update(low=["0x1p+0", None], high=["0x1p+1", None]),
+    "a lead": lambda d: d["neighbourhood"].update(abstain="0x1p+6"),
+    "a negative lead": lambda d: d["neighbourhood"].update(abstain="-0x1p-3"),
+    "no movable coordinate": lambda d: d["neighbourhood"].update(movable=[]),
+    "a coordinate that is none": lambda d: d["neighbourhood"].update(movable=[2]),
+    "a rival that is none": lambda d: d["neighbourhood"].update(rivals=[2]),
+    "a proof of a ball": lambda d: d["rivals"][0]["proof"].update(kind="exclusion"),
+    "no radius": lambda d: d["rivals"][0]["proof"].update(radius="0x0p+0"),
+    "an empty region": lambda d: d["rivals"][0]["proof"].update(tree={"empty": True}),
+    "a split outside": lambda d: d["rivals"][0]["proof"].update(
+        tree={"split": [0, "0x1p+5"], "low": tree(d), "high": {"linear": "middle"}}
+    ),
+    "a split of no coordinate": lambda d: d["rivals"][0]["proof"].update(
+        tree={"split": [2, "0x0p+0"], "low": tree(d), "high": tree(d)}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_no_changed_statement_passes(name: str, tmp_path: Path) -> None:
+    net = network()
+    data = proof(net, 0.98, norm="linf")
+    changed = copy.deepcopy(data)
+    WHOLE[name](changed)
+    accepted, reason = judged(net, changed, tmp_path)
+    assert not accepted, name
+    assert "could not finish" not in reason
+
+
+def test_a_proof_on_a_box_holds_for_the_l2_ball_in_it(tmp_path: Path) -> None:
+    net = network()
+    data = proof(net, 0.98, norm="linf")
+    del data["neighbourhood"]
+    accepted, reason = judged(net, data, tmp_path)
+    assert accepted
+    assert "L∞" not in reason
+
+
+def test_parabolas_above_an_activation_do_not_pass(tmp_path: Path) -> None:
+    net = quartic()
+    data = proof(net, 0.97, norm="linf")
+    assert judged(net, data, tmp_path)[0]
+    rows = quadratic(data)["minorants"][0]
+    rows[0][2] = (float.fromhex(rows[0][2]) + 0.05).hex()
+    accepted, reason = judged(net, data, tmp_path)
+    assert not accepted
+    assert "is not shown to lie below" in reason
+
+
+def test_lifted_rests_need_all_their_multipliers(tmp_path: Path) -> None:
+    net = network()
+    data = proof(net, 0.999, norm="linf")
+    found = [leaf for leaf in leaves(tree(data)) if leaf.get("shifts") is not None]
+    assert found, "this proof was chosen because it lifts"
+    for key, value in (("rests", None), ("rests", ["-0x1p+0"] * 3), ("shifts", []), ("rests", ["0x0p+0"] * 3)):
+        kept = found[0][key]
+        found[0][key] = value
+        assert not judged(net, data, tmp_path)[0], (key, value)
+        found[0][key] = kept
+    assert judged(net, data, tmp_path)[0]
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_empty_leaves_are_outside_the_ball(norm: str, tmp_path: Path) -> None:
+    net = network()
+    data = proof(net, 0.9, norm=norm, domain=(-5, 5))
+    radius = float.fromhex(data["claim"]["radius"])
+    whole = tree(data)
+    corner = {"split": [1, (U[1] + 0.95 * radius).hex()], "low": {"linear": "middle"}, "high": {"empty": True}}
+    data["rivals"][0]["proof"]["tree"] = {"split": [0, (U[0] + 0.95 * radius).hex()], "low": whole, "high": corner}
+    _, reason = judged(net, data, tmp_path)
+    assert "empty" not in reason  # the corner is; what else is wrong is another matter
+    corner["high"], corner["low"] = {"linear": "middle"}, {"empty": True}
+    accepted, reason = judged(net, data, tmp_path)
+    assert not accepted
+
+
+def test_counterexamples_obey_the_neighbourhood(tmp_path: Path) -> None:
+    net = network()
+    attacked = pm.attack(net, U, norm="linf")
+    assert attacked is not None
+    radius = 1.2 * attacked.distance
+    data = pm.verify(net, U, radius, norm="linf").certificate.data
+    assert judged(net, data, tmp_path)[0]
+    narrow = [(u - 0.3 * attacked.distance).hex() for u in U], [(u + 0.3 * attacked.distance).hex() for u in U]
+    for key, value in (
+        ("abstain", "-0x1p-1"),
+        ("low", narrow[0]),
+        ("movable", [0]),
+        ("weights", ["0x1p+3", "0x1p+3"]),
+        ("norm", "l3"),
+    ):
+        changed = copy.deepcopy(data)
+        changed["neighbourhood"][key] = value
+        if key == "low":
+            changed["neighbourhood"]["high"] = narrow[1]
+        assert not judged(net, changed, tmp_path)[0], key
