@@ -113,9 +113,10 @@ def draw(rows: list[dict[str, Any]], problems: list[str], path: Any) -> None:
             degree = max(row["ed_degree"] for row in mine)
             for line, (quantity, axis) in enumerate(zip(("margin", "real"), axes[:, column], strict=True)):
                 table = np.array([[r[quantity] for r in mine if r["step"] == step] for step in MOMENTS])
+                table[~np.isfinite(table)] = np.nan  # a start where most points have no tie at all
                 middle = np.nanmean(table, axis=1)
                 spread = np.nanstd(table, axis=1) / np.sqrt(table.shape[1])
-                label = f"{candidate.name} (ED degree {degree:g})" if line == 0 else None
+                label = f"{candidate.name} (ED degree {degree:g})" if line == column == 0 else None
                 axis.plot(MOMENTS, middle, "o-", color=colour, markersize=3, label=label)
                 axis.fill_between(MOMENTS, middle - spread, middle + spread, color=colour, alpha=0.2, linewidth=0)
             if candidate.kernel_degree is not None:
@@ -123,8 +124,8 @@ def draw(rows: list[dict[str, Any]], problems: list[str], path: Any) -> None:
                 axes[1, column].plot([0], [expected], ">", color=colour, markersize=9, clip_on=False)
         axes[0, column].set_title(problem)
         axes[1, column].set(xlabel="training step", xscale="symlog", xlim=(0, MOMENTS[-1]))
-    axes[0, 0].set_ylabel("median margin of points classified right")
-    axes[1, 0].set_ylabel("real critical points, mean over the data\n(▷ Kac–Rice, random network)")
+    axes[0, 0].set_ylabel("median margin of points\nclassified right")
+    axes[1, 0].set_ylabel("real critical points, mean\n(▷ Kac–Rice, random network)")
     figure.legend(loc="outside lower center", ncols=2, fontsize=9)
     figure.savefig(path, dpi=130)
 
