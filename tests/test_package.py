@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import polymargin as pm
 
 
@@ -106,6 +108,17 @@ def test_a_public_function_is_found_by_file_name() -> None:
         room = ".".join(module.split(".")[:2])
         lines.append(f"import {module}, {room}; assert callable({room}.{name}), {name!r}")
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_a_file_does_not_take_the_place_of_its_function() -> None:
+    """`learning` imports its functions when they are first used, and its files import each other before that."""
+    pytest.importorskip("torch")
+    code = """
+import polymargin.learning.margin_training, polymargin.learning.exact_margin, polymargin.learning.rival_margins
+from polymargin.learning import exact_margin, rival_margins, fine_tune
+assert callable(exact_margin) and callable(rival_margins) and callable(fine_tune)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def loaded_after(statement: str, *modules: str) -> list[str]:

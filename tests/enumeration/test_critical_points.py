@@ -11,6 +11,9 @@ import pytest
 from problems import PROBLEMS, Problem, random_network
 
 import polymargin as pm
+from polymargin.continuation import Tracker
+from polymargin.enumeration.base_solutions import base_solutions
+from polymargin.enumeration.cache import Cache
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
@@ -119,3 +122,15 @@ def test_a_boundary_remembers_its_base_solutions(monkeypatch: pytest.MonkeyPatch
             pm.critical_points(boundary, [0.3, 0.1], cache=False, **options)
     with pytest.raises(TypeError):
         pm.critical_points(pm.Boundary(boundary.source), [0.3, 0.1], cache=False)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_solutions_far_out_along_a_weak_direction_are_found(seed: int) -> None:
+    """A first layer with singular values 1, 0.05, 5e-5: the first steps of most paths are shorter than 1e-12 of the whole way."""
+    generator = np.random.default_rng([12, seed])
+    left, right = (np.linalg.qr(generator.normal(size=(3, 3)))[0] for _ in range(2))
+    first = 3 * left @ np.diag([1.0, 0.05, 5e-5]) @ right
+    layers = [(first, generator.normal(size=3)), (generator.normal(size=(2, 3)), generator.normal(size=2))]
+    boundary = pm.Boundary.from_network(pm.PolynomialNetwork(layers, degree=3), 0, 1)
+    found = base_solutions(boundary, Tracker(threads=1), seed=0, cache=Cache(None))
+    assert (len(found.solutions), found.unjudged) == (21, 0)

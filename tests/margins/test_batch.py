@@ -15,7 +15,8 @@ import polymargin as pm
 from polymargin.continuation import Tracker
 from polymargin.enumeration.cache import Cache
 from polymargin.margins import batch
-from polymargin.margins.models import ROWS_PER_THREAD, margins_of
+from polymargin.margins.models import margins_of
+from polymargin.margins.pair_work import ROWS_PER_THREAD
 from polymargin.margins.pairs import Enumeration
 from polymargin.standing import Standing
 
@@ -175,10 +176,10 @@ def test_what_breaks_a_block_breaks_only_its_row(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    monkeypatch.setattr("polymargin.margins.models.seen_ahead", broken)
+    monkeypatch.setattr("polymargin.margins.network_margins.seen_ahead", broken)
     assert all("arithmetic broke down" in str(margin.error) for margin in pm.margin(CUBIC, rows))
     monkeypatch.undo()
-    monkeypatch.setattr("polymargin.margins.models.NetworkMargins.ordinary", broken)
+    monkeypatch.setattr("polymargin.margins.network_margins.NetworkMargins.ordinary", broken)
     assert [plain(margin) for margin in pm.margin(CUBIC, rows)] == good
 
 

@@ -200,8 +200,8 @@ def test_a_file_that_vanishes_is_not_started_without_a_header(tmp_path: Path) ->
 
 def test_one_point_has_a_checkpoint_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = pm.margin(NETWORK, POINTS[0], checkpoint=tmp_path / "one")
-    monkeypatch.setattr("polymargin.margins.models.NetworkMargins.ordinary", None)
-    monkeypatch.setattr("polymargin.margins.models.NetworkMargins.margin_at", None)
+    monkeypatch.setattr("polymargin.margins.network_margins.NetworkMargins.ordinary", None)
+    monkeypatch.setattr("polymargin.margins.network_margins.NetworkMargins.margin_at", None)
     again = pm.margin(NETWORK, POINTS[0], checkpoint=tmp_path / "one")
     assert again.to_dict() == first.to_dict()
 

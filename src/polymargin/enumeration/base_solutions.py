@@ -33,6 +33,9 @@ MOST_PLACES = 6
 # Where axes differ in scale by more than this, less than the full number of solutions is not believed: branches far out can be
 # invisible to the trace test, and near ones too close together to be told apart.
 LOPSIDED = 1e3
+# Shares of the blend at which a careful path stops for a moment. Where axes differ in scale by thousands, λ is large at the start
+# and a trace of the target moves the strong coordinates by far: the first steps are smaller than the smallest of the whole way.
+PARTS = (1e-20, 1e-10, 1.0)
 # Coefficients of the start system are kept within this factor of one, far beyond what the tracker has been seen to need.
 LARGEST_START = 1e60
 
@@ -119,13 +122,17 @@ def _solve_generic(
     begin = np.array([*np.zeros(size), generic[-1], phase, 0, *fixed])
     end = np.array([*generic, 0, 1, *fixed])
 
-    def to_end(starts: ComplexArray, double_double: bool) -> Paths:
-        chosen = tracker.tightened().far_sighted() if double_double else tracker
-        return chosen.track(system.blend, starts, begin, end, double_double=double_double)
+    def carefully(starts: ComplexArray) -> ComplexArray:
+        chosen, here = tracker.tightened().far_sighted(), begin
+        for share in PARTS:
+            there = (1 - share) * begin + share * end
+            followed = chosen.track(system.blend, starts, here, there, double_double=True)
+            starts, here = followed.points[0][followed.converged[0]], there
+        return starts
 
     # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions
     # far out, where doubles fail, must not be taken for paths to infinity.
-    paths = to_end(start_points, False)
+    paths = tracker.track(system.blend, start_points, begin, end)
     regular = _regular(paths)
     found = paths.points[0][regular]
     for last in (False, True):
@@ -147,8 +154,7 @@ def _solve_generic(
                 missing = len(start_points) - len(completion.solutions) if lopsided else 0
                 return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, missing)
         if not last:
-            again = to_end(start_points[~regular], True)
-            found = distinct(np.concatenate([found, again.points[0][_regular(again)]]))
+            found = distinct(np.concatenate([found, carefully(start_points[~regular])]))
     return BaseSolutions(boundary, system.target, generic, found, max(len(start_points) - len(found), 1))
 
 

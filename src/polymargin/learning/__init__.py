@@ -6,6 +6,8 @@ Names are imported when first used, so that reading IDX files costs no torch.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,6 +78,17 @@ __all__ = [
     "to_network",
     "train",
 ]
+
+
+class _Room(ModuleType):
+    """A file named after the function in it would take the function's place here as soon as anybody imports the file."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOME or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Room
 
 
 def __getattr__(name: str) -> Any:

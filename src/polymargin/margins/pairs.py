@@ -8,6 +8,7 @@ its `job` where it has one, and `margin_at` answers any, one at a time.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,7 +72,7 @@ class Pair(Protocol):
         ...
 
 
-class OneByOne:
+class OneByOne(ABC):
     """Ways without a shorter way for many points."""
 
     def job(self, points: Array, rows: Places) -> None:
@@ -81,8 +82,8 @@ class OneByOne:
         found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], rivals, strict=True)]
         return RecordColumn([one if one.complete else None for one in found])
 
-    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
-        raise NotImplementedError
+    @abstractmethod
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin: ...
 
 
 def pair_for(boundary: Boundary, search: Enumeration) -> Pair:

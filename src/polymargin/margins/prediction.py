@@ -11,6 +11,8 @@ from polymargin.networks.network import Network
 
 # Terms of the logits must stay within these sizes; their powers and quotients must not leave the range of doubles.
 SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
+# Rounding noise above this share of the difference of two logits makes what doubles see of their boundary doubtful.
+LARGEST_NOISE = 1e-3
 # A logit ahead by this many times the noise is ahead.
 CLEARLY = 100
 

@@ -171,9 +171,19 @@ def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, R
         return value, RegionLeaf("middle"), low, half
     _, points = lowest_points(part.steps, region, part.weights, part.constants, low[None], descents=4)
     better, leaf, _ = _leaf(part, 0, points[0], deadline)
-    slopes = [np.abs(form.slopes) * half for at in part.expansion.at for form in at.forms]
-    score = sum(rows.sum(axis=1) @ rows / (1e-300 + rows.sum()) for rows in slopes) + 1e-9 * half
-    return max(value, better), leaf, points[0], np.asarray(score)
+    score = _cutting_helps(part, half)
+    return max(value, better), leaf, points[0], score
+
+
+def _cutting_helps(part: RegionPart, half: Array) -> Array:
+    """How much each coordinate has to do with what is not known: its share in the remainders, weighted by what they cost."""
+    score = 1e-9 * half / half.max()
+    for at, beta in zip(part.expansion.at, part.functional(0).adjoints, strict=True):
+        cost = np.abs(beta) * (at.remainder[1] - at.remainder[0])
+        for form in at.forms:
+            reach = np.abs(form.slopes) * half
+            score = score + (cost / (1e-300 + reach.sum(axis=1))) @ reach
+    return np.asarray(score)
 
 
 def _tree(found: dict[int, Any], number: int) -> Tree:

@@ -19,11 +19,11 @@ from polymargin.boundary import Boundary
 from polymargin.boundary.shifted import ShiftedSource
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError, TooManyPathsError
+from polymargin.margins.combined import combined
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
-from polymargin.margins.models import LARGEST_NOISE, combined
 from polymargin.margins.pairs import Enumeration, pair_for
-from polymargin.margins.prediction import predicted_class
+from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.network import Network
@@ -75,10 +75,10 @@ class NeighbourhoodMargins:
         if tied in rivals:
             note = f"classes {label} and {tied} tie exactly at the point"
             return label, [PairMargin(tied, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)]
-        return label, [self._pair(self._boundary(label, rival), u, rival, tracker) for rival in rivals]
+        return label, [self._pair(self._boundary(model, label, rival), u, rival, tracker) for rival in rivals]
 
-    def _boundary(self, label: int, rival: int) -> Boundary:
-        boundary = Boundary.from_network(self._model, label, rival)  # type: ignore[arg-type]
+    def _boundary(self, network: Network, label: int, rival: int) -> Boundary:
+        boundary = Boundary.from_network(network, label, rival)
         if not self._near.abstain:
             return boundary
         return Boundary(ShiftedSource(boundary.source, self._near.abstain), boundary.name)

@@ -1,0 +1,198 @@
+"""The margin of a network: the least over the rivals.
+
+For each rival c' of the predicted class c the nearest real point of {f_c = f_c'} gives a radius; the least one is the margin
+(dropping the condition that c and c' are the largest logits changes nothing when the prediction is unique: before another pair
+can tie, c ties with one of them). An answer that does not stand up to a second look is replaced by bounds that are proved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.arguments import checked_point
+from polymargin.boundary import Boundary, generic_critical_count
+from polymargin.boundary.active_space import MOST_SAMPLES
+from polymargin.bounds import bracket
+from polymargin.continuation import Tracker
+from polymargin.errors import InputError, TooManyPathsError
+from polymargin.margins.bracket import bracketed
+from polymargin.margins.columns import beyond_rounding
+from polymargin.margins.combined import combined
+from polymargin.margins.exponents import unscaled
+from polymargin.margins.falsification import seen_ahead
+from polymargin.margins.pair_work import PairWork, answers
+from polymargin.margins.pairs import ENUMERATED, Enumeration, Pair, QuadricPair, pair_for
+from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
+from polymargin.margins.result import Margin, PairMargin
+from polymargin.networks.network import Network
+from polymargin.networks.product_network import quadratic_layers
+from polymargin.quadric import NetworkSolvers
+from polymargin.standing import Standing
+
+Array = NDArray[np.float64]
+
+
+class NetworkMargins:
+    """A network; boundaries are prepared when a point first needs them, and serve both orders of their two classes."""
+
+    def __init__(self, network: Network, search: Enumeration) -> None:
+        self._unscaled = unscaled(network)
+        self._network, self._search = self._unscaled.network, search
+        self._pairs: dict[tuple[int, int], Pair] = {}
+
+    @property
+    def dimension(self) -> int:
+        return self._network.dimension
+
+    @property
+    def paths_per_point(self) -> int:
+        network = self._network
+        size = min(network.dimension, len(network.forms.bias))
+        count = generic_critical_count(size, network.degree) if network.degree > 2 else 1
+        return count * (network.class_count - 1)
+
+    def prepare(self, points: Array) -> None:
+        with np.errstate(all="ignore"):
+            labels = self._network.predict(self._unscaled.point(points))
+        for label in np.unique(labels).tolist():
+            self._solvers(label)
+
+    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
+        network, u = self._network, self._unscaled.point(points)
+        with np.errstate(all="ignore"):
+            logits, noise = network(u), rounding_noise(network, u)
+            labels, clear = clear_classes(logits, noise)
+            ahead = np.take_along_axis(logits, labels[:, None], axis=1) - logits
+            cancelled = (ahead != 0) & (noise[:, None] > LARGEST_NOISE * ahead)
+        clear &= np.isfinite(noise)
+        work = self._work(labels, clear)
+        started = perf_counter()
+        table, enumerated = answers(u, labels, network.class_count, work, tracker)
+        answered = table.known & ~(cancelled & ~table.beyond_rounding).any(axis=1)
+        if (looked_at := np.flatnonzero(enumerated & answered)).size:
+            radii = table.upper[looked_at].min(axis=1)
+            answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
+        seconds = (perf_counter() - started) / len(points)
+        found: list[Margin | None] = [None] * len(points)
+        rows = np.flatnonzero(answered)
+        for row, margin in zip(rows.tolist(), table.margins(rows, seconds) if len(rows) else (), strict=True):
+            found[row] = self._unscaled.original(margin)
+        return found
+
+    def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[PairWork]:
+        """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
+        places: dict[tuple[int, int], tuple[Pair, list[int], list[int]]] = {}
+        for label in np.unique(labels[clear]).tolist():
+            solvers = self._solvers(label)
+            rows = np.flatnonzero(clear & (labels == label)).tolist()
+            for rival, pair in (solvers or {}).items():
+                _, points, rivals = places.setdefault((min(label, rival), max(label, rival)), (pair, [], []))
+                points.extend(rows)
+                rivals.extend([rival] * len(rows))
+        return [PairWork(pair, np.array(rows, dtype=np.intp), rivals) for pair, rows, rivals in places.values()]
+
+    def _solvers(self, label: int) -> dict[int, Pair] | None:
+        """For every rival of a label; None if some boundary has more critical points than the limit."""
+        rivals = [rival for rival in range(self._network.class_count) if rival != label]
+        try:
+            self._check_size()
+            return {rival: self._pair(label, rival) for rival in rivals}
+        except TooManyPathsError:
+            return None
+
+    def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        checked_point(u, self._network.dimension)
+        return self._unscaled.original(self._margin_at(self._unscaled.point(u), tracker))
+
+    def _margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        network = self._network
+        noise = float(rounding_noise(network, u))
+        if not np.isfinite(noise) and not network.is_affine:
+            raise InputError(
+                "terms of the logits leave the range of doubles at the point; rescale the weights or the inputs"
+            )
+        label, tied = predicted_class(network, u)
+        if tied is not None:
+            note = f"classes {label} and {tied} tie exactly at the point"
+            return Margin(0.0, 0.0, 0.0, u.copy(), label, tied, Standing.CERTIFIED, "tie", 0.0, notes=(note,))
+        rivals = [rival for rival in range(network.class_count) if rival != label]
+        try:
+            self._check_size()
+            solvers = [self._pair(label, rival) for rival in rivals]
+        except TooManyPathsError as error:
+            return self._bounds(u, str(error))
+        started = perf_counter()
+        pairs = [solver.margin_at(u, rival, tracker) for solver, rival in zip(solvers, rivals, strict=True)]
+        return combined(label, self._defended(label, pairs, u, noise), perf_counter() - started)
+
+    def _check_size(self) -> None:
+        """Refuse to enumerate what is far too large before asking for the exact structure of its boundaries."""
+        network = self._network
+        size = min(network.dimension, len(network.forms.bias))
+        count = generic_critical_count(size, network.degree)
+        if network.degree > 2 and size > MOST_SAMPLES and count > self._search.limit:
+            limit = f"{self._search.limit:,}"
+            raise TooManyPathsError(
+                f"boundaries of degree {network.degree} in {size} variables may have more than {limit} critical points"
+            )
+
+    def _bounds(self, u: Array, reason: str) -> Margin:
+        """Both sides of the margin without enumeration: an attack above, a proof below."""
+        if not self._network.hidden_layers:
+            raise TooManyPathsError(reason)
+        found = bracket(self._network, u, rtol=self._search.rtol, timeout=self._search.timeout)
+        return Margin(
+            radius=found.upper,
+            lower=found.lower,
+            upper=found.upper,
+            point=found.point,
+            label=found.label,
+            rival=found.rival,
+            standing=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
+            method="bounds",
+            seconds=found.seconds,
+            notes=(f"bounds instead of enumeration: {reason}",),
+        )
+
+    def _pair(self, label: int, rival: int) -> Pair:
+        key = (min(label, rival), max(label, rival))
+        if key not in self._pairs:
+            boundary = Boundary.from_network(self._network, *key)
+            if self._quadrics is not None:
+                self._pairs[key] = QuadricPair(boundary, self._quadrics.pair(*key))
+            else:
+                self._pairs[key] = pair_for(boundary, self._search)
+        return self._pairs[key]
+
+    @cached_property
+    def _quadrics(self) -> NetworkSolvers | None:
+        """Solvers for all pairs at once where the whole network has degree two."""
+        layers = quadratic_layers(self._network)
+        return None if layers is None or layers.dimension < 2 else NetworkSolvers(layers)
+
+    def _defended(self, label: int, pairs: list[PairMargin], u: Array, noise: float) -> list[PairMargin]:
+        """Bounds with proofs instead of what enumeration could not settle, or what does not stand up to a second look."""
+        network, logits = self._network, self._network(u)
+        radius = min(pair.upper for pair in pairs)
+        ahead = np.zeros(network.class_count, dtype=bool)
+        if any(pair.method == ENUMERATED for pair in pairs):
+            ahead = seen_ahead(network, u[None], np.array([label]), np.array([radius]))[0]
+        defended = []
+        for pair in pairs:
+            if beyond_rounding(pair):
+                defended.append(pair)
+            elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
+                note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
+                doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
+                defended.append(bracketed(network, u, label, doubtful))
+            elif ahead[pair.rival]:
+                note = f"the classes tie inside the ball of radius {radius:.6g} that enumeration found free of ties"
+                defended.append(bracketed(network, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True))
+            else:
+                defended.append(pair if pair.complete else bracketed(network, u, label, pair))
+        return defended
