@@ -361,3 +361,18 @@ def test_equal_enclosures_have_equal_keys() -> None:
         tables[change][3, 3] += 1.0
         assert Floats(*tables).key() != key
     assert wide(middle, radius, Balls).key() is None
+
+
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+def test_absolute_values_and_the_largest_of_a_row(arithmetic: Any, ends: Any) -> None:
+    a, r = np.array([[-3.0, 2.0, 0.25], [1.0, -0.5, -7.0]]), np.array([[0.5, 0.0, 0.5], [0.0, 2.0, 0.25]])
+    one = wide(a, r, arithmetic)
+    contained(one.absolute, abs(fractions(a) + ends[0] * fractions(r)), 4.0)
+    assert all(e.rad() == 0 for e in wide(a, 0 * r, arithmetic).absolute.entries())
+    for bound, row in zip(one.row_largest(), abs(a) + r, strict=True):
+        assert row.max() <= bound < 1.000001 * row.max()
+    exact = [0.1, -1 / 3]
+    with working_precision(60):
+        column = arithmetic.column([arb(value, 0.125) for value in exact])
+    contained(column, fractions([[value + sign * 0.125] for value, sign in zip(exact, ends, strict=True)]), 0.126)

@@ -81,6 +81,10 @@ def test_the_rests_below(tmp_path: Path) -> None:
     assert low <= less + less * less
     low, high = ends(_intervals(found, 3, {}, [(EXACT, more)]))
     assert high >= more + more * more
+    low, high = ends(_intervals(found, 3, {}, [(ONE, EXACT)]))
+    assert high >= EXACT + EXACT * EXACT
+    low, high = ends(_intervals(found, 3, {}, [(-EXACT, -ONE)]))
+    assert low <= -EXACT + 1
 
 
 def test_stated_ends() -> None:
@@ -89,6 +93,10 @@ def test_stated_ends() -> None:
     for inside in ((-1 + fmpq(1, 8192), fmpq(2)), (fmpq(-2), 1 - fmpq(1, 8192))):
         with pytest.raises(Refused):
             _check_ends([inside], 2, [[(arb(-1), arb(1))]], None)
+    # Rationals are rounded toward zero: a lower end above it, an upper end below it would be taken for wider ones.
+    for stated, ends in (((EXACT, fmpq(3)), (arb(1), arb(2))), ((fmpq(-3), -EXACT), (arb(-2), arb(-1)))):
+        with pytest.raises(Refused):
+            _check_ends([stated], 2, [[ends]], None)
 
 
 def test_first_ranges(tmp_path: Path) -> None:
@@ -158,3 +166,16 @@ def test_a_parabola_above_by_less_than_any_precision_is_refused(tmp_path: Path) 
         made = certificate(network, [0.0], 0, {"kind": "robust", "radius": "0x1p+0"}, rivals, None)
         verdict = check(*write(tmp_path, network, made))
         assert verdict.accepted == accepted, verdict.reason
+
+
+def test_the_first_layer_has_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one hidden layer t goes from −r‖w‖ to r‖w‖, and a parabola has to lie below on all of that."""
+    network = pm.PolynomialNetwork([([[1.0], [2.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])], degree=4)
+    asked: list[tuple[arb, arb]] = []
+    monkeypatch.setattr(lifted_leaf, "nonnegative", lambda gap, interval: asked.append(interval) or True)
+    found = expansion(tmp_path, network, [0.0], 1, 1.0, Balls)
+    leaf = {"ball": "0x1p-1", "equalities": [], "intervals": [], "cuts": [], "first": [], "ranges": None}
+    lifted_leaf.check_leaf(
+        found, leaf | {"minorants": [["0x0p+0", "0x0p+0", "0x0p+0"]] * 2}, "leaf", lifted_leaf.BallPart((), {})
+    )
+    assert [(float(low), float(high)) for low, high in asked] == [(-1.0, 1.0), (-2.0, 2.0)]

@@ -196,6 +196,22 @@ def test_ranges_of_the_ball_by_curvatures_alone(tmp_path: Path) -> None:
     assert narrower >= 4
 
 
+def test_every_layer_is_settled_before_the_next_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, u, _ = deep_squares(WIDTHS)
+    around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, Balls)
+    together, tables = truth(around)
+    done: list[Any] = []
+    monkeypatch.setattr(ProvedSpectra, "ranges", lambda self, layer: done.append(layer) or [(arb(-9), arb(9))] * 9)
+    monkeypatch.setattr(ProvedSpectra, "settle", lambda self, ranges: done.append(ranges))
+    ranges = around.root_ranges(R)
+    written = [[hexes(row) for row in table] for table in ranges]
+    root_ranges(found, written, stated(2 * together, [a_bit_more(table) for table in tables]), Known())
+    third, fourth = ([tuple(rationals(row)) for row in table] for table in ranges[1:])
+    assert done == [3, third, 4, fourth]
+
+
 def test_spectra_are_part_of_a_proof_from_three_hidden_layers_on(tmp_path: Path) -> None:
     network, u, radius = deep_squares((3, 4, 3, 2, 2))
     together, tables = truth(Around(network, u))

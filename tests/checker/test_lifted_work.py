@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from checker.certificate_makers import hexes, write
 from checker.lifted_proofs import Around, deep_squares, lifted_certificate
-from flint import fmpq
+from flint import arb, fmpq
 
 from polymargin_checker import check, enclosures, floats, lifted, lifted_ranges, work
 from polymargin_checker.enclosures import Balls
@@ -27,6 +27,8 @@ OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
     "entry by entry": (lambda m: m.entrywise(m), 2),
     "multiple": (lambda m: m.times(fmpq(3)), 2),
     "norms": (lambda m: m.row_norms(), 2),
+    "largest of rows": (lambda m: m.row_largest(), 2),
+    "absolute values": (lambda m: m.absolute, 2),
     "entries": (lambda m: m.entries(), 2),
     "symmetric": (lambda m: type(m).symmetric([[m]]), 2),
     "definite": (lambda m: m.positive_definite(), 3),
@@ -109,6 +111,8 @@ def test_doubles_that_become_balls_are_counted(monkeypatch: pytest.MonkeyPatch) 
     matrix.row_norms()
     matrix.entries()
     assert asked == [128 * SIDE**2] * 2
+    Floats.column([arb(1)] * 5)
+    assert asked[2:] == [128 * 5]
 
 
 @pytest.mark.parametrize("largest_exact", [0, 1000])

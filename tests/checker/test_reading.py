@@ -230,3 +230,47 @@ def test_the_forms_that_logits_depend_on(tmp_path: Path) -> None:
     assert wide.variables == 3
     flat = Model(wide.weights[:1], wide.biases[:1], ())
     assert (flat.variables, flat.degree, flat.hidden_layers) == (3, 1, 0)
+
+
+def archive_of(path: Path, entries: list[tuple[str, bytes]], method: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path / "entries.npz", "w", method) as archive:
+        for name, content in entries:
+            archive.writestr(name, content)
+    return path / "entries.npz"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_entries_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = entry(np.ones(3))
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        assert read_entries(archive_of(tmp_path, [("a.npy", one), ("b", one)], method)) == {"a": one, "b": one}
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with pytest.raises(Unusable, match=r"'a.npy' is compressed in an unknown way"):
+            read_entries(archive_of(tmp_path, [("a.npy", one)], method))
+    for names in (("a.npy", "a.npy"), ("a", "a.npy")):
+        with pytest.raises(Unusable, match="two entries are named 'a'"):
+            read_entries(archive_of(tmp_path, [(name, one) for name in names]))
+    two = archive_of(tmp_path, [("a.npy", one), ("b.npy", one)])
+    monkeypatch.setattr(npy, "LARGEST_FILE", 2 * len(one))
+    assert len(read_entries(two)) == 2
+    monkeypatch.setattr(npy, "LARGEST_FILE", 2 * len(one) - 1)
+    with pytest.raises(Unusable, match="bytes unpacked"):
+        read_entries(two)
+
+
+def test_an_entry_that_does_not_begin_as_one(tmp_path: Path) -> None:
+    one = entry(np.ones(3))
+    for version in ((1, 0), (2, 0), (3, 0)):
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, np.array([1.0, 2.5]), version=version)
+        assert numbers(stream.getvalue(), "x", 1).values.tolist() == [1.0, 2.5]
+    for wrong in (
+        b"\x93NUMPX" + one[6:],
+        b"",
+        one[:5],
+        one[:11],
+        b"\x93NUMPY\x04" + one[7:],
+        b"\x93NUMPY\x00" + one[7:],
+    ):
+        with pytest.raises(Unusable, match=r"x: (not an .npy entry|unknown .npy version|an .npy header)"):
+            numbers(wrong, "x", 1)
