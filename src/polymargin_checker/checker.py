@@ -24,6 +24,7 @@ from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
 from polymargin_checker.network import LayeredBoundary
+from polymargin_checker.product_ball import check_product_ball
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
@@ -189,7 +190,7 @@ def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, C
 
 
 def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
-    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "region"))
+    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region"))
     if word == "trivial":
         fields(proof, "trivial proof", ("kind",))
         if lower is None or lower > 0:
@@ -209,6 +210,8 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         model, label, rival = model.layers(label, rival, lowering), 0, 1
     if isinstance(model, Products):
         return _check_products(situation, model, rival, lower, proof)
+    if word == "products":
+        raise Refused("a proof by products is for networks of products alone")
     if word == "hyperplane":
         check_hyperplane(model, label, rival, difference, lower, proof)
         return None
@@ -245,12 +248,19 @@ def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
 def _check_products(
     situation: Situation, model: Products, rival: int, lower: fmpq | None, proof: dict[str, Any]
 ) -> Completeness | None:
-    """Critical points of the program itself; bounds on balls of its layers of squares."""
+    """Critical points of the program itself; bounds on balls of its products, or of its layers of squares."""
     point, label = situation.point, situation.label
     if proof["kind"] == "completeness":
         return _complete(check_completeness(model, ProductBoundary, point, label, rival, proof), lower)
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
+    if proof["kind"] == "products":
+        value = situation.logits[label] - situation.logits[rival]
+        if not at_least(
+            check_product_ball(model, point, label, rival, value, proof, situation.known, situation.exact), lower
+        ):
+            raise Refused("the lower bound is above the radius of the proof by products")
+        return None
     if "lowering" not in proof:
         raise Refused(f"{proof['kind']} proof: the key 'lowering' is missing, which a network of products needs")
     layers = model.layers(proof.pop("lowering"))

@@ -82,6 +82,11 @@ class Enclosure(Protocol):
         ...
 
     @classmethod
+    def stacked(cls, parts: Sequence[Self]) -> Self:
+        """One above the other; all have as many columns."""
+        ...
+
+    @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Self]]) -> Self:
         """From the lower triangle of blocks: row i has i + 1 of them."""
         ...
@@ -186,6 +191,12 @@ class Balls:
     def entries(self) -> list[arb]:
         _spend(_TOUCHED * self.shape[0] * self.shape[1])
         return list(self.matrix.entries())
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Balls]) -> Balls:
+        rows, columns = sum(part.shape[0] for part in parts), parts[0].shape[1]
+        _spend(_TOUCHED * rows * columns)
+        return cls(arb_mat(rows, columns, [value for part in parts for value in part.matrix.entries()]))
 
     @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Balls]]) -> Balls:

@@ -187,6 +187,11 @@ class Floats:
         return [arb(m, r) for m, r in zip(self.middle.ravel().tolist(), self.radius.ravel().tolist(), strict=True)]
 
     @classmethod
+    def stacked(cls, parts: Sequence[Floats]) -> Floats:
+        _spend(_ENTRY * sum(part.middle.size for part in parts))
+        return cls(np.vstack([part.middle for part in parts]), np.vstack([part.radius for part in parts]))
+
+    @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Floats]]) -> Floats:
         sizes = [line[0].shape[0] for line in blocks]
         ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
@@ -212,9 +217,12 @@ def _above(value: arb) -> float:
 
 
 def _nearest(value: Any) -> tuple[float, float]:
-    """A double near a rational, and how far it is at most."""
+    """A double near a rational or a ball, and how far what it stands for is at most."""
     if isinstance(value, float):
         return value, 0.0
+    if isinstance(value, arb):
+        middle, radius = float(value.mid()), float(value.rad())
+        return middle, (radius + 4 * UNIT * abs(middle)) * SAFE + math.ldexp(1.0, -1070)
     rational = fmpq(value)
     middle = int(rational.p) / int(rational.q)
     return middle, 0.0 if fmpq(*middle.as_integer_ratio()) == rational else 2 * UNIT * abs(middle) + math.ldexp(

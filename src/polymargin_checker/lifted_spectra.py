@@ -33,11 +33,13 @@ class Known:
     curvatures   per second-layer neuron and side: the least multiple of the identity known to dominate ±Q_i
     spectra      per deeper layer and neuron: (λ⁻, λ⁺, σ)
     together     values of Λ
+    products     a network of products around the point (one or none), with what is proved of its curvatures
     """
 
     curvatures: dict[tuple[int, str], fmpq] = field(default_factory=dict)
     spectra: dict[tuple[int, int], Row] = field(default_factory=dict)
     together: set[str] = field(default_factory=set)
+    products: list[Any] = field(default_factory=list)
 
 
 class ProvedSpectra:

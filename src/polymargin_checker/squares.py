@@ -58,25 +58,16 @@ def layers_of_squares(model: Products, lowering: Any) -> Model:
     return Model((*weights, _matrix(logits, width)), (*biases, [c for _, c in logits]), activations)
 
 
-class _Builder:
-    def __init__(self, model: Products, scales: Iterator[Any]) -> None:
-        self.scales = scales
+class Atoms:
+    """All products of a program, activations written with them, and the logits."""
+
+    def __init__(self, model: Products) -> None:
         self.levels = [0] * model.dimension
         self.products: list[tuple[int, Affine, Affine]] = []
         self.values: list[Affine] = [({i: _ONE}, _ZERO) for i in range(model.dimension)]
         for stage in model.stages:
             self._expand(stage)
         self.logits = list(self._rows(model.readout))
-        self.sums = False
-        self.level = 0
-        self.own: dict[int, Row] = {}
-        self.carried: dict[Any, Row] = {}
-
-    @property
-    def depth(self) -> int:
-        return max(self.levels)
-
-    # -- atoms -----------------------------------------------------------------------------------
 
     def _expand(self, stage: Stage) -> None:
         if stage.letter == "P":
@@ -105,7 +96,21 @@ class _Builder:
             parts[k] = found if stage.letter == "A" else _combined([(fmpq(2), found), (-_ONE, parts[k % 2])], _ZERO)
         return _combined([(_rational(stage.coefficients[k]), parts[k]) for k in orders], _ZERO)
 
-    # -- layers ----------------------------------------------------------------------------------
+
+class _Builder(Atoms):
+    """The layers, one after the other."""
+
+    def __init__(self, model: Products, scales: Iterator[Any]) -> None:
+        super().__init__(model)
+        self.scales = scales
+        self.sums = False
+        self.level = 0
+        self.own: dict[int, Row] = {}
+        self.carried: dict[Any, Row] = {}
+
+    @property
+    def depth(self) -> int:
+        return max(self.levels)
 
     def layer(self, level: int) -> list[Affine]:
         own = [entry for entry in self.products if self.levels[entry[0]] == level]

@@ -1,4 +1,4 @@
-"""`margin` and `verify` take a model in whatever form a person has it."""
+"""Functions of a network take a model in whatever form a person has it."""
 
 from __future__ import annotations
 
@@ -90,3 +90,18 @@ def test_anything_else_gets_one_sentence_that_names_the_readers(model: Any) -> N
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(pm.InputError, match="no such file"):
         pm.margin(tmp_path / "nothing.onnx", U)
+
+
+def test_attacks_bounds_and_certificates_take_them_too(tmp_path: Path) -> None:
+    NET.save(tmp_path / "net.npz")
+    nearest, proved = pm.attack(NET, U).distance, pm.lower_bound(NET, U).radius
+    assert pm.attack(tmp_path / "net.npz", U).distance == nearest
+    assert pm.lower_bound(str(tmp_path / "net.npz"), U).radius == proved
+    assert pm.certify(tmp_path / "net.npz", U, cache=False).margin.lower == pytest.approx(proved, rel=1e-4)
+    torch = pytest.importorskip("torch")
+    from polymargin.networks.writers.to_torch import to_torch
+
+    assert pm.attack(to_torch(NET), U).distance == pytest.approx(nearest, rel=1e-9)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+    with pytest.raises(pm.InputError, match="piecewise_margin"):
+        pm.lower_bound(module, U)

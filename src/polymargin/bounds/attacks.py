@@ -25,11 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
 from polymargin.bounds.regions.attack import nearest_in
-from polymargin.bounds.view import View, label_at, views
+from polymargin.bounds.view import label_at
+from polymargin.bounds.views import AnyView, views
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
@@ -73,14 +75,15 @@ class AttackOptions(NeighbourhoodOptions, total=False):
 
 @overload
 def attack(
-    network: Network, points: OnePoint, rival: int | None = None, **options: Unpack[AttackOptions]
+    network: Any, points: OnePoint, rival: int | None = None, **options: Unpack[AttackOptions]
 ) -> Attack | None: ...
 @overload
 def attack(
-    network: Network, points: ManyPoints, rival: int | None = None, **options: Unpack[AttackOptions]
+    network: Any, points: ManyPoints, rival: int | None = None, **options: Unpack[AttackOptions]
 ) -> list[Attack | None]: ...
 @overload
-def attack(network: Network, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
+def attack(network: Any, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
+@any_model()
 @checked(Network)
 def attack(
     network: Network,
@@ -141,20 +144,18 @@ def nearest_attack(
         other = nearest_in(network, u, label, others if rival is None else [rival], near, starts, seed)
         return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
     found = [
-        _attack(
-            view, label, group, starts or (24 if view.factor.shape[1] <= FULL_NEWTON else FEW_STARTS), seed, deadline
-        )
+        _attack(view, label, group, starts or (24 if view.dimension <= FULL_NEWTON else FEW_STARTS), seed, deadline)
         for view, group in views(network, u, label, others if rival is None else [rival])
     ]
     return min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
 
 
-def _attack(view: View, label: int, group: list[int], starts: int, seed: int, deadline: Deadline) -> Attack | None:
+def _attack(view: AnyView, label: int, group: list[int], starts: int, seed: int, deadline: Deadline) -> Attack | None:
     rivals = np.repeat(np.array(group), starts)
     with np.errstate(all="ignore"):
         first = _starts(view, label, rivals, starts, seed)
         walked = _walk(view, label, rivals, first, deadline)
-        if view.factor.shape[1] <= FULL_NEWTON:
+        if view.dimension <= FULL_NEWTON:
             places, winners = _newton(view, label, rivals, walked), rivals
         else:
             best = _most_promising(view, label, rivals, walked)
@@ -167,25 +168,24 @@ def _attack(view: View, label: int, group: list[int], starts: int, seed: int, de
     return None
 
 
-def _starts(view: View, label: int, rivals: NDArray[np.int64], starts: int, seed: int) -> Array:
+def _starts(view: AnyView, label: int, rivals: NDArray[np.int64], starts: int, seed: int) -> Array:
     """Where rays from u first cross the boundary, as far as a coarse look tells: downhill first, then at random."""
     generator = np.random.default_rng(seed)
-    count, dimension = len(rivals), view.factor.shape[1]
+    count, dimension = len(rivals), view.dimension
     values, slopes = evaluate(view, np.zeros((count, dimension)), label, rivals)
     steepness = np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)
     directions = generator.normal(size=(count, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     directions *= np.where((directions * slopes).sum(axis=1) > 0, -1.0, 1.0)[:, None]
     directions[::starts] = -(slopes / steepness[:, None])[::starts]
-    natural = float(np.median((1 + np.abs(view.shift)) / np.maximum(view.norms, 1e-300)))
-    lengths = np.minimum(values / steepness, 2 * natural) * REACHES[:, None]
+    lengths = np.minimum(values / steepness, 2 * view.natural_length) * REACHES[:, None]
     points = (lengths[..., None] * directions).reshape(-1, dimension)
     along = evaluate(view, points, label, np.tile(rivals, len(REACHES)))[0].reshape(lengths.shape)
     crossing = np.where((along <= 0).any(axis=0), np.argmax(along <= 0, axis=0), np.arange(count) % len(REACHES))
     return np.asarray(lengths[crossing, np.arange(count)][:, None] * directions)
 
 
-def _walk(view: View, label: int, rivals: NDArray[np.int64], places: Array, deadline: Deadline) -> Array:
+def _walk(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array, deadline: Deadline) -> Array:
     """Onto the linearised boundary in full, towards u within it in part, and never too far at once."""
     for part in WALK:
         if deadline.passed:
@@ -200,7 +200,7 @@ def _walk(view: View, label: int, rivals: NDArray[np.int64], places: Array, dead
     return places
 
 
-def _newton(view: View, label: int, rivals: NDArray[np.int64], places: Array, factor: Array | None = None) -> Array:
+def _newton(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array, factor: Array | None = None) -> Array:
     """Newton on the Lagrange equations from every place, in all coordinates or in those of a subspace."""
     count, dimension = places.shape
     multipliers = np.zeros(0)
@@ -224,7 +224,7 @@ def _newton(view: View, label: int, rivals: NDArray[np.int64], places: Array, fa
     return places
 
 
-def _most_promising(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> NDArray[np.int64]:
+def _most_promising(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array) -> NDArray[np.int64]:
     """The best place of each of the few rivals that seem nearest, by the distance to their linearised boundaries."""
     values, slopes = evaluate(view, places, label, rivals)
     steepness = np.linalg.norm(slopes, axis=1)
@@ -235,7 +235,7 @@ def _most_promising(view: View, label: int, rivals: NDArray[np.int64], places: A
     return np.array(first[:REFINED])
 
 
-def _refined(view: View, label: int, rival: int, place: Array, deadline: Deadline) -> Array:
+def _refined(view: AnyView, label: int, rival: int, place: Array, deadline: Deadline) -> Array:
     """Newton on the Lagrange equations in growing subspaces."""
     rivals = np.array([rival])
     recent: list[Array] = []
@@ -248,7 +248,7 @@ def _refined(view: View, label: int, rival: int, place: Array, deadline: Deadlin
         rest = float(np.linalg.norm(place + multiplier * slope))
         recent = [place, slope, *recent][:WIDEST_SUBSPACE]
         basis, _ = np.linalg.qr(np.stack([v / max(float(np.linalg.norm(v)), 1e-300) for v in recent], axis=1))
-        inner = _newton(view, label, rivals, (place @ basis)[None], view.first_operator @ basis)[0]
+        inner = _newton(view, label, rivals, (place @ basis)[None], view.in_subspace(basis))[0]
         moved = basis @ inner
         if not np.isfinite(moved).all() or np.linalg.norm(moved) > 2 * np.linalg.norm(place):
             break
@@ -259,7 +259,7 @@ def _refined(view: View, label: int, rival: int, place: Array, deadline: Deadlin
     return place
 
 
-def _nearest(view: View, label: int, rivals: NDArray[np.int64], places: Array) -> Attack | None:
+def _nearest(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array) -> Attack | None:
     """The nearest of the places on or beyond the boundary that stands up to exact arithmetic."""
     values, slopes = evaluate(view, places, label, rivals)
     distances = np.linalg.norm(places, axis=1)
@@ -278,7 +278,7 @@ def _nearest(view: View, label: int, rivals: NDArray[np.int64], places: Array) -
     return None
 
 
-def _push(view: View, label: int, rival: int, x: Array, slope: Array) -> Attack | None:
+def _push(view: AnyView, label: int, rival: int, x: Array, slope: Array) -> Attack | None:
     """Across the boundary by the least step that convinces exact arithmetic."""
     size = float(np.linalg.norm(slope))
     if size == 0.0:

@@ -24,10 +24,14 @@ from polymargin.bounds.lifted.expansion import can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
+from polymargin.bounds.products.expansion import ProductExpansion
+from polymargin.bounds.products.question import ProductProof, ProductQuestion
+from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.regions.search import RegionProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
+from polymargin.bounds.views import AnyView, view_of
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
@@ -35,6 +39,8 @@ from polymargin.networks.network import Network
 Array = NDArray[np.float64]
 
 BATCH = 16
+# Products up to which a ball is cut into parts: as layers of squares, whose ranges can be cut.
+MOST_POLARISED = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,7 @@ class Exclusion:
     radius: float
     label: int
     rival: int
-    tree: Split | Leaf | LiftedProof | RegionProof | None
+    tree: Split | Leaf | LiftedProof | ProductProof | RegionProof | None
     leaves: int
     open_leaves: int
     reason: str
@@ -74,11 +80,16 @@ class Exclusion:
             raise InputError(f"nothing was proved at radius {self.radius} ({self.reason}); try a smaller radius")
         if isinstance(self.tree, RegionProof):
             return self.tree.to_proof()
-        lifted = isinstance(self.tree, LiftedProof)
-        proof: dict[str, Any] = {"kind": "lifted" if lifted else "exclusion", "radius": float(self.radius).hex()}
+        kind = _KINDS.get(type(self.tree), "exclusion")
+        proof: dict[str, Any] = {"kind": kind, "radius": float(self.radius).hex()}
         if self.lowering is not None:
             proof["lowering"] = {name: hexadecimal(array) for name, array in self.lowering.items()}
-        return proof | (self.tree.to_proof() if isinstance(self.tree, LiftedProof) else {"tree": tree_proof(self.tree)})
+        if isinstance(self.tree, (LiftedProof, ProductProof)):
+            return proof | self.tree.to_proof()
+        return proof | {"tree": tree_proof(self.tree)}
+
+
+_KINDS: dict[type, str] = {LiftedProof: "lifted", ProductProof: "products"}
 
 
 def exclude(
@@ -116,7 +127,12 @@ def exclude_by(
         raise InputError(f"radius {radius}: expected a positive number")
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
-    view = View.of(network, point, label, rival)
+    seen = view_of(network, point, label, rival)
+    if isinstance(seen, ProductView):
+        whole = _in_one_piece(seen, label, rival, float(radius), deadline)
+        if whole.reason != "too many leaves" or most_leaves <= 1 or seen.wiring.products > MOST_POLARISED:
+            return whole
+    view = seen if isinstance(seen, View) else View.of(network, point, label, rival)
     if view.depth > 1 and can_lift(view):
         squares = len(view.activation(view.depth)) <= 3
         lifted = _lifted(view, label, rival, float(radius), deadline, most_leaves if squares else 1)
@@ -124,6 +140,24 @@ def exclude_by(
             return lifted
         # Splits do not narrow what the parabolas of a last layer of higher degree have to hold on.
     return _BallSearch(view, label, rival, float(radius)).run(deadline, most_leaves)
+
+
+def _in_one_piece(view: ProductView, label: int, rival: int, radius: float, deadline: Deadline) -> Exclusion:
+    """Networks of products: the whole ball at once; 'too many leaves' where that does not decide."""
+    started = perf_counter()
+    question = ProductQuestion(ProductExpansion.of(view), label, rival, radius)
+    proof, reason, refuted = None, "timeout", None
+    try:
+        outcome, proof = question.attempt(deadline)
+        place = question.minimiser(outcome)
+        refuted = None if proof is not None or place is None else counterexample_at(view, label, rival, radius, place)
+        reason = "counterexample" if refuted is not None else "timeout" if deadline.passed else "too many leaves"
+    except TimeUpError:
+        pass  # the reason says so
+    reason = reason if proof is None else "proved"
+    done = int(proof is not None)
+    seconds = perf_counter() - started
+    return Exclusion(radius, label, rival, proof, done, 1 - done, reason, seconds, refuted)
 
 
 def _lifted(view: View, label: int, rival: int, radius: float, deadline: Deadline, most_leaves: int) -> Exclusion:
@@ -151,7 +185,7 @@ def _lifted(view: View, label: int, rival: int, radius: float, deadline: Deadlin
     )
 
 
-def counterexample_at(view: View, label: int, rival: int, radius: float, place: Array) -> Array | None:
+def counterexample_at(view: AnyView, label: int, rival: int, radius: float, place: Array) -> Array | None:
     """The point at δ = place, if it is a counterexample within the radius in exact arithmetic."""
     delta = view.basis @ place
     delta *= min(1.0, radius * (1 - 1e-15) / max(float(np.linalg.norm(delta)), 1e-300))

@@ -13,21 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
 
 
-def evaluate(view: View, places: Array, label: int, rivals: NDArray[np.int64]) -> tuple[Array, Array]:
+def evaluate(view: View | ProductView, places: Array, label: int, rivals: NDArray[np.int64]) -> tuple[Array, Array]:
     """B and ∇B with respect to η at x = u + Qη, for places (S, m) and a rival for each."""
+    if isinstance(view, ProductView):
+        return view.evaluate(places, label, rivals)
     values, slopes, _ = _passes(view, view.first_operator, places, label, rivals, second=False)
     return values, slopes
 
 
 def evaluate_twice(
-    view: View, places: Array, label: int, rivals: NDArray[np.int64], factor: Array | None = None
+    view: View | ProductView, places: Array, label: int, rivals: NDArray[np.int64], factor: Array | None = None
 ) -> tuple[Array, Array, Array]:
-    """B, ∇B and ∇²B; with `factor` = C V instead of C, in the coordinates of a subspace η = V ξ."""
+    """B, ∇B and ∇²B; with `factor` = view.in_subspace(V) in the coordinates of a subspace η = V ξ."""
+    if isinstance(view, ProductView):
+        return view.evaluate_twice(places, label, rivals, factor)
     return _passes(view, view.first_operator if factor is None else factor, places, label, rivals, second=True)
 
 

@@ -24,14 +24,19 @@ from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.lifted.expansion import Expansion, can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
-from polymargin.bounds.lifted.radius import HALVINGS, largest_radius, prove_at, proved_at_once
+from polymargin.bounds.lifted.radius import HALVINGS, BallQuestion, largest_radius, prove_at, proved_at_once
 from polymargin.bounds.lifted.tree import LiftedProof
+from polymargin.bounds.products.expansion import ProductExpansion
+from polymargin.bounds.products.question import ProductProof, ProductQuestion
+from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.regions.radius import largest_proved
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
+from polymargin.bounds.views import AnyView, view_of
 from polymargin.deadlines import NEVER, Deadline, TimeUpError
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
@@ -71,11 +76,12 @@ class LowerBoundOptions(NeighbourhoodOptions, total=False):
 
 
 @overload
-def lower_bound(network: Network, points: OnePoint, **options: Unpack[LowerBoundOptions]) -> LowerBound: ...
+def lower_bound(network: Any, points: OnePoint, **options: Unpack[LowerBoundOptions]) -> LowerBound: ...
 @overload
-def lower_bound(network: Network, points: ManyPoints, **options: Unpack[LowerBoundOptions]) -> list[LowerBound]: ...
+def lower_bound(network: Any, points: ManyPoints, **options: Unpack[LowerBoundOptions]) -> list[LowerBound]: ...
 @overload
-def lower_bound(network: Network, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
+def lower_bound(network: Any, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
+@any_model()
 @checked(Network)
 def lower_bound(
     network: Network,
@@ -132,10 +138,10 @@ def lower_bound_at(
         near.check_inside(u)
         radius, limiting, proofs = largest_proved(network, u, label, others, near, tolerance, limit, deadline)
         return LowerBound(radius, label, limiting, proofs, deadline.clock() - started, near.norm.value)
-    views = {rival: View.of(network, u, label, rival) for rival in others}
+    views = {rival: view_of(network, u, label, rival) for rival in others}
     rivals = sorted(views, key=lambda rival: _first_order(views[rival], label, rival))
     if limit is None:
-        nearest = nearest_attack(network, u, deadline=deadline, near=near) if can_lift(views[rivals[0]]) else None
+        nearest = nearest_attack(network, u, deadline=deadline, near=near) if _is_lifted(views[rivals[0]]) else None
         limit = 1e6 if nearest is None else nearest.distance
         rivals.sort(key=lambda rival: nearest is not None and rival != nearest.rival)
     provers = _provers(views, label, deadline)
@@ -182,7 +188,7 @@ def pair_lower_bound(
 ) -> Exclusion:
     """The same for one rival: a proof with a single leaf. No radius above `limit` is tried."""
     deadline = Deadline.after(timeout)
-    view = View.of(network, point, label, rival)
+    view = view_of(network, point, label, rival)
     return _provers({rival: view}, label, deadline)[rival].largest(tolerance, limit)
 
 
@@ -191,7 +197,7 @@ def quick_lower_bound(
 ) -> Exclusion:
     """A proof that costs little: at the radius, or at a half, a quarter … of it."""
     deadline = Deadline.after(timeout)
-    view = View.of(network, point, label, rival)
+    view = view_of(network, point, label, rival)
     return _provers({rival: view}, label, deadline)[rival].quick(radius)
 
 
@@ -211,10 +217,19 @@ class _Prover(Protocol):
         ...
 
 
-def _provers(views: dict[int, View], label: int, deadline: Deadline) -> dict[int, _Prover]:
-    """One for every rival; deep networks are expanded around the point once for all."""
+def _is_lifted(view: AnyView) -> bool:
+    return isinstance(view, ProductView) or can_lift(view)
+
+
+def _provers(views: dict[int, AnyView], label: int, deadline: Deadline) -> dict[int, _Prover]:
+    """One for every rival; the network is expanded around the point once for all."""
     result: dict[int, _Prover] = {}
+    products: ProductExpansion | None = None
     for rival, view in views.items():
+        if isinstance(view, ProductView):
+            products = products or ProductExpansion.of(view)
+            result[rival] = _Deep(products, label, rival, deadline)
+            continue
         if not can_lift(view):
             result[rival] = _Shallow(view, label, rival, None, deadline)
             continue
@@ -226,9 +241,9 @@ def _provers(views: dict[int, View], label: int, deadline: Deadline) -> dict[int
 
 @dataclass(frozen=True)
 class _Deep:
-    """By the lifted relaxation."""
+    """By the lifted relaxation, of layers or of products."""
 
-    expansion: Expansion
+    expansion: Expansion | ProductExpansion
     label: int
     rival: int
     deadline: Deadline
@@ -249,10 +264,12 @@ class _Deep:
         radius, proof = largest_radius(self._question(first), limit, max(tolerance, DEEP_TOLERANCE), self.deadline)
         return self._exclusion(radius, proof, started)
 
-    def _question(self, radius: float) -> Question:
+    def _question(self, radius: float) -> BallQuestion:
+        if isinstance(self.expansion, ProductExpansion):
+            return ProductQuestion(self.expansion, self.label, self.rival, radius)
         return Question(self.expansion, self.label, self.rival, radius)
 
-    def _exclusion(self, radius: float, proof: LiftedProof | None, started: float) -> Exclusion:
+    def _exclusion(self, radius: float, proof: LiftedProof | ProductProof | None, started: float) -> Exclusion:
         return _single(self.expansion.view, radius, self.label, self.rival, proof, perf_counter() - started)
 
 
@@ -333,18 +350,23 @@ class _Shallow:
         return value, _single(view, radius, self.label, self.rival, leaf if value > 0 else None, seconds)
 
 
-def _first_order(view: View, label: int, rival: int) -> float:
+def _first_order(view: AnyView, label: int, rival: int) -> float:
     """B(u) / ‖∇B(u)‖."""
-    values, slopes = evaluate(view, np.zeros((1, view.factor.shape[1])), label, np.array([rival]))
+    values, slopes = evaluate(view, np.zeros((1, view.dimension)), label, np.array([rival]))
     return float(abs(values[0])) / max(float(np.linalg.norm(slopes[0])), 1e-300)
 
 
-def _nothing(view: View, label: int, rival: int) -> Exclusion:
+def _nothing(view: AnyView, label: int, rival: int) -> Exclusion:
     return _single(view, 0.0, label, rival, None, 0.0)
 
 
 def _single(
-    view: View, radius: float, label: int, rival: int, proof: Leaf | LiftedProof | None, seconds: float
+    view: AnyView,
+    radius: float,
+    label: int,
+    rival: int,
+    proof: Leaf | LiftedProof | ProductProof | None,
+    seconds: float,
 ) -> Exclusion:
     done = proof is not None
     reason = "proved" if done else "no branching"

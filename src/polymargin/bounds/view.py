@@ -12,7 +12,6 @@ and C of shape (h₁, m), m ≤ min(n, h₁). The part of δ orthogonal to it on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -67,6 +66,24 @@ class View:
     @property
     def depth(self) -> int:
         return len(self.layered.layers) - 1
+
+    @property
+    def dimension(self) -> int:
+        """Coordinates of the row space of W¹."""
+        return int(self.factor.shape[1])
+
+    @cached_property
+    def natural_length(self) -> float:
+        """How far one goes to move a neuron by its own size."""
+        return float(np.median((1 + np.abs(self.shift)) / np.maximum(self.norms, 1e-300)))
+
+    def shares(self, other: Any) -> bool:
+        """Whether the other view is of the same layers."""
+        return isinstance(other, View) and other.layered is self.layered
+
+    def in_subspace(self, basis: Array) -> Array:
+        """What `evaluate_twice` takes for η = basis ξ: C basis."""
+        return np.asarray(self.first_operator @ basis)
 
     def weights(self, layer: int) -> Array:
         return self.layered.layers[layer - 1].weights
@@ -144,18 +161,6 @@ class View:
 
 def _operator(weights: Array) -> Any:
     return sparse.csr_array(weights) if np.count_nonzero(weights) <= SPARSE * weights.size else weights
-
-
-def views(network: Network, point: Array, label: int, rivals: Sequence[int]) -> list[tuple[View, list[int]]]:
-    """Views and the rivals that each of them serves."""
-    result: list[tuple[View, list[int]]] = []
-    for rival in rivals:
-        view = View.of(network, point, label, rival)
-        if result and result[-1][0].layered is view.layered:
-            result[-1][1].append(rival)
-        else:
-            result.append((view, [rival]))
-    return result
 
 
 def label_at(network: Network, u: Array) -> int:

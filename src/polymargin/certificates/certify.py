@@ -37,6 +37,7 @@ from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.result import failed
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
@@ -76,11 +77,12 @@ class CertifyOptions(ProofOptions, total=False):
 
 
 @overload
-def certify(network: Network, points: OnePoint, **options: Unpack[CertifyOptions]) -> CertifiedMargin: ...
+def certify(network: Any, points: OnePoint, **options: Unpack[CertifyOptions]) -> CertifiedMargin: ...
 @overload
-def certify(network: Network, points: ManyPoints, **options: Unpack[CertifyOptions]) -> CertifiedMargins: ...
+def certify(network: Any, points: ManyPoints, **options: Unpack[CertifyOptions]) -> CertifiedMargins: ...
 @overload
-def certify(network: Network, points: ArrayLike, **options: Unpack[CertifyOptions]) -> Any: ...
+def certify(network: Any, points: ArrayLike, **options: Unpack[CertifyOptions]) -> Any: ...
+@any_model()
 @checked(Network)
 def certify(
     network: Network,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,10 +14,11 @@ from scipy import linalg
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
-from polymargin.bounds.lifted.ranges import narrowed
+from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
 from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights
+from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
 from polymargin.bounds.lifted.top import top_terms
-from polymargin.bounds.lifted.tree import LiftedLeaf
+from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof
 from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
@@ -61,24 +62,58 @@ class Question:
         """Whether the first guesses of the multipliers have to do: few are missing, or too many to solve for."""
         return len(self.expansion.layers) == 1 or self.expansion.variables > LARGEST_PROGRAM
 
+    def on(self, radius: float) -> Question:
+        """The same on another ball."""
+        return replace(self, radius=radius)
+
+    def attempt(
+        self,
+        deadline: Deadline = NEVER,
+        *,
+        cheaply: bool = False,
+        tolerance: float = 1e-7,
+        decide: bool = True,
+        solve: bool = True,
+    ) -> tuple[Outcome, LiftedProof | None]:
+        """The whole ball in one part, and the proof if it is one; `cheaply` by intervals if no better ranges are known."""
+        deadline.check()
+        expansion, radius = self.expansion, self.radius
+        plain = cheaply and not spectra_are_known(expansion)
+        part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
+        outcome = bound_part(self, part, tolerance=tolerance, decide=decide, solve=solve, deadline=deadline)
+        if outcome.leaf is None:
+            return outcome, None
+        return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, deadline))
+
+    def relaxed_on(self, relaxation: Relaxation, radius: float) -> Relaxation:
+        """The same relaxation on another ball."""
+        return replace(relaxation, radius=radius, ranges=tuple(rest_ranges(self.expansion, radius)))
+
     @cached_property
     def worst(self) -> Array:
-        """δ where the functional is small: damped steps to where its gradient points on the sphere."""
+        """δ where the functional is small."""
         view, rivals = self.expansion.view, np.array([self.rival])
-        best, place = (np.inf, np.zeros(self.expansion.dimension)), np.zeros(self.expansion.dimension)
-        for step in range(WORST_STEPS):
-            values, slopes = evaluate(view, place[None], self.label, rivals)
-            if step and values[0] < best[0]:
-                best = (float(values[0]), place)
-            aim = -self.radius * slopes[0] / max(float(np.linalg.norm(slopes[0])), 1e-300)
-            place = aim if step < WORST_STEPS // 3 else (place + aim) / 2
-            place = self.radius * place / max(float(np.linalg.norm(place)), 1e-300)
-        return best[1]
+        return worst_place(
+            lambda place: evaluate(view, place, self.label, rivals), self.expansion.dimension, self.radius
+        )
 
     @cached_property
     def worst_last(self) -> Array:
         """t of the last layer there."""
         return self.expansion.rests(self.worst)[-1][0]
+
+
+def worst_place(evaluate: Callable[[Array], tuple[Array, Array]], dimension: int, radius: float) -> Array:
+    """Where a functional is small on the sphere: damped steps to where its gradient points."""
+    best, place = (np.inf, np.zeros(dimension)), np.zeros(dimension)
+    for step in range(WORST_STEPS):
+        values, slopes = evaluate(place[None])
+        if step and values[0] < best[0]:
+            best = (float(values[0]), place)
+        aim = -radius * slopes[0] / max(float(np.linalg.norm(slopes[0])), 1e-300)
+        place = aim if step < WORST_STEPS // 3 else (place + aim) / 2
+        place = radius * place / max(float(np.linalg.norm(place)), 1e-300)
+    return best[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +175,7 @@ def bound_part(
     leaf = None
     if y[0] > enough:
         roomy = relaxation.with_room(y)
-        if _clearly_positive(relaxation.reduced(roomy) if large else relaxation.program.matrix(roomy)):
+        if clearly_positive(relaxation.reduced(roomy) if large else relaxation.program.matrix(roomy)):
             leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
 
@@ -182,7 +217,7 @@ def _best_start(
     return best
 
 
-def _clearly_positive(matrix: Array) -> bool:
+def clearly_positive(matrix: Array) -> bool:
     """Positive definite by more than all rounding, here and in the checker, could change."""
     scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
     scaled = matrix * scale[:, None] * scale

@@ -8,15 +8,10 @@ never below that of γ, which tells when to stop.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from polymargin.bounds.lifted.parts import Outcome, Part, Question, bound_part
-from polymargin.bounds.lifted.ranges import interval_ranges, rest_ranges
-from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
-from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.deadlines import NEVER, Deadline, TimeUpError
 
 SOLVES = 12
@@ -28,25 +23,54 @@ CAUTION = 0.1
 ACCURACY = 1e-3
 
 
-def prove_at(question: Question, deadline: Deadline = NEVER) -> LiftedProof | None:
+class BallQuestion(Protocol):
+    """Is a functional positive on the ball of this radius? One relaxation answers, or several guesses of its multipliers."""
+
+    @property
+    def radius(self) -> float: ...
+    @property
+    def size(self) -> float: ...
+    @property
+    def enough(self) -> float: ...
+    @property
+    def by_guesses(self) -> bool: ...
+    def on(self, radius: float) -> Self: ...
+    def attempt(
+        self,
+        deadline: Deadline = NEVER,
+        *,
+        cheaply: bool = False,
+        tolerance: float = 1e-7,
+        decide: bool = True,
+        solve: bool = True,
+    ) -> tuple[Any, Any]: ...
+    def relaxed_on(self, relaxation: Any, radius: float) -> Any: ...
+
+
+def prove_at(question: BallQuestion, deadline: Deadline = NEVER) -> Any:
     """A proof on the whole ball, without cutting it."""
     try:
-        return _attempt(question, deadline)[1]
+        return question.attempt(deadline)[1]
     except TimeUpError:
         return None
 
 
 def proved_at_once(
-    question: Question, radius: float, halvings: int = HALVINGS, deadline: Deadline = NEVER, *, cheaply: bool = False
-) -> tuple[float, LiftedProof | None]:
+    question: BallQuestion,
+    radius: float,
+    halvings: int = HALVINGS,
+    deadline: Deadline = NEVER,
+    *,
+    cheaply: bool = False,
+) -> tuple[float, Any]:
     """The radius or a half, a quarter … of it, whichever the first guess of all multipliers proves; no program is solved.
 
     `cheaply` with ranges from intervals, unless better ones are known already.
     """
     for k in range(halvings + 1):
-        here = replace(question, radius=radius / 2**k)
+        here = question.on(radius / 2**k)
         try:
-            _, proof = _attempt(here, deadline, cheaply=cheaply, solve=False)
+            _, proof = here.attempt(deadline, cheaply=cheaply, solve=False)
         except TimeUpError:
             break
         if proof is not None:
@@ -55,8 +79,8 @@ def proved_at_once(
 
 
 def largest_radius(
-    question: Question, limit: float, tolerance: float, deadline: Deadline = NEVER
-) -> tuple[float, LiftedProof | None]:
+    question: BallQuestion, limit: float, tolerance: float, deadline: Deadline = NEVER
+) -> tuple[float, Any]:
     """From the radius of the question on, up to `limit`; in time, or the best until then."""
     low, proof = proved_at_once(question, limit, 0, deadline) if math.isfinite(limit) else (0.0, None)
     if proof is not None:
@@ -70,14 +94,14 @@ def largest_radius(
 
 
 def _by_tangents(
-    question: Question, limit: float, tolerance: float, deadline: Deadline, low: float, proof: LiftedProof | None
-) -> tuple[float, LiftedProof | None]:
+    question: BallQuestion, limit: float, tolerance: float, deadline: Deadline, low: float, proof: Any
+) -> tuple[float, Any]:
     """Newton's method on γ(r) = 0: `low` is proved, `high` is not."""
     high, trial = limit, min(question.radius, limit)
     for attempt in range(SOLVES):
-        here = replace(question, radius=trial)
+        here = question.on(trial)
         try:
-            outcome, found = _attempt(here, deadline, tolerance=ACCURACY, decide=attempt > 0)
+            outcome, found = here.attempt(deadline, tolerance=ACCURACY, decide=attempt > 0)
         except TimeUpError:
             break
         reach = _tangent_root(here, outcome)
@@ -96,15 +120,15 @@ def _by_tangents(
 
 
 def _by_values(
-    question: Question, limit: float, tolerance: float, deadline: Deadline, low: float, proof: LiftedProof | None
-) -> tuple[float, LiftedProof | None]:
+    question: BallQuestion, limit: float, tolerance: float, deadline: Deadline, low: float, proof: Any
+) -> tuple[float, Any]:
     """Regula falsi with Illinois' halving: `low` is proved, `high` is not."""
     high, at_low, at_high, side = math.inf, question.size, -math.inf, 0
     trial = min(question.radius, limit)
     for _ in range(EVALUATIONS):
-        here = replace(question, radius=trial)
+        here = question.on(trial)
         try:
-            outcome, found = _attempt(here, deadline, decide=False)
+            outcome, found = here.attempt(deadline, decide=False)
         except TimeUpError:
             break
         if found is not None:
@@ -128,31 +152,13 @@ def _by_values(
     return low, proof
 
 
-def _attempt(
-    question: Question, deadline: Deadline, *, cheaply: bool = False, **options: Any
-) -> tuple[Outcome, LiftedProof | None]:
-    """The whole ball in one part, and the proof if it is one."""
-    deadline.check()
-    expansion, radius = question.expansion, question.radius
-    plain = cheaply and not spectra_are_known(expansion)
-    part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
-    outcome = bound_part(question, part, deadline=deadline, **options)
-    if outcome.leaf is None:
-        return outcome, None
-    return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, deadline))
-
-
-def _tangent_root(question: Question, outcome: Outcome) -> float:
+def _tangent_root(question: BallQuestion, outcome: Any) -> float:
     """Where the tangent of γ at this radius falls below zero; infinite if it does not."""
     if outcome.optimum is None or not np.isfinite(outcome.value):
         return math.inf
     step = 1e-6 * question.radius
     relaxation, X = outcome.relaxation, outcome.optimum.X
-    ahead = replace(
-        relaxation,
-        radius=question.radius + step,
-        ranges=tuple(rest_ranges(question.expansion, question.radius + step)),
-    )
+    ahead = question.relaxed_on(relaxation, question.radius + step)
     change = ahead.program.matrix(outcome.optimum.y) - relaxation.program.matrix(outcome.optimum.y)
     slope = float(np.vdot(X, change)) / (step * float(X[0, 0]))
     value = outcome.value - question.enough

@@ -23,8 +23,8 @@ PIECEWISE = "polymargin.piecewise"
 PIECEWISE_KINDS = {"ReLUNetwork", "SplineNetwork"}
 
 
-def any_model(piecewise: str) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
-    """Read the first argument of a function; `piecewise` names the function that answers for networks with ReLU."""
+def any_model(piecewise: str | None = None) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
+    """Read the first argument of a function; `piecewise` names the function that answers for networks with ReLU, if any does."""
 
     def decorate(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         signature = inspect.signature(function)
@@ -38,6 +38,11 @@ def any_model(piecewise: str) -> Callable[[Callable[Parameters, Answer]], Callab
                 return function(*args, **kwargs)
             given.arguments[first] = network_from(given.arguments[first])
             if type(given.arguments[first]).__name__ in PIECEWISE_KINDS:
+                if piecewise is None:
+                    raise InputError(
+                        f"{function.__name__} is for polynomial networks; piecewise_margin and piecewise_verify answer for "
+                        "networks with ReLU"
+                    )
                 return cast(Answer, _piecewise(piecewise, dict(given.arguments)))
             return function(*given.args, **given.kwargs)
 

@@ -48,7 +48,7 @@ def linear(value: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else add(product, bias)
 
 
-def pad(value: Any, pad: Any, mode: str = "constant", value_: Any = None) -> Any:
+def pad_last_axes(value: Any, pad: Any, mode: str = "constant", value_: Any = None) -> Any:
     """Pairs for the last axes, the last axis first."""
     numbers = [int(n) for n in pad]
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
@@ -56,7 +56,7 @@ def pad(value: Any, pad: Any, mode: str = "constant", value_: Any = None) -> Any
 
 
 def _pad_function(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    return pad(input, pad, mode, value)
+    return pad_last_axes(input, pad, mode, value)
 
 
 def _einsum(equation: str, *operands: Any) -> Any:

@@ -15,7 +15,7 @@ from polymargin.networks.readers.torch_functions import (
     flatten,
     integers,
     linear,
-    pad,
+    pad_last_axes,
 )
 from polymargin.networks.tape.arithmetic import divide, multiply, subtract
 from polymargin.networks.tape.series import chebyshev
@@ -58,7 +58,7 @@ def _bilinear_module(module: Any, left: Any, right: Any) -> Any:
 
 
 def _pad_module(mode: str) -> Callable[..., Any]:
-    return lambda module, value: pad(value, module.padding, mode, getattr(module, "value", 0.0))
+    return lambda module, value: pad_last_axes(value, module.padding, mode, getattr(module, "value", 0.0))
 
 
 def chebyshev_module(module: Any, value: Any) -> Any:
