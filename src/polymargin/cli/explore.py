@@ -30,11 +30,12 @@ def run_explore(
     timeout: float,
     seed: int,
     trust: bool,
+    activation: str | None,
 ) -> int:
     """Serve until interrupted, or write a page; the exit status."""
     if export is not None and export.suffix not in (".html", ".htm"):
         raise InputError(f"--export {export}: expected a name that ends in .html")
-    network = read_model(model, trust)
+    network = read_model(model, trust, activation)
     if isinstance(network, ReLUNetwork):
         raise InputError(
             f"{model} is a ReLU network: it has no critical points to show, and the explorer draws polynomial networks only; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,41 @@ from polymargin.networks.network import Network
 from polymargin.piecewise import ReLUNetwork, has_relu, relu_from_onnx
 
 
-def read_model(model: Path, trust: bool) -> Network | ReLUNetwork:
+def read_model(model: Path, trust: bool, activation: str | None = None) -> Network | ReLUNetwork:
     """The network of a file; ONNX files with Relu nodes are piecewise linear, all others polynomial."""
     if model.suffix == ".onnx" and model.is_file() and has_relu(model):
         return relu_from_onnx(model)
-    return load(model, trust=trust)
+    return load(model, trust=trust, activation=parsed_activation(activation))
 
 
-def read_both(model: Path, points: Path, trust: bool) -> tuple[Network | ReLUNetwork, NDArray[np.float64]]:
+def parsed_activation(text: str | None) -> Any:
+    """--activation as `load` takes it.
+
+    >>> parsed_activation("square"), parsed_activation("3"), parsed_activation("0,0.5,0.25;2")
+    ('square', 3, [(0.0, 0.5, 0.25), 2])
+    """
+    if text is None:
+        return None
+    found = [_one_activation(part.strip()) for part in text.split(";")]
+    return found if len(found) > 1 else found[0]
+
+
+def _one_activation(text: str) -> str | int | tuple[float, ...]:
+    if text == "square":
+        return text
+    try:
+        return tuple(float(part) for part in text.split(",")) if "," in text else int(text)
+    except ValueError:
+        raise InputError(
+            f"--activation {text!r}: expected square, a degree such as 3, or coefficients such as 0,0.5,0.25"
+        ) from None
+
+
+def read_both(
+    model: Path, points: Path, trust: bool, activation: str | None = None
+) -> tuple[Network | ReLUNetwork, NDArray[np.float64]]:
     """A network and points (m, n) of its dimension."""
-    network = read_model(model, trust)
+    network = read_model(model, trust, activation)
     array = read_points(points)
     if array.shape[1] != network.dimension:
         raise InputError(

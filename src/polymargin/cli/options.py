@@ -9,6 +9,14 @@ import typer
 
 Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops) or folder.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run code: only from people you trust.")]
+Activation = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands between the layers of a file of plain weights: square, a degree, or coefficients c0,c1,…; "
+        "with semicolons one for each hidden layer.",
+        show_default="what the file says",
+    ),
+]
 _DATA = typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
 Data = Annotated[Path, _DATA]
 DataOrNone = Annotated[Path | None, _DATA]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, get_type_hints
 
-from polymargin.cli.options import Checkpoint, Cluster, Jobs, Limit, NoCache, Seed, Threads, Trust
+from polymargin.cli.options import Activation, Checkpoint, Cluster, Jobs, Limit, NoCache, Seed, Threads, Trust
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class WorkOptions:
     limit: Limit = 200_000
     no_cache: NoCache = False
     trust: Trust = False
+    activation: Activation = None
 
     def workers(self) -> AbstractContextManager[Any]:
         """The executor that --jobs and --cluster ask for; None for this process."""

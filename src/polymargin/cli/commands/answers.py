@@ -10,6 +10,7 @@ import typer
 from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
     Abstain,
+    Activation,
     AsJson,
     BoundsTimeout,
     Certificates,
@@ -125,11 +126,12 @@ def check(
         bool, typer.Option("--exact", help="Trust no floating-point arithmetic, however large the matrices.")
     ] = False,
     trust: Trust = False,
+    activation: Activation = None,
 ) -> None:
     """Check certificates with the separate checker: 0 only if every one is proved."""
     from polymargin.cli.checks import run_check
 
-    raise typer.Exit(run_check(model, certificates, exact=exact, trust=trust))
+    raise typer.Exit(run_check(model, certificates, exact=exact, trust=trust, activation=activation))
 
 
 @spread
@@ -195,6 +197,7 @@ def explore(
     timeout: BoundsTimeout = 5.0,
     seed: Seed = 0,
     trust: Trust = False,
+    activation: Activation = None,
 ) -> None:
     """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
     from polymargin.cli.explore import run_explore
@@ -213,6 +216,7 @@ def explore(
             timeout=timeout,
             seed=seed,
             trust=trust,
+            activation=activation,
         )
     )
 
