@@ -339,3 +339,19 @@ def test_the_scale_of_the_inputs_does_not_matter(scale: float) -> None:
     found = pm.margin(network(1 / scale), np.array([0.1, 0.2]) * scale, cache=False)
     assert found.radius == usual.radius * scale
     assert (found.point == usual.point * scale).all()
+
+
+def test_bounds_that_meet_within_rtol_are_the_answer() -> None:
+    """Truth: the enumeration of all critical points, which `limit=1` forbids."""
+    network, u = random_network([3, 4, 2], 3, seed=0), [0.3, -0.2, 0.5]
+    truth = pm.margin(network, u, cache=False, threads=1).radius
+    found = pm.margin(network, u, limit=1, rtol=1e-2, cache=False, threads=1)
+    assert found.standing is Standing.CERTIFIED
+    assert found.lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= found.upper <= found.lower * (1 + 2e-2)
+    strict = pm.margin(network, u, limit=1, rtol=1e-14, timeout=0.5, cache=False, threads=1)
+    assert strict.standing is Standing.BRACKETED
+    assert strict.lower <= truth * (1 + 1e-12)
+    assert truth * (1 - 1e-12) <= strict.upper
+    with pytest.raises(pm.InputError, match="rtol"):
+        pm.margin(network, u, rtol=0.0)
