@@ -58,8 +58,8 @@ ELSEWHERE = {
     "relu_from_onnx",
     "relu_from_torch",
 }
-# These read models from paths and other frameworks, and answer for networks with ReLU too.
-READING = {"margin", "verify"}
+# These read models from paths and other frameworks; the first two answer for networks with ReLU too.
+READING = {"margin", "verify", "attack", "certify", "lower_bound"}
 
 NUMBERS: dict[str, tuple[Any, ...]] = {
     "seed": (-1, 1.5, "zero", True),
@@ -114,3 +114,9 @@ def test_a_wrong_argument_gets_one_sentence(name: str, parameter: str, value: An
     assert sentence.startswith(parameter.rstrip("s"))
     assert "\n" not in sentence
     assert len(sentence) < 300
+
+
+@pytest.mark.parametrize("name", ["attack", "certify", "lower_bound"])
+def test_networks_with_relu_are_sent_to_the_functions_for_them(name: str) -> None:
+    with pytest.raises(pm.InputError, match=f"{name} is for polynomial networks; piecewise_margin and"):
+        getattr(pm, name)(**{**CALLS[name], "network": RELU})

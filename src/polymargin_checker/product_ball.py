@@ -28,7 +28,7 @@ from polymargin_checker.dyadics import ball, number
 from polymargin_checker.enclosures import Balls, Enclosure
 from polymargin_checker.lifted import LARGEST_EXACT, LARGEST_SPACE, PRECISION
 from polymargin_checker.lifted_spectra import Known
-from polymargin_checker.product_expansion import ProductExpansion, expanded
+from polymargin_checker.product_expansion import EnclosedProducts, expanded
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
@@ -71,7 +71,7 @@ def check_product_ball(
     with working_precision(PRECISION):
         if not known.products:
             known.products.append(expanded(model, point))
-        expansion: ProductExpansion = known.products[0]
+        expansion: EnclosedProducts = known.products[0]
         variables = 1 + expansion.dimension + len(expansion.sums)
         if variables > LARGEST_SPACE:
             raise Refused(f"a proof by products in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
@@ -92,7 +92,7 @@ def _arithmetic(exact: bool) -> type[Enclosure]:
     return Floats
 
 
-def _read(expansion: ProductExpansion, proof: Any) -> _Given:
+def _read(expansion: EnclosedProducts, proof: Any) -> _Given:
     radius = number(proof["radius"], "radius of the proof by products")
     if radius <= 0:
         raise Refused("the radius of the proof by products is not positive")
@@ -121,13 +121,13 @@ def _pairs(value: Any, name: str, length: int) -> list[Range]:
     return [(number(low, name), number(high, name)) for low, high in rows]
 
 
-def single_products(expansion: ProductExpansion) -> list[tuple[int, int]]:
+def single_products(expansion: EnclosedProducts) -> list[tuple[int, int]]:
     """The sums that are one product with weight one, and the product."""
     rows = [(index, next(iter(row.items()))) for index, row in enumerate(expansion.sums) if len(row) == 1]
     return [(index, j) for index, (j, weight) in rows if weight == 1]
 
 
-def _check_ranges(expansion: ProductExpansion, given: _Given, stated: Any) -> tuple[list[arb], list[arb]]:
+def _check_ranges(expansion: EnclosedProducts, given: _Given, stated: Any) -> tuple[list[arb], list[arb]]:
     """Prove the curvatures and the ranges; returns bounds of |t_L| and |t_R| of all products."""
     left, right, r = expansion.left, expansion.right, ball(given.radius)
     curvatures = _pairs(stated, "curvatures", len(expansion.sums))
@@ -167,13 +167,13 @@ class Shown:
     angles: Any
 
     @classmethod
-    def of(cls, expansion: ProductExpansion, arithmetic: Any) -> Shown:
+    def of(cls, expansion: EnclosedProducts, arithmetic: Any) -> Shown:
         if arithmetic not in expansion.shown:
             expansion.shown[arithmetic] = cls._made(expansion, arithmetic)
         return expansion.shown[arithmetic]  # type: ignore[no-any-return]
 
     @classmethod
-    def _made(cls, expansion: ProductExpansion, arithmetic: Any) -> Shown:
+    def _made(cls, expansion: EnclosedProducts, arithmetic: Any) -> Shown:
         sides, count = (expansion.left, expansion.right), len(expansion.sums)
         products = len(expansion.left.sums)
         spend(_TOUCHED * (products * count + products), ctx.prec, "the form of a proof by products")
@@ -195,7 +195,7 @@ class Shown:
 
 
 def _form(
-    expansion: ProductExpansion,
+    expansion: EnclosedProducts,
     shown: Shown,
     label: int,
     rival: int,
@@ -241,7 +241,7 @@ def _form(
     return shown.arithmetic.symmetric([[of(1, 1, [corner])], [linear.times(fmpq(1, 2)), inner]])
 
 
-def _difference(expansion: ProductExpansion, label: int, rival: int) -> tuple[list[fmpq], list[fmpq]]:
+def _difference(expansion: EnclosedProducts, label: int, rival: int) -> tuple[list[fmpq], list[fmpq]]:
     """f_label − f_rival as weights of the inputs and of the products."""
     n, total = expansion.dimension, len(expansion.atoms.levels)
     result = _zeros(total)

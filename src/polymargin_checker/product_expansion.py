@@ -1,6 +1,6 @@
 """A network of products around the point u, as proofs by products see it.
 
-Every value is made of products v_j = L_j R_j of affine forms of the inputs and of earlier products (`squares.Atoms`). With
+Every value is made of products v_j = L_j R_j of affine forms of the inputs and of earlier products (`squares.ProductAtoms`). With
 x = u + δ a form is p + a·δ + w, value, linear part and rest, and t = a·δ + w. The product of two has the linear part
 p_L a_R + p_R a_L and the rest
 
@@ -26,7 +26,7 @@ from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.products import Products
-from polymargin_checker.squares import Affine, Atoms
+from polymargin_checker.squares import Affine, ProductAtoms
 from polymargin_checker.work import spend
 
 _TOUCHED = 128
@@ -39,7 +39,7 @@ _ZERO = fmpq(0)
 
 
 @dataclass(frozen=True)
-class Factor:
+class EnclosedFactor:
     """One side of all products: p as a column and as balls, slopes a (J, n), ‖a‖ from above, the sum in it or None."""
 
     column: Balls
@@ -50,14 +50,14 @@ class Factor:
 
 
 @dataclass
-class ProductExpansion:
+class EnclosedProducts:
     """left, right: the factors; sums: rows over products; slopes of the products; proved: their curvatures."""
 
     dimension: int
-    atoms: Atoms
+    atoms: ProductAtoms
     sums: list[Row]
-    left: Factor
-    right: Factor
+    left: EnclosedFactor
+    right: EnclosedFactor
     slopes: Balls
     proved: dict[tuple[int, str], fmpq] = field(default_factory=dict)
     shown: dict[Any, Any] = field(default_factory=dict)
@@ -138,9 +138,9 @@ class ProductExpansion:
         return (whole + whole.transpose()) * arb(0.5)
 
 
-def expanded(model: Products, point: Sequence[fmpq]) -> ProductExpansion:
+def expanded(model: Products, point: Sequence[fmpq]) -> EnclosedProducts:
     """Values, linear parts and sums of all products, level by level."""
-    atoms, first = Atoms(model), model.dimension
+    atoms, first = ProductAtoms(model), model.dimension
     names: dict[Any, int] = {}
     sums: list[Row] = []
     columns: list[list[int | None]] = [[], []]
@@ -163,10 +163,10 @@ def expanded(model: Products, point: Sequence[fmpq]) -> ProductExpansion:
         new += [p.entrywise(q), b.entrywise(p) + a.entrywise(q)]
         so_far = [part if old is None else Balls.stacked([old, part]) for old, part in zip(so_far, new, strict=True)]
     left, right = (
-        Factor(so_far[k], so_far[k].entries(), so_far[k + 1], so_far[k + 1].row_norms(), columns[k // 2])
+        EnclosedFactor(so_far[k], so_far[k].entries(), so_far[k + 1], so_far[k + 1].row_norms(), columns[k // 2])
         for k in (0, 2)
     )
-    return ProductExpansion(first, atoms, sums, left, right, so_far[5])
+    return EnclosedProducts(first, atoms, sums, left, right, so_far[5])
 
 
 def _block(forms: Sequence[Affine], atoms: range) -> Balls:

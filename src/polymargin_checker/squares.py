@@ -58,7 +58,7 @@ def layers_of_squares(model: Products, lowering: Any) -> Model:
     return Model((*weights, _matrix(logits, width)), (*biases, [c for _, c in logits]), activations)
 
 
-class Atoms:
+class ProductAtoms:
     """All products of a program, activations written with them, and the logits."""
 
     def __init__(self, model: Products) -> None:
@@ -97,7 +97,7 @@ class Atoms:
         return _combined([(_rational(stage.coefficients[k]), parts[k]) for k in orders], _ZERO)
 
 
-class _Builder(Atoms):
+class _Builder(ProductAtoms):
     """The layers, one after the other."""
 
     def __init__(self, model: Products, scales: Iterator[Any]) -> None:

@@ -27,7 +27,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class ProductFactor:
     """One side of all products: value (J,), slopes (J, m), sums (J,) the lifted variable in it or NO_SUM."""
 
     value: Array
@@ -40,8 +40,8 @@ class ProductExpansion:
     """The network around a point, in coordinates η of the space that its factors see."""
 
     view: ProductView
-    left: Factor
-    right: Factor
+    left: ProductFactor
+    right: ProductFactor
     atom_values: Array
     atom_slopes: Array
 
@@ -58,7 +58,7 @@ class ProductExpansion:
             values[own] = p[own] * q[own]
             slopes[own] = p[own, None] * b[own] + q[own, None] * a[own]
         factors = [
-            Factor(value, slope, side.sums)
+            ProductFactor(value, slope, side.sums)
             for (value, slope, _), side in zip(sides, (wiring.left, wiring.right), strict=True)
         ]
         return cls(view, factors[0], factors[1], values, slopes)
