@@ -16,7 +16,6 @@ from polymargin.continuation import Tracker
 from polymargin.enumeration.cache import Cache
 from polymargin.margins import batch
 from polymargin.margins.models import margins_of
-from polymargin.margins.pair_work import ROWS_PER_THREAD
 from polymargin.margins.pairs import Enumeration
 from polymargin.standing import Standing
 
@@ -77,7 +76,7 @@ def test_quadrics_agree_up_to_the_rounding_of_matrix_products() -> None:
 
 def test_quadrics_are_the_same_on_any_number_of_threads() -> None:
     net = network([12, 8, 4], 2, 9)
-    rows = points(net, 3 * ROWS_PER_THREAD)
+    rows = points(net, 384)
     first, *others = [[plain(margin) for margin in pm.margin(net, rows, threads=count)] for count in (1, 2, 3)]
     assert all(other == first for other in others)
 

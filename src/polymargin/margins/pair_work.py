@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Job, Survey, Tracker, available_threads
+from polymargin.continuation import Job, Tracker
 from polymargin.margins.columns import PairColumn, Places
 from polymargin.margins.pairs import Pair
 from polymargin.margins.table import PairTable
-from polymargin.processes import startable_threads
 
 Array = NDArray[np.float64]
-
-# A thread of its own pays for at least so many points.
-ROWS_PER_THREAD = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +37,7 @@ def answers(
 
 
 def _columns(u: Array, work: list[PairWork], jobs: list[Job | None], tracker: Tracker) -> list[PairColumn]:
-    """The answers of every boundary; side by side where there are points enough for several threads."""
+    """The answers of every boundary, one after another: threads of Python in turns were slower than one."""
     told = tracker.survey([job for job in jobs if job is not None])
     surveys = (None if job is None else next(told) for job in jobs)
-
-    def column(each: PairWork, survey: Survey | None) -> PairColumn:
-        return each.pair.ordinary(u, each.rows, each.rivals, survey)
-
-    threads = min(tracker.threads or available_threads(), len(work), len(u) // ROWS_PER_THREAD)
-    if threads < 2 or (threads := startable_threads(threads)) < 2:
-        return list(map(column, work, surveys))
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(column, work, surveys))
+    return [each.pair.ordinary(u, each.rows, each.rivals, survey) for each, survey in zip(work, surveys, strict=True)]
