@@ -209,3 +209,36 @@ def test_counterexamples_obey_the_neighbourhood(tmp_path: Path) -> None:
         if key == "low":
             changed["neighbourhood"]["high"] = narrow[1]
         assert not judged(net, changed, tmp_path)[0], key
+
+
+def test_every_rival_that_counts_needs_its_proof_and_the_sentence_names_what_was_proved(tmp_path: Path) -> None:
+    net = random_network([2, 3, 4], 2, seed=3)
+    label = int(net.predict(np.array([U]))[0])
+    first, between, last = (k for k in range(4) if k != label)
+    data = proof(net, 0.5, norm="linf", rivals=(first, last))
+    accepted, reason = judged(net, data, tmp_path)
+    assert accepted
+    assert "at an L∞ distance below" in reason
+    assert f"against the classes {first}, {last} alone" in reason
+    assert [entry["rival"] for entry in data["rivals"]] == [first, last]
+    for kept in (0, 1):
+        less = copy.deepcopy(data)
+        del less["rivals"][1 - kept]
+        accepted, reason = judged(net, less, tmp_path)
+        assert not accepted
+        assert reason.startswith(f"rival {(first, last)[1 - kept]} is missing")
+    more = copy.deepcopy(data)
+    more["neighbourhood"]["rivals"] = None
+    assert judged(net, more, tmp_path) == (
+        False,
+        f"rival {between} is missing; every class but the label needs a proof",
+    )
+
+
+def test_the_sentence_about_a_margin_names_its_norm(tmp_path: Path) -> None:
+    net = network()
+    found = pm.certify(net, U, norm="linf")
+    assert found.certificate is not None
+    accepted, reason = judged(net, found.certificate.data, tmp_path)
+    assert accepted
+    assert reason.endswith("], in L∞ distance")
