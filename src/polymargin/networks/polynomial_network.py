@@ -114,6 +114,10 @@ class PolynomialNetwork(LayerStack):
     def _fixed_point(self) -> FixedPointLayers:
         return FixedPointLayers([(layer.weights, layer.bias) for layer in self.layers], self.activations)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed from it when needed: exact integers cannot be pickled or copied."""
+        return {name: value for name, value in vars(self).items() if name not in ("_fixed_point", "without_signs")}
+
     def precompose(self, matrix: Array, offset: Array) -> PolynomialNetwork:
         """The network y ↦ f(offset + matrix @ y)."""
         first = self.layers[0]
