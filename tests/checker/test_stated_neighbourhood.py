@@ -1,0 +1,96 @@
+"""What a stated neighbourhood allows: lengths, domains and movable coordinates, decided in rationals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flint import fmpq
+
+from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood
+
+U = (fmpq(0), fmpq(0))
+
+
+def near(norm: str = "l2", **changes: Any) -> StatedNeighbourhood:
+    fields = {"weights": None, "low": None, "high": None, "movable": None, "rivals": None, "abstain": fmpq(0)}
+    return StatedNeighbourhood(norm, **{**fields, **changes})
+
+
+WEIGHTS = (fmpq(2), fmpq(1))
+DOMAIN = {"low": (fmpq(-1), None), "high": (None, fmpq(1))}
+
+
+@pytest.mark.parametrize(
+    ("stated", "ball", "plain"),
+    [
+        (PLAIN, True, True),
+        (near("l1"), False, False),
+        (near("linf"), False, False),
+        (near(weights=WEIGHTS), False, False),
+        (near(abstain=fmpq(1, 8)), False, False),
+        (near("l1", weights=WEIGHTS, abstain=fmpq(1)), False, False),
+        (near(**DOMAIN), True, False),
+        (near(movable=frozenset({0})), True, False),
+        (near(rivals=frozenset({1})), True, True),
+    ],
+)
+def test_proofs_on_balls_count_for_what_lies_in_balls(stated: StatedNeighbourhood, ball: bool, plain: bool) -> None:
+    assert (stated.is_ball, stated.is_plain) == (ball, plain)
+
+
+@pytest.mark.parametrize(
+    ("stated", "x", "radius", "inside"),
+    [
+        (near("l2"), (3, 4), 5, True),
+        (near("l2"), (3, 4), fmpq(499, 100), False),
+        (near("l2"), (0, 0), 0, True),
+        (near("l2"), (0, 0), -1, False),
+        (near("l2"), (3, 4), -5, False),
+        (near("l1"), (3, -4), 7, True),
+        (near("l1"), (3, -4), fmpq(699, 100), False),
+        (near("linf"), (3, -4), 4, True),
+        (near("linf"), (3, -4), fmpq(399, 100), False),
+        (near("linf"), (0, 0), 0, True),
+        (near("linf"), (0, 0), -1, False),
+        (near("linf", weights=WEIGHTS), (3, 4), 6, True),
+        (near("linf", weights=WEIGHTS), (3, 4), 5, False),
+        (near("l1", weights=WEIGHTS), (3, 4), 10, True),
+        (near("l1", weights=WEIGHTS), (3, 4), 9, False),
+        (near("l2", weights=WEIGHTS), (2, 3), 5, True),
+        (near("l2", weights=WEIGHTS), (3, 4), 7, False),
+        (near(**DOMAIN), (5, 1), 10, True),
+        (near(**DOMAIN), (-1, -5), 10, True),
+        (near(**DOMAIN), (-2, 0), 10, False),
+        (near(**DOMAIN), (0, 2), 10, False),
+        (near(movable=frozenset({1})), (0, 3), 5, True),
+        (near(movable=frozenset({1})), (1, 3), 5, False),
+        (near(movable=frozenset({1})), (fmpq(1, 2), 0), 5, False),
+        (near(), (10**9, 0), None, True),
+        (near(**DOMAIN), (0, 2), None, False),
+    ],
+)
+def test_what_is_within(stated: StatedNeighbourhood, x: tuple[Any, ...], radius: Any, inside: bool) -> None:
+    place = [fmpq(v) if isinstance(v, int) else v for v in x]
+    bound = None if radius is None else fmpq(radius) if isinstance(radius, int) else radius
+    assert stated.within(U, place, bound) is inside
+
+
+def test_boxes() -> None:
+    assert near("linf").box(U, fmpq(2)) == ((-2, 2), (-2, 2))
+    assert near("l1", weights=WEIGHTS).box(U, fmpq(2)) == ((-1, 1), (-2, 2))
+    assert near(**DOMAIN).box(U, fmpq(2)) == ((-1, 2), (-2, 1))
+    assert near(**DOMAIN).box(U, fmpq(1, 2)) == ((fmpq(-1, 2), fmpq(1, 2)),) * 2
+    assert near(movable=frozenset({1})).box(U, fmpq(2)) == ((0, 0), (-2, 2))
+    assert near(movable=frozenset({0})).box(U, fmpq(2)) == ((-2, 2), (0, 0))
+
+
+def test_words() -> None:
+    assert (near("linf").article, near("linf").distance) == ("an", "L∞ distance")
+    assert (near(weights=WEIGHTS).article, near(weights=WEIGHTS).distance) == ("a", "weighted L2 distance")
+    assert near().restrictions == ""
+    everything = near("l1", movable=frozenset({0}), rivals=frozenset({2, 1}), abstain=fmpq(1, 2), **DOMAIN)
+    assert everything.restrictions == (
+        ", within the stated domain, with 1 coordinates that may change, against the classes 1, 2 alone, "
+        "where a lead of at most 0.5 counts as a tie"
+    )
