@@ -78,9 +78,9 @@ def main() -> None:
     figure = new_figure(figsize=(11, 4.2), layout="constrained")
     for axes, radius in zip(figure.subplots(1, len(RADII)), RADII, strict=True):
         for (method, name), colour in zip(METHODS.items(), COLOURS, strict=False):
-            marks = sorted(
+            marks = [
                 (*mean(rows, "clean"), *mean(rows, f"at {radius}")) for (m, _), rows in runs.items() if m == method
-            )
+            ]
             if marks:
                 x, dx, y, dy = np.array(marks).T
                 axes.errorbar(x, y, dy, dx, fmt="o-", color=colour, markersize=4, linewidth=1.2, label=name)
