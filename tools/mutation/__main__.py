@@ -63,6 +63,7 @@ def main() -> int:
     everything = [mutant for mutant in everything if (mutant.key in listed) == arguments.again]
     memory = Memory(ROOT)
     for module, name in (
+        (pm, "attack"),
         (pm, "margin"),
         (pm, "critical_points"),
         (pm, "verify"),

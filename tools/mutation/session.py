@@ -1,8 +1,8 @@
 """One pytest session that runs every test once, and then again for every mutant until one fails.
 
 Each mutant lives in a fork of the session, so nothing is imported or collected twice, and what the first round found out is
-remembered (`memory`). Only tests that run the changed line are tried: first those that killed other mutants of the same
-function, then the fastest, none of the long ones.
+remembered (`memory`). Only tests that run the changed statement are tried: first the one that noticed this mutant in an
+earlier run, then those that noticed the most mutants nearby for the time they take, none of the long ones.
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ from mutation.mutants import Mutant
 from mutation.patching import apply
 
 _MEMORY = 6 << 30
-_LONGEST = 0.25
+_LONGEST = 0.5
 """Seconds of a test that is used: what only a long test notices counts as not noticed."""
+_NEARBY = 5
+"""Lines from one mutant to another that one test may well notice both."""
+_ENDLESS = 2.0
+"""Seconds of computing beyond what a test needs, after which it has no end."""
 _PATIENCE = 60
 """Seconds on the clock after which a test waits for something that will not come, a writer of a pipe for example."""
 _TRACED = 40
@@ -51,6 +55,7 @@ class MutationSession:
         self._lines: dict[Line, list[int]] = {}
         self._seconds: list[float] = []
         self._kills: Counter[tuple[str, int]] = Counter()
+        self._names: list[str] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed or session.config.option.collectonly:
@@ -68,6 +73,7 @@ class MutationSession:
                     self.tell(f"{number + 1} of {len(self.mutants)}")
             while running:
                 self._collect(running)
+        self.memory.keep()
         quick = [item for item, seconds in zip(session.items, self._seconds, strict=True) if seconds < _LONGEST]
         for item, following in pairwise([*quick, None]):  # nothing that the mutants did may have stayed
             if _fails(item, following):
@@ -93,6 +99,7 @@ class MutationSession:
         self.memory.keep()
         for index, item in enumerate(items):
             seen = self.memory.tests[item.nodeid]
+            self._names.append(item.nodeid)
             self._seconds.append(seen.seconds)
             for line in seen.lines:
                 self._lines.setdefault(line, []).append(index)
@@ -116,10 +123,7 @@ class MutationSession:
             apply(mutant, self.package)
             for position, index in enumerate(order):
                 following = items[order[position + 1]] if position + 1 < len(order) else None
-                seconds = int(
-                    time.process_time() + 3 + 4 * self._seconds[index]
-                )  # for this test: a loop may have no end
-                resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+                signal.setitimer(signal.ITIMER_PROF, _ENDLESS + 4 * self._seconds[index])
                 signal.alarm(_PATIENCE)
                 if _fails(items[index], following):
                     report.write_text(str(index))
@@ -130,18 +134,23 @@ class MutationSession:
             os._exit(0)
 
     def _order(self, mutant: Mutant) -> list[int]:
-        """Tests that run the line; a constant is used everywhere in its file, and a line may belong to a longer statement."""
-        if mutant.place.isupper() or (mutant.place.startswith("_") and mutant.place[1:].isupper()):
-            lines = [tests for (file, _), tests in self._lines.items() if file == mutant.file]
-        else:
-            lines = [
-                tests
-                for (file, line), tests in self._lines.items()
-                if file == mutant.file and abs(line - mutant.line) <= 3
-            ]
-        place = mutant.file + mutant.place
+        """Tests that run the statement; a constant is used everywhere in its file."""
+        constant = mutant.place.lstrip("_").isupper()
+        lines = [
+            tests
+            for (file, line), tests in self._lines.items()
+            if file == mutant.file and (constant or line in mutant.lines)
+        ]
         quick = {index for index in set().union(*lines) if self._seconds[index] < _LONGEST}
-        return sorted(quick, key=lambda index: (-self._kills[place, index], self._seconds[index]))
+        before = self.memory.killers.get(mutant.key)
+        return sorted(quick, key=lambda index: (self._names[index] != before, -self._promise(mutant, index)))
+
+    def _promise(self, mutant: Mutant, index: int) -> float:
+        """How much a test can be expected to notice in a second, from what it has noticed nearby."""
+        noticed = sum(
+            weight * self._kills[place, index] for place, weight in zip(_nearby(mutant), (10, 3, 1), strict=True)
+        )
+        return (noticed + 0.1) / (self._seconds[index] + 0.002)
 
     def _collect(self, running: dict[int, tuple[Mutant, Path]]) -> None:
         child, _ = os.wait()
@@ -151,8 +160,15 @@ class MutationSession:
             self.survivors.append(mutant)
             self.tell(f"survived  {mutant.line:4d} {mutant.key}")
         elif answer.isdigit():
-            self._kills[mutant.file + mutant.place, int(answer)] += 1
+            for place in _nearby(mutant):
+                self._kills[place, int(answer)] += 1
+            self.memory.killers[mutant.key] = self._names[int(answer)]
         self.killers[mutant.key] = answer
+
+
+def _nearby(mutant: Mutant) -> tuple[str, str, str]:
+    """A few lines, the function and the file."""
+    return f"{mutant.file} {mutant.line // _NEARBY}", f"{mutant.file} {mutant.place}", mutant.file
 
 
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
