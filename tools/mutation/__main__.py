@@ -64,6 +64,7 @@ def main() -> int:
     memory = Memory(ROOT)
     for module, name in (
         (pm, "attack"),
+        (pm, "lower_bound"),
         (pm, "margin"),
         (pm, "critical_points"),
         (pm, "verify"),
