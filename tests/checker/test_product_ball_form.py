@@ -119,6 +119,62 @@ def test_ranges_are_proved_from_what_the_definition_gives_on(name: str, r: float
         assert len(same) == len(ranges), "no two sums alike, or a mistake of one for the other is not seen"
 
 
+SLIGHTLY = 1 + 2.0**-20
+
+
+def chain(weight: float) -> Products:
+    """v = x₀² / 2, then v' = (v + 1)(x₁ + 1), then (w v') x₀: the sums are v and w v'."""
+    stages = (
+        Stage("P", (sparse(2, ({0: 0.5}, 0.0)), sparse(2, ({0: 1.0}, 0.0))), ()),
+        Stage("P", (sparse(3, ({2: 1.0}, 1.0)), sparse(3, ({1: 1.0}, 1.0))), ()),
+        Stage("P", (sparse(4, ({3: weight}, 0.0)), sparse(4, ({0: 1.0}, 0.0))), ()),
+    )
+    return Products(2, stages, sparse(5, ({4: 1.0}, 1.0), ({}, 0.0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("nothing", {}),
+        ("the radius", {"r": SLIGHTLY}),
+        ("the lower end of a curvature", {"low": -SLIGHTLY}),
+        ("the upper end of a curvature", {"high": SLIGHTLY}),
+        ("the lower end of a range", {"least": -1 / SLIGHTLY}),
+        ("the upper end of a range", {"most": 1 / SLIGHTLY}),
+    ],
+)
+def test_numbers_that_do_not_fit_the_precision_prove_nothing_that_is_false(
+    name: str, changes: dict[str, float]
+) -> None:
+    """At 12 bits: r² low = −1 and r² high = 1 are the ends of the first range, for which nothing is added."""
+    r, low, high, least, most = (
+        changes.get(key, d) for key, d in zip(("r", "low", "high", "least", "most"), (1, -1, 1, -1, 1), strict=True)
+    )
+    with working_precision(12):
+        expansion = expanded(chain(1.0), (fmpq(0), fmpq(0)))
+        stated = pairs([(low, high), (-2.0, 2.0)])
+        numbers = given(expansion, [(least, most), (-64.0, 64.0)], r)
+        if name == "nothing":
+            _check_ranges(expansion, numbers, stated)
+        else:
+            with pytest.raises(Refused, match="ranges of sum 0: not proved"):
+                _check_ranges(expansion, numbers, stated)
+
+
+@pytest.mark.parametrize(("weight", "end"), [(1.0, 1.0), (SLIGHTLY, 1.0), (1.0, SLIGHTLY)])
+def test_rests_of_sums_are_held_at_any_precision(weight: float, end: float) -> None:
+    """Around 0 with r = 1 what is added for the second sum is ω = max |range| of the first, and ε of it, which is zero."""
+    with working_precision(12):
+        expansion = expanded(chain(weight), (fmpq(0), fmpq(0)))
+        stated = pairs([(-0.75, 0.75), (-0.75, 0.75)])
+        numbers = given(expansion, [(-1.0, end), (-1.75, 1.75)], 1.0)
+        if weight == end == 1.0:
+            _check_ranges(expansion, numbers, stated)
+        else:
+            with pytest.raises(Refused, match="ranges of sum 1: not proved"):
+                _check_ranges(expansion, numbers, stated)
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])
 def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any) -> None:

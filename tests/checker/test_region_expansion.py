@@ -131,3 +131,7 @@ def test_coefficients_that_are_no_doubles_are_held_and_work_is_counted(monkeypat
     with working_precision(200):
         assert [found[k].contains(arb(exact)) for k, exact in enumerate((0, 0, fmpq(1, 3)))] == [True] * 3
     assert asked["the remainders of activations"] >= 9
+    with working_precision(128):
+        part = region("linf")
+        EnclosedExpansion(program(), part, list(part.point))
+    assert asked["the ranges of products"] >= 4

@@ -43,6 +43,14 @@ BOX = [fmpq(1, 4), fmpq(3, 8)]
 PARABOLAS = {0: [[0.25, -0.5, -64.0], [-0.125, 0.25, -32.0]], 3: [[0.5, -0.375, -4096.0]]}
 """Below the cubic ones, by step: square, linear, free."""
 ROUNDING = 1e-9
+_PLAIN = form([0.5, 0.25], s0=[[1.0, 0.5], [0.0, -0.5]])
+_BENT = form([0.0, 1.0], s0=[[0.25, 0.0], [0.5, 1.0]], s1=[[0.5, -0.25], [0.0, 0.5]])
+PROGRAMS = {
+    "squares": STEPS,
+    "cubes": CUBIC,
+    "a rest on the left": (STEPS[0], EnclosedStep((_BENT, _PLAIN), None), *STEPS[2:]),
+    "a rest on the right": (STEPS[0], EnclosedStep((_PLAIN, _BENT), None), *STEPS[2:]),
+}
 
 
 def total(terms: Iterable[fmpq]) -> fmpq:
@@ -58,7 +66,7 @@ def double(value: fmpq) -> float:
 
 
 def around(norm: str, centre: str, steps: Any) -> tuple[CheckedRegion, EnclosedExpansion, list[Any]]:
-    part = region(norm)
+    part = region("l1", low=0.0625, high=0.1875) if norm == "l1 above" else region(norm)
     place = part.middle() if centre == "middle" else list(part.point)
     minorants = [
         [[float(v).hex() for v in row] for row in PARABOLAS[k]]
@@ -116,9 +124,9 @@ def lost(minorants: list[Any], adjoints: list[list[fmpq]], t: Any, rho: list[lis
     return result
 
 
-@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+@pytest.mark.parametrize("norm", ["linf", "l2", "l1", "l1 above"])
 @pytest.mark.parametrize("centre", ["point", "middle"])
-@pytest.mark.parametrize("steps", [STEPS, CUBIC], ids=["squares", "cubes"])
+@pytest.mark.parametrize("steps", PROGRAMS.values(), ids=PROGRAMS)
 def test_with_all_rests_as_variables_the_form_is_b_less_what_the_multipliers_take(
     norm: str, centre: str, steps: Any
 ) -> None:
@@ -183,9 +191,9 @@ def constants(expansion: EnclosedExpansion, beta: list[list[fmpq]], minorants: l
     return result
 
 
-@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+@pytest.mark.parametrize("norm", ["linf", "l2", "l1", "l1 above"])
 @pytest.mark.parametrize("centre", ["point", "middle"])
-@pytest.mark.parametrize("steps", [STEPS, CUBIC], ids=["squares", "cubes"])
+@pytest.mark.parametrize("steps", PROGRAMS.values(), ids=PROGRAMS)
 def test_without_variables_for_rests_their_least_values_stand_in_the_corner(norm: str, centre: str, steps: Any) -> None:
     with working_precision(2000):
         part, expansion, minorants = around(norm, centre, steps)
@@ -264,6 +272,7 @@ def test_what_a_leaf_may_not_say(changes: dict[str, Any], reason: str) -> None:
 
 LOW = fmpq(-1, 2) - fmpq(1, 2**53)
 TOUCHES = 3 * LOW**2 + LOW**3 + 4 * LOW
+MEETS = 3 * LOW**2 - LOW**3 + 4 * LOW
 CUBE = EnclosedStep((form([0.0], s0=[[1.0]]),), powers(0.0, 0.0, 0.0, 1.0))
 
 
@@ -285,6 +294,8 @@ def summed(value: fmpq) -> list[str]:
         ((fmpq(0), fmpq(0), fmpq(1, 8)), False),  # above in the middle alone
         ((fmpq(0), fmpq(-4), TOUCHES), True),  # it meets the function at the low end
         ((fmpq(0), fmpq(-4), TOUCHES + fmpq(1, 2**500)), False),
+        ((fmpq(0), fmpq(4), MEETS), True),  # and at the high end
+        ((fmpq(0), fmpq(4) + fmpq(1, 2**500), MEETS), False),
     ],
 )
 def test_parabolas_lie_below_on_the_whole_range(parabola: tuple[fmpq, fmpq, fmpq], below: bool) -> None:
@@ -322,6 +333,13 @@ def test_work_is_counted_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
         _RegionForm(expansion, functional, "form").add_steps(minorants)
     assert asked["ranges"] >= 7
     assert asked["form"] >= 7
+
+
+@pytest.mark.parametrize("entries", [["-0x1p-60", "0x1p+0"], ["0x1p+0", "-0x1p-60"], ["-0x1p+0", "-0x1p+0"]])
+def test_no_multiplier_is_negative(entries: list[str]) -> None:
+    with pytest.raises(Refused, match="box: a multiplier is negative"):
+        region_leaf._multipliers(entries, "box", 2)
+    assert region_leaf._multipliers(["0x0p+0", "0x1p+0"], "box", 2) == [0, 1]
 
 
 def test_least_products_hold_for_balls() -> None:

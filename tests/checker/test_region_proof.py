@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from checker.product_programs import mixed_program
 from flint import fmpq
 
 from polymargin_checker import region_proof
@@ -152,7 +153,8 @@ def test_empty_leaves() -> None:
         )
         found = judged(tree, stated=PLAIN)
         assert found == "proved" if proved else "leaf 2: the part is not shown to be empty"
-        assert judged(tree | {"high": split(1, value, LINEAR, {"empty": 1})}, stated=PLAIN) != "proved"
+        for other in ({"empty": 1}, {"empty": True, "more": 1}):
+            assert judged(tree | {"high": split(1, value, LINEAR, other)}, stated=PLAIN).startswith("leaf 2: ")
 
 
 def test_a_part_that_was_expanded_is_not_the_whole() -> None:
@@ -165,6 +167,7 @@ def test_a_part_that_was_expanded_is_not_the_whole() -> None:
     assert known.whole == {}
     assert judged(LINEAR, wide, known=known) != "proved"
     assert list(known.whole) == [(fmpq(5, 8), "point")]
+    assert judged(split(0, "0x0p+0", *quarters), wide, small, known) == "proved"
     known = KnownExpansions(network(), False)
     assert judged(LINEAR, known=known) == "proved"
     first = known.whole[fmpq(1, 2), "point"]
@@ -173,6 +176,14 @@ def test_a_part_that_was_expanded_is_not_the_whole() -> None:
     assert judged(LINEAR, "0x1.8p-1", known=known) != "proved"
     assert judged({"linear": "middle"}, known=known) == "proved"
     assert sorted(known.whole) == [(fmpq(1, 2), "middle"), (fmpq(1, 2), "point"), (fmpq(3, 4), "point")]
+
+
+def test_the_centre_is_the_point_or_the_middle_of_the_part() -> None:
+    known, stated = KnownExpansions(network(), False), near(low=(fmpq(-1, 4), None), high=(None, fmpq(1, 8)))
+    for centre in ("point", "middle"):
+        assert judged({"linear": centre}, stated=stated, known=known) == "proved"
+    assert list(known.whole[fmpq(1, 2), "point"].centre) == [0, 0]
+    assert list(known.whole[fmpq(1, 2), "middle"].centre) == [fmpq(1, 8), fmpq(-3, 16)]
 
 
 def test_where_nothing_may_move_the_point_is_all_there_is() -> None:
@@ -202,6 +213,20 @@ def test_models_of_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) 
     assert judged(LINEAR) == "proved"
     monkeypatch.setattr(region_proof, "LARGEST_SPACE", 3)
     assert judged(LINEAR) == "a proof on a region of a model of 4 values; this checker accepts up to 3"
+
+
+def test_all_values_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs and neurons, inputs and values of stages."""
+    sizes = [(4, 2), (3, 4), (2, 3)]
+    deep = Model(
+        tuple(Matrix(rows, columns, array("d", [1.0] * (rows * columns))) for rows, columns in sizes),
+        tuple(array("d", [0.0] * rows) for rows, _ in sizes),
+        ((0.0, 0.0, 1.0),) * 2,
+    )
+    monkeypatch.setattr(region_proof, "LARGEST_SPACE", 0)
+    for model, count in ((deep, 9), (mixed_program(), 8)):
+        with pytest.raises(Refused, match=f"a model of {count} values"):
+            KnownExpansions(model, False).prepared()
 
 
 def test_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,15 @@ from checker.product_programs import mixed_program, sparse
 from checker.region_programs import exact, run, value_of_b
 from flint import arb, fmpq
 
+from polymargin_checker import region_steps
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.floats import Floats
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.products import Products, Stage
-from polymargin_checker.region_steps import EnclosedSteps, _horner, _powers, _sparse_form
+from polymargin_checker.refusal import Refused
+from polymargin_checker.region_steps import EnclosedSteps, _horner, _powers, _rational, _sparse_form
 
 POINTS = [(fmpq(1, 4), fmpq(-1, 2)), (fmpq(-3, 8), fmpq(5, 4)), (fmpq(0), fmpq(1))]
 
@@ -69,6 +71,19 @@ def test_blocks_are_there_for_the_sources_that_are_seen() -> None:
     assert [source for source, _ in _sparse_form(sparse(6, ({1: 1.0, 5: 1.0}, 0.0)), sizes, Balls).blocks] == [0, 2]
     assert [source for source, _ in _sparse_form(sparse(5, ({2: 1.0}, 0.0)), sizes, Balls).blocks] == [1]
     assert [source for source, _ in _sparse_form(sparse(2, ({}, 1.0)), sizes, Balls).blocks] == []
+
+
+def test_blocks_of_too_many_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = sparse(5, ({2: 1.0}, 0.0), ({3: 1.0}, 0.0))
+    monkeypatch.setattr(region_steps, "LARGEST_BLOCK", 6)
+    assert len(_sparse_form(form, [2, 3], Balls).blocks) == 1
+    monkeypatch.setattr(region_steps, "LARGEST_BLOCK", 5)
+    with pytest.raises(Refused, match="a block of 2 by 3 weights; this checker accepts 5 of them"):
+        _sparse_form(form, [2, 3], Balls)
+
+
+def test_weights_may_be_doubles_or_rationals() -> None:
+    assert (_rational(0.75), _rational(fmpq(1, 3))) == (fmpq(3, 4), fmpq(1, 3))
 
 
 def test_chebyshev_polynomials_become_powers() -> None:
