@@ -27,7 +27,8 @@ class Patches:
     def weighted(self, weights: Array, side: int) -> Array:
         """Σ_j d_j a_j a_jᵀ over these rows, as side² numbers, the terms of each multiplied and added in some order."""
         products = self.blocks.transpose(0, 2, 1) @ (self.blocks * weights[self.rows][:, :, None])
-        return np.bincount(self.places.ravel(), products.ravel(), minlength=side * side)
+        total: Array = np.bincount(self.places.ravel(), weights=products.ravel(), minlength=side * side)  # type: ignore[assignment]
+        return total
 
 
 MOST_PLACES = 1 << 23
