@@ -154,11 +154,11 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
 
 
 def _check_label(situation: Situation, rivals: Any) -> None:
-    """The label is the only largest logit at u. A lifted proof shows it of its rival, for u is in the ball."""
+    """The label is the only largest logit at u. Some proofs show it of their rivals, for u is in the ball."""
     entries = [
         entry for entry in items(rivals, "rivals") if isinstance(entry, dict) and isinstance(entry.get("proof"), dict)
     ]
-    shown_later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") == "lifted"]
+    shown_later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products")]
     for rival in range(situation.model.class_count):
         if rival != situation.label and rival not in shown_later and situation.lead(rival) <= 0:
             label = situation.label
@@ -271,10 +271,7 @@ def _check_products(
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
     if proof["kind"] == "products":
-        value = situation.lead(rival)
-        if not at_least(
-            check_product_ball(model, point, label, rival, value, proof, situation.known, situation.exact), lower
-        ):
+        if not at_least(check_product_ball(model, point, label, rival, proof, situation.known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the proof by products")
         return None
     if "lowering" not in proof:

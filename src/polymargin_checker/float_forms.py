@@ -35,7 +35,7 @@ _FLOOR = 2.0**-1000
 """Squares that vanish are below it."""
 LARGEST_KEY = 256
 """Rows of a form that is compared with others; large ones are not parts of a convolution."""
-_ENTRY, _AT_ONCE = 4, 128
+_ENTRY, _AT_ONCE = 1, 128
 """Products of 128 bits that an entry counts for, and how many of doubles count as one in a product of matrices."""
 
 
@@ -82,6 +82,14 @@ class FloatForm:
         middle[np.arange(len(middle)), np.arange(len(middle))] += value
         size = SAFE * (self.size + abs(value))
         return FloatForm(middle, size, SAFE * (self.spread + error + UNIT * size))
+
+    def with_diagonal(self, column: Any) -> FloatForm:
+        """With a column of `Floats` added along the diagonal."""
+        _spend(_ENTRY * self.middle.size)
+        middle, values = self.middle.copy(), column.middle[:, 0]
+        middle[np.arange(len(middle)), np.arange(len(middle))] += values
+        size = SAFE * (self.size + np.abs(values))
+        return FloatForm(middle, size, SAFE * (self.spread + column.radius[:, 0] + UNIT * size))
 
     def bordered(self, corner: Any, border: Any) -> FloatForm:
         """With a first row and column more; `corner` (1 × 1) and `border` (n × 1) are `Floats`.

@@ -29,8 +29,8 @@ SAFE = 1 + 2.0**-20
 TINY = 2.0**-1000
 MANY = 0.5
 """Of all entries: so many zeros are looked at."""
-FEWER = 8
-"""Times as many products have to be saved before rows are taken patch by patch."""
+NARROW, FEWER = 256, 8
+"""Columns at least, and how many times as many products have to be saved, before rows are taken patch by patch."""
 
 _AT_ONCE = 64
 _ENTRY, _READ, _RATIONAL, _BALL = 4, 16, 256, 128
@@ -83,7 +83,7 @@ class Floats:
         left, right = np.abs(self.middle), np.abs(other.middle)
         rounding = (self.shape[1] + 4) * UNIT
         radius = left @ (rounding * right + other.radius)
-        if self.radius.any():
+        if self._wide:
             radius = radius + self.radius @ (right + other.radius)
         tiny: Any = TINY * self.shape[1]
         if self._zeros > MANY * self.middle.size and other._zeros > MANY * other.middle.size:
@@ -145,10 +145,10 @@ class Floats:
         rows, side = self.shape
         stack = self._patches
         if stack is None:
-            _spend(rows * side * side // (2 * _AT_ONCE) + _ENTRY * rows * side)
+            _spend(rows * side * side // (2 * _AT_ONCE) + rows * side)
             middle = self.middle.T @ (self.middle * weights.middle)
         else:
-            _spend(_ENTRY * side * side + sum(patches.work for patches in stack) // 8)
+            _spend(_ENTRY * side * side + sum(patches.work for patches in stack) // 16)
             flat = np.zeros(side * side)
             for patches in stack:
                 flat += patches.weighted(weights.middle[:, 0], side)
@@ -167,15 +167,33 @@ class Floats:
         )
         return self._squares.form(middle, 2 * (rows + 4) * UNIT, weights, errors)
 
+    def paired_form(self, other: Floats, own: Floats, mixed: Floats, others: Floats) -> FloatForm:
+        """Σ_j own_j a_j a_jᵀ + mixed_j (a_j b_jᵀ + b_j a_jᵀ)/2 + others_j b_j b_jᵀ over the rows of one and of the other."""
+        rows, side = self.shape
+        _spend(2 * rows * side * side // (2 * _AT_ONCE) + 4 * _ENTRY * rows * side)
+        half = Floats(mixed.middle / 2, mixed.radius / 2 + TINY)
+        a, b = self.middle, other.middle
+        middle = a.T @ (own.middle * a + half.middle * b) + b.T @ (half.middle * a + others.middle * b)
+        # SᵀHS for S = [a; b] and H = [[own, mixed/2], [mixed/2, others]]
+        stack = Floats.stacked([self, other])
+        weights, errors = (
+            SAFE * np.concatenate([np.abs(first) + np.abs(second), np.abs(third) + np.abs(second)])[:, 0]
+            for first, second, third in (
+                (own.middle, half.middle, others.middle),
+                (own.radius, half.radius, others.radius),
+            )
+        )
+        return stack._squares.form(middle, (2 * rows + 8) * UNIT, weights, errors)
+
     @cached_property
     def _squares(self) -> Squares:
-        _spend(4 * _ENTRY * self.middle.size)
+        _spend(self.middle.size)
         return Squares.of(self.middle, self.radius)
 
     @cached_property
     def _patches(self) -> list[Patches] | None:
         """Rows with the same zeros together, where that saves most of the work."""
-        if self._zeros <= MANY * self.middle.size:
+        if self.shape[1] < NARROW or self._zeros <= MANY * self.middle.size:
             return None
         _spend(_ENTRY * self.middle.size)
         return patches_of(self.middle, self.middle.size * self.shape[1] // FEWER)
@@ -183,10 +201,21 @@ class Floats:
     def row(self, index: int) -> Floats:
         return Floats(self.middle[index][:, None], self.radius[index][:, None])
 
+    def support(self, rows: Sequence[int]) -> list[int]:
+        chosen = np.array(rows, dtype=int)
+        _spend(len(chosen) * self.shape[1] // _ENTRY)
+        return [int(column) for column in np.flatnonzero(self._pattern[chosen].any(axis=0))]
+
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-        _spend(_ENTRY * len(rows) * len(columns))
+        _spend(len(rows) * len(columns))
         place = np.ix_(np.array(rows, dtype=int), np.array(columns, dtype=int))
-        return Floats(self.middle[place], self.radius[place])
+        middle = self.middle[place]
+        return Floats(middle, self.radius[place] if self._wide else np.zeros_like(middle))
+
+    @cached_property
+    def _wide(self) -> bool:
+        """Whether some radius is not zero."""
+        return bool(self.radius.any())
 
     def add_at(self, places: Sequence[int], other: Floats) -> Floats:
         place = np.ix_(np.array(places, dtype=int), np.array(places, dtype=int))

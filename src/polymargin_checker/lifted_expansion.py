@@ -18,7 +18,6 @@ from typing import Any
 from flint import arb, arb_poly, fmpq
 
 from polymargin_checker.dyadics import ball
-from polymargin_checker.enclosures import Balls
 from polymargin_checker.model import Matrix, Model
 
 Range = tuple[fmpq, fmpq]
@@ -42,16 +41,15 @@ class HiddenLayer:
 class Frame:
     """Coordinates of δ: the slopes of all layers in them, and the form that ‖δ‖² is (None: the sum of squares)."""
 
+    around: Surroundings
     slopes: list[Any]
     metric: Any | None
-    gram: Any
-    mixing: tuple[Any, fmpq]
 
     def squared_curvatures(self, theta: Any) -> Any:
         """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹ for a column θ, where w²_i = δᵀQ_iδ."""
-        second, bend = self.mixing
+        second, bend = self.around.layers[1].weights, self.around.layers[0].bend
         mixed = second.transpose @ second.entrywise(theta)
-        return self.slopes[0].congruence(self.gram.entrywise(mixed)).times(bend * bend)
+        return self.slopes[0].congruence(self.around.gram.entrywise(mixed)).times(bend * bend)
 
 
 class Surroundings:
@@ -99,7 +97,7 @@ class Surroundings:
     @cached_property
     def full(self) -> Frame:
         """δ itself."""
-        return Frame([layer.slopes for layer in self.layers], None, self.gram, self._mixing)
+        return Frame(self, [layer.slopes for layer in self.layers], None)
 
     @cached_property
     def small(self) -> Frame:
@@ -108,11 +106,7 @@ class Surroundings:
         for below, layer in pairwise(self.layers):
             slopes.append(layer.weights @ slopes[-1].entrywise(below.rise))
         first = self.layers[0].weights.transpose
-        return Frame(slopes, first.form(self._constant(self.dimension, fmpq(1))), self.gram, self._mixing)
-
-    @property
-    def _mixing(self) -> tuple[Any, fmpq]:
-        return self.layers[min(1, len(self.layers) - 1)].weights, self.layers[0].bend
+        return Frame(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
 
     @cached_property
     def sum_of_squared_curvatures(self) -> Any:
@@ -127,8 +121,7 @@ class Surroundings:
 
     def row_of_second(self, neuron: int) -> Any:
         """c W²_i as a column."""
-        second = self.layers[1].source
-        return self.arithmetic.of(second.columns, 1, second.row(neuron)).times(self.layers[0].bend)
+        return self.layers[1].weights.row(neuron).times(self.layers[0].bend)
 
     def curvature(self, neuron: int) -> Any | None:
         """Q_i as a form over the inputs that the neuron sees; None if there are none."""
@@ -142,16 +135,11 @@ class Surroundings:
 
     def seen(self, neuron: int) -> tuple[list[int], list[int]]:
         """First-layer neurons that one of the second layer listens to, and the inputs that these see; all if that is most."""
-        second = self.layers[1].source
-        rows = [k for k, weight in enumerate(second.row(neuron)) if weight]
-        if 2 * len(rows) > second.columns or self.arithmetic is Balls:
-            return list(range(second.columns)), list(range(self.dimension))
-        return rows, sorted(set().union(*(self._inputs[k] for k in rows)))
-
-    @cached_property
-    def _inputs(self) -> list[list[int]]:
-        first = self.layers[0].source
-        return [[c for c, weight in enumerate(first.row(k)) if weight] for k in range(first.rows)]
+        first, second = self.layers[0].weights, self.layers[1].weights
+        rows = second.support([neuron])
+        if 2 * len(rows) > second.shape[1]:
+            return list(range(second.shape[1])), list(range(self.dimension))
+        return rows, first.support(rows)
 
 
 class HiddenLayers:

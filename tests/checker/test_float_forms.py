@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from polymargin_checker import float_forms
+from polymargin_checker import float_forms, floats
+from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_cholesky import definite_within
 from polymargin_checker.float_forms import FloatForm, sum_of_squares
 from polymargin_checker.float_patches import patches_of
@@ -84,6 +85,53 @@ def test_congruences(radius: float, width: float) -> None:
     aligned = fractions(np.abs(middle)).T @ fractions(error) @ fractions(np.abs(middle))
     one = np.ones(SIDE)
     assert one @ aligned.astype(float) @ one <= float(np.sqrt(form.spread) @ one) ** 2
+
+
+@pytest.mark.parametrize("radius", [0.0, 1e-3])
+@pytest.mark.parametrize("width", [0.0, 1e-3])
+def test_pairs_of_rows(radius: float, width: float) -> None:
+    """Σ own aaᵀ + mixed (abᵀ + baᵀ)/2 + others bbᵀ, with radii everywhere."""
+    (a, ra), (b, rb) = rows(radius), rows(radius)
+    columns = [(GENERATOR.normal(size=(ROWS, 1)), width * np.abs(GENERATOR.normal(size=(ROWS, 1)))) for _ in range(3)]
+    form = Floats(a, ra).paired_form(Floats(b, rb), *(Floats(middle, error) for middle, error in columns))
+    balls = Balls.of(ROWS, SIDE, a.ravel().tolist()).paired_form(
+        Balls.of(ROWS, SIDE, b.ravel().tolist()), *(Balls.of(ROWS, 1, c.ravel().tolist()) for c, _ in columns)
+    )
+    middle = np.array([float(entry) for entry in balls.entries()]).reshape(SIDE, SIDE)
+    np.testing.assert_allclose(symmetric(form).astype(float), middle, rtol=1e-12, atol=1e-13)
+    for corner in CORNERS:
+        one, two = (
+            fractions(a) + fractions(corner()) * fractions(ra),
+            fractions(b) + fractions(corner()) * fractions(rb),
+        )
+        own, mixed, others = (
+            fractions(c) + fractions(GENERATOR.choice([-1.0, 1.0], size=(ROWS, 1))) * fractions(e) for c, e in columns
+        )
+        cross = one.T @ (mixed * two)
+        covers(form, one.T @ (own * one) + (cross + cross.T) / 2 + two.T @ (others * two))
+
+
+def test_diagonals() -> None:
+    form, exact = some_form()
+    column, error = GENERATOR.normal(size=(SIDE, 1)), np.abs(GENERATOR.normal(size=(SIDE, 1)))
+    made = form.with_diagonal(Floats(column, error))
+    for sign in (-1, 1):
+        ends = (fractions(column) + sign * fractions(error))[:, 0]
+        covers(made, exact + np.diag(ends))
+    unit = Balls.identity(2).with_diagonal(Balls.of(2, 1, [1.0, 2.0]))
+    assert [float(entry) for entry in unit.entries()] == [2.0, 0.0, 0.0, 3.0]
+
+
+def test_where_rows_may_differ_from_zero() -> None:
+    middle, radius = np.zeros((3, 5)), np.zeros((3, 5))
+    middle[0, 1] = middle[2, 4] = -1.0
+    radius[1, 3] = 1e-300
+    one = Floats(middle, radius)
+    assert one.support([0]) == [1]
+    assert one.support([1]) == [3]
+    assert one.support([2, 0]) == [1, 4]
+    assert one.support([]) == []
+    assert Balls.identity(3).support([0]) == [0, 1, 2]
 
 
 def some_form(radius: float = 1e-6) -> tuple[FloatForm, Any]:
@@ -239,8 +287,10 @@ def test_patches_are_the_same_sum() -> None:
 def test_a_convolution_is_taken_patch_by_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     table, weights = patchy(), GENERATOR.normal(size=(13, 1))
     column = Floats(weights, np.zeros_like(weights))
-    whole = Floats(table, np.full_like(table, 1e-3))
     none = Floats(table, np.zeros_like(table))
+    assert none._patches is None  # too narrow to be worth it
+    monkeypatch.setattr(floats, "NARROW", 20)
+    none, whole = Floats(table, np.zeros_like(table)), Floats(table, np.full_like(table, 1e-3))
     assert none._patches is not None
     exact = fractions(table).T @ (fractions(weights) * fractions(table))
     covers(none.form(column), exact, entrywise=True)

@@ -39,6 +39,8 @@ OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
     "form of squares": (lambda m: m.form(type(m).of(SIDE, 1, [0.5] * SIDE)), 3),
     "form of rows alike": (lambda m: alike(type(m)).form(type(m).of(SIDE, 1, [0.5] * SIDE)), 2),
     "congruence": (lambda m: m.congruence(m), 3),
+    "pairs of rows": (lambda m: m.paired_form(m, *[type(m).of(SIDE, 1, [0.5] * SIDE)] * 3), 3),
+    "form with a diagonal": (lambda m: form(m).with_diagonal(type(m).of(SIDE, 1, [1.0] * SIDE)), 2),
     "sum of forms": (lambda m: form(m) + form(m), 2),
     "multiple of a form": (lambda m: form(m).times(fmpq(3)), 2),
     "shifted form": (lambda m: form(m).shifted(fmpq(3), None, -1), 2),
