@@ -22,7 +22,11 @@ from polymargin_checker.frame import StatedFrame, squared_length
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.neighbourhood import PLAIN, read_neighbourhood
 from polymargin_checker.refusal import Refused
+from polymargin_checker.region_proof import check_frame
 from polymargin_checker.region_steps import EnclosedSteps
+from polymargin_checker.work import FLAT, SHORTEST, limited_work, spend
+
+UNIT = SHORTEST * SHORTEST.bit_length() ** 2
 
 U = [0.1, -0.2, 0.3]
 METRIC = [[2.0, 0.5, 0.0], [0.5, 1.0, -0.25], [0.0, -0.25, 0.5]]
@@ -157,6 +161,54 @@ def test_lengths_by_a_matrix() -> None:
         assert near.within(zero, place, above) is True
         assert near.within(zero, place, below) is False
         assert near.within(zero, place, -above) is False
+    assert near.within(zero, zero, fmpq(0)) is True
+    round_ = read_neighbourhood(
+        entry(weights=hexadecimal(4 * np.eye(2)), frame=hexadecimal(np.eye(2))), [fmpq(0)] * 2, 2
+    )
+    assert round_.within(zero, [fmpq(3), fmpq(-4)], fmpq(10)) is True
+    assert round_.within(zero, [fmpq(3), fmpq(-4)], fmpq(9)) is False
+
+
+def test_columns_are_in_the_order_of_the_coordinates() -> None:
+    frame = read_neighbourhood(
+        entry(weights=hexadecimal(np.eye(10)), movable=[8, 0], frame=hexadecimal(2 * np.eye(2))), [fmpq(0)] * 10, 2
+    ).frame
+    assert frame is not None
+    assert frame.columns == rows(np.eye(10)[:, [0, 8]])
+    one = read_neighbourhood(entry(subspace=[["0x1p+1"]], frame=[["0x1p+0"]]), [fmpq(0)], 2).frame
+    assert one == stated([[1.0]], columns=[[2.0]])
+
+
+class Spy(StatedFrame):
+    """Remembers in which arithmetic it was checked."""
+
+    def check(self, arithmetic: type[Any]) -> None:
+        used.append(arithmetic)
+
+
+used: list[type[Any]] = []
+
+
+def test_doubles_are_for_many_coordinates_and_never_where_they_are_not_trusted() -> None:
+    for size, exact, expected in ((48, False, Balls), (49, False, Floats), (49, True, Balls), (48, True, Balls)):
+        check_frame(Spy(None, None, rows(np.ones((size, 1))), rows([[2.0]])), exact)
+        assert used[-1] is expected
+
+
+def test_long_numbers_are_refused_before_they_are_multiplied() -> None:
+    long, one = [fmpq(1, 1 << 2000)] * 2, [fmpq(1)] * 2
+    for metric, steps in (((one, long), one), ((one, one), long)):
+        with limited_work():
+            spend(FLAT // UNIT - 20, 1, "most of it")
+            squared_length((tuple(one), tuple(one)), one)
+            with pytest.raises(Refused, match="the length of a counterexample"):
+                squared_length(tuple(map(tuple, metric)), steps)
+    frame = stated(np.eye(2))
+    with limited_work():
+        spend(FLAT // UNIT - 5, 1, "most of it")
+        frame.moved(one, one)
+        with pytest.raises(Refused, match="a counterexample in a subspace"):
+            frame.moved(one, long)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +239,7 @@ def test_lengths_by_a_matrix() -> None:
         ({"subspace": [["0x1p+0"], ["0x1p+0", "0x1p+0"], ["0x1p+0"]], "frame": [["0x1p+0"]]}, "expected 1 entries"),
         ({"subspace": None, "frame": [["0x1p+0"]]}, "expected a list"),
         ({"frames": []}, "unknown key"),
+        ({"weights": ["0x1p+0", ["0x1p+0"], "0x1p+0"], "frame": hexadecimal(np.eye(3))}, "expected a list"),
     ],
 )
 def test_one_sentence_for_what_is_no_frame(changes: dict[str, Any], words: str) -> None:
