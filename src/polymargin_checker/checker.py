@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flint import fmpq
@@ -79,11 +80,18 @@ class Situation:
     model: AnyModel
     point: list[fmpq]
     label: int
-    logits: list[fmpq]
     exact: bool
     known: Known
     near: StatedNeighbourhood
     expansions: KnownExpansions | None
+
+    @cached_property
+    def logits(self) -> list[fmpq]:
+        """Without rounding."""
+        return _logits(self.model, self.point)
+
+    def lead(self, rival: int) -> fmpq:
+        return self.logits[self.label] - self.logits[rival]
 
 
 def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckResult:
@@ -118,6 +126,7 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     _check_model(model, document["model"])
     situation = _situation(model, document, exact)
     claim = _claim(document["claim"])
+    _check_label(situation, document["rivals"])
     proofs = _check_rivals(situation, claim, document["rivals"])
     _check_upper(situation, claim, proofs, document["upper"])
     sentence = claim.about(situation.near)
@@ -137,17 +146,25 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
     entries = items(document["point"], "point", model.dimension)
     point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
     label = integer(document["label"], "label", 0, model.class_count - 1)
-    logits = _logits(model, point)
-    for rival, value in enumerate(logits):
-        if rival != label and value >= logits[label]:
-            raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
     near = PLAIN
     if "neighbourhood" in document:
         near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
         if near.frame is not None:
             check_frame(near.frame, exact)
     expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact, near, point)
-    return Situation(model, point, label, logits, exact, Known(), near, expansions)
+    return Situation(model, point, label, exact, Known(), near, expansions)
+
+
+def _check_label(situation: Situation, rivals: Any) -> None:
+    """The label is the only largest logit at u. A lifted proof shows it of its rival, for u is in the ball."""
+    entries = [
+        entry for entry in items(rivals, "rivals") if isinstance(entry, dict) and isinstance(entry.get("proof"), dict)
+    ]
+    shown_later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") == "lifted"]
+    for rival in range(situation.model.class_count):
+        if rival != situation.label and rival not in shown_later and situation.lead(rival) <= 0:
+            label = situation.label
+            raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
 
 
 def _claim(entry: Any) -> Claim:
@@ -203,7 +220,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         return None
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
-    difference = situation.logits[situation.label] - situation.logits[rival]
+    place = rival
     model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
     if isinstance(model, Attention):
         if word == "exclusion" and "lowering" not in proof:
@@ -215,7 +232,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
     if word == "products":
         raise Refused("a proof by products is for networks of products alone")
     if word == "hyperplane":
-        check_hyperplane(model, label, rival, difference, lower, proof)
+        check_hyperplane(model, label, rival, situation.lead(place), lower, proof)
         return None
     if word == "exclusion":
         if not at_least(check_exclusion(model, point, label, rival, proof), lower):
@@ -229,8 +246,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
 
 
 def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
-    known, label, given = situation.expansions, situation.label, dict(proof)
-    lead = situation.logits[label] - situation.logits[rival]
+    known, label, given, lead = situation.expansions, situation.label, dict(proof), situation.lead(rival)
     if known is None:
         assert isinstance(situation.model, Attention)
         if "lowering" not in given:
@@ -258,7 +274,7 @@ def _check_products(
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
     if proof["kind"] == "products":
-        value = situation.logits[label] - situation.logits[rival]
+        value = situation.lead(rival)
         if not at_least(
             check_product_ball(model, point, label, rival, value, proof, situation.known, situation.exact), lower
         ):

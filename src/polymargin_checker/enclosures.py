@@ -46,6 +46,14 @@ class Enclosure(Protocol):
         """Σ_j d_j a_j a_jᵀ over the rows a_j, for a column d."""
         ...
 
+    def form(self, weights: Self) -> Any:
+        """The same as a `Form`, with less known about single entries."""
+        ...
+
+    def congruence(self, core: Self) -> Any:
+        """SᵀHS as a `Form`, for a symmetric H."""
+        ...
+
     def row(self, index: int) -> Self:
         """A row as a column."""
         ...
@@ -94,6 +102,23 @@ class Enclosure(Protocol):
     def positive_definite(self) -> bool:
         """True only if every symmetric matrix in the enclosure is."""
         ...
+
+
+class Form(Protocol):
+    """A symmetric matrix that will be asked whether it is positive definite."""
+
+    def __add__(self, other: Self) -> Self: ...
+    def times(self, factor: fmpq) -> Self: ...
+    def shifted(self, shift: fmpq, metric: Self | None, sign: int) -> Self:
+        """shift·metric + sign·self, where no metric is the identity."""
+        ...
+
+    def bordered(self, corner: Any, border: Any) -> Self:
+        """With a first row and column more: a number and a column."""
+        ...
+
+    def key(self) -> bytes | None: ...
+    def positive_definite(self) -> bool: ...
 
 
 def _spend(products: int) -> None:
@@ -150,6 +175,19 @@ class Balls:
 
     def weighted_squares(self, weights: Balls) -> Balls:
         return self.transpose @ self.entrywise(weights)
+
+    def form(self, weights: Balls) -> Balls:
+        return self.weighted_squares(weights)
+
+    def congruence(self, core: Balls) -> Balls:
+        return self.transpose @ (core @ self)
+
+    def shifted(self, shift: fmpq, metric: Balls | None, sign: int) -> Balls:
+        base = Balls.identity(self.shape[0]) if metric is None else metric
+        return base.times(shift) + self.times(fmpq(sign))
+
+    def bordered(self, corner: Balls, border: Balls) -> Balls:
+        return Balls.symmetric([[corner], [border, self]])
 
     def row(self, index: int) -> Balls:
         _spend(_TOUCHED * self.shape[1])

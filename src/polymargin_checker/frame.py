@@ -73,7 +73,7 @@ def squared_length(metric: Rows, steps: Sequence[fmpq]) -> fmpq:
 
 def _bits(*lists: Sequence[fmpq]) -> int:
     """Of the longest number."""
-    return max((int(value.height_bits()) for values in lists for value in values), default=0)
+    return max(int(value.height_bits()) for values in lists for value in values)
 
 
 def _enclosed(arithmetic: type[Any], rows: Rows) -> Any:

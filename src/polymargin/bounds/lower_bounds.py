@@ -34,6 +34,7 @@ from polymargin.bounds.regions.radius import largest_proved
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
 from polymargin.bounds.views import AnyView, view_of
+from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline, TimeUpError
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
@@ -53,7 +54,7 @@ FIRST_TRIAL = 0.975
 
 
 @dataclass(frozen=True, eq=False)
-class LowerBound:
+class LowerBound(AboutClasses):
     """No class ties with or beats `label` within `radius`; `exclusions` prove it, one per rival."""
 
     radius: float
@@ -62,10 +63,11 @@ class LowerBound:
     exclusions: tuple[Exclusion, ...]
     seconds: float
     norm: str = "l2"
+    class_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         norm = "" if self.norm == "l2" else f" in {self.norm}"
-        return f"LowerBound({self.radius:.10g}{norm}, class {self.label}, limited by {self.rival})"
+        return f"LowerBound({self.radius:.10g}{norm}, class {self.label_name}, limited by {self.rival_name})"
 
 
 class LowerBoundOptions(NeighbourhoodOptions, total=False):
@@ -117,8 +119,11 @@ def lower_bound(
     )
     array = one_or_many(points)
     if array.ndim == 2:
-        return each(lambda row: lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), near), array)
-    return lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout), near)
+        return each(
+            lambda row: named(lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), near), network),
+            array,
+        )
+    return named(lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout), near), network)
 
 
 def lower_bound_at(

@@ -30,6 +30,7 @@ from polymargin.certificates.rivals import (
 )
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
+from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError
 from polymargin.margins import Margin
@@ -128,7 +129,7 @@ def certify(
     question = _ProofQuestion(network, method, options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
-        return question.at(array)
+        return named(question.at(array), network)
     about = {"answers": "certified margins", "method": method, "timeout": timeout, **options.of_the_answer}
     about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
     store = (
@@ -140,7 +141,8 @@ def certify(
 def _certified(session: Session, method: str) -> CertifiedMargin:
     if session.tied is not None:
         raise InputError(
-            f"classes {session.label} and {session.tied} tie at the point: the margin is 0, nothing to certify"
+            f"classes {session.name_of(session.label)} and {session.name_of(session.tied)} tie at the point: the margin is 0, "
+            "nothing to certify"
         )
     proofs: dict[int, RivalProof] = {}
     ends: list[End] = []

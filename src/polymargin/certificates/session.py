@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
+from polymargin.class_names import class_name
 from polymargin.continuation import Tracker, TrackerSettings, available_threads
 from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
@@ -96,9 +97,14 @@ class Session:
         self.near = Neighbourhood.of(network.dimension) if near is None else near
         self.rivals = self.near.against(self.label, network.class_count)
         if self.tied is not None and self.tied not in self.rivals:
-            raise InputError(f"classes {self.label} and {self.tied} tie at the point: it has no class of its own")
+            tied = " and ".join(map(self.name_of, (self.label, self.tied)))
+            raise InputError(f"classes {tied} tie at the point: it has no class of its own")
         self.started = perf_counter()
         self.deadline = Deadline.after(timeout)
+
+    def name_of(self, number: int | None) -> str:
+        """What the network calls a class."""
+        return class_name(self.network, number)
 
     @property
     def time_left(self) -> float:

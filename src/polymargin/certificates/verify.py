@@ -30,6 +30,7 @@ from polymargin.certificates.rivals import (
 )
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
+from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.neighbourhood import Neighbourhood
@@ -124,7 +125,7 @@ def verify(
     question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
-        return question.at(array)
+        return named(question.at(array), network)
     about = {"answers": "verdicts", "radius": question.radius, "timeout": timeout, **options.of_the_answer}
     about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
     store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)

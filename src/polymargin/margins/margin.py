@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
+from polymargin.class_names import named
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.pairs import Enumeration
-from polymargin.margins.result import Margin, Margins, named
+from polymargin.margins.result import Margin, Margins
 from polymargin.margins.sessions import session_for
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.network import Network
@@ -138,12 +139,15 @@ def margin(
             if store is not None:
                 store.add([(0, known)])
             results = [known]
-        return named(_remarked(model, near, rows, results)[0], model)
+        return _as_told(model, near, rows, results)[0]
     if progress is not None and len(left) < len(rows):
         progress(len(rows) - len(left))
     if on_row is not None:
-        for index in np.setdiff1d(np.arange(len(rows)), left).tolist():
-            on_row(index, results[index])
+        kept = np.setdiff1d(np.arange(len(rows)), left)
+        for index, result in zip(
+            kept.tolist(), _as_told(model, near, rows[kept], [results[i] for i in kept]), strict=True
+        ):
+            on_row(index, result)
     for block, answers in margins_in_blocks(session, rows, left, tracker, executor):
         found = [_kept(answer, pair_points) for answer in answers]
         for index, result in zip(block.tolist(), found, strict=True):
@@ -152,15 +156,22 @@ def margin(
             done = zip(block.tolist(), found, strict=True)
             store.add([(index, result) for index, result in done if result.standing is not Standing.FAILED])
         if on_row is not None:
-            for index, result in zip(block.tolist(), found, strict=True):
+            for index, result in zip(block.tolist(), _as_told(model, near, rows[block], found), strict=True):
                 on_row(index, result)
         if progress is not None:
             progress(len(block))
-    return Margins(named(result, model) for result in _remarked(model, near, rows, results))
+    return Margins(_as_told(model, near, rows, results))
 
 
 def _kept(found: Margin, pair_points: bool) -> Margin:
     return found if pair_points else replace(found, pairs=tuple(replace(pair, point=None) for pair in found.pairs))
+
+
+def _as_told(
+    model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
+) -> list[Any]:
+    """With the model's names for its classes, and a word on ties outside [0, 1] where the input is an image."""
+    return [named(result, model) for result in _remarked(model, near, points, results)]
 
 
 def _remarked(

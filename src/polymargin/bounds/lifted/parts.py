@@ -170,7 +170,7 @@ def bound_part(
     elif solve and not deadline.passed and np.isfinite(value):
         limits = {"enough": enough, "hopeless": enough} if decide else {}
         size = relaxation.scale(value)
-        optimum = maximise(relaxation.program, y, size, tolerance=tolerance, deadline=deadline, **limits)
+        optimum = maximise(relaxation.program.placed, y, size, tolerance=tolerance, deadline=deadline, **limits)
         y = y if optimum is None else optimum.y
     leaf = None
     if y[0] > enough:

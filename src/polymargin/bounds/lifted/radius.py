@@ -159,7 +159,8 @@ def _tangent_root(question: BallQuestion, outcome: Any) -> float:
     step = 1e-6 * question.radius
     relaxation, X = outcome.relaxation, outcome.optimum.X
     ahead = question.relaxed_on(relaxation, question.radius + step)
-    change = ahead.program.matrix(outcome.optimum.y) - relaxation.program.matrix(outcome.optimum.y)
-    slope = float(np.vdot(X, change)) / (step * float(X[0, 0]))
+    programs = ahead.program.placed, relaxation.program.placed
+    after, before = (program.lagrangian(outcome.optimum.y, program.algebra.put(X)) for program in programs)
+    slope = (after - before) / (step * float(X[0, 0]))
     value = outcome.value - question.enough
     return question.radius - value / slope if slope < 0 else math.inf

@@ -101,7 +101,7 @@ class ProductQuestion:
         elif not deadline.passed and np.isfinite(value):
             limits = {"enough": enough, "hopeless": enough} if decide else {}
             size = relaxation.scale(value)
-            optimum = maximise(relaxation.program, y, size, tolerance=tolerance, deadline=deadline, **limits)
+            optimum = maximise(relaxation.program.placed, y, size, tolerance=tolerance, deadline=deadline, **limits)
             y = y if optimum is None else optimum.y
         outcome = ProductOutcome(float(y[0]), relaxation, optimum)
         if not y[0] > enough:
