@@ -29,7 +29,7 @@ from polymargin_checker.product_ball import check_product_ball
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
-from polymargin_checker.region_proof import KnownExpansions, check_region
+from polymargin_checker.region_proof import KnownExpansions, check_frame, check_region
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
 from polymargin_checker.work import limited_work
 
@@ -149,7 +149,9 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
     near = PLAIN
     if "neighbourhood" in document:
         near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
-    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact)
+        if near.frame is not None:
+            check_frame(near.frame, exact)
+    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact, near, point)
     return Situation(model, point, label, exact, Known(), near, expansions)
 
 
@@ -249,9 +251,10 @@ def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: A
         assert isinstance(situation.model, Attention)
         if "lowering" not in given:
             raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
-        known = KnownExpansions(situation.model.layers(label, rival, given.pop("lowering")), situation.exact)
+        layers = situation.model.layers(label, rival, given.pop("lowering"))
+        known = KnownExpansions(layers, situation.exact, situation.near, situation.point)
         label, rival = 0, 1
-    if not at_least(check_region(known, situation.near, situation.point, label, rival, given, lead), lower):
+    if not at_least(check_region(known, label, rival, given, lead), lower):
         raise Refused("the lower bound is above the radius of the region proof")
 
 
@@ -295,10 +298,13 @@ def _check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completen
     if claim.kind == "margin" and claim.upper is None:
         raise Refused("the claimed upper bound is infinite, so upper must be null")
     if kind(upper, "upper", ("counterexample", "critical-point")) == "counterexample":
-        fields(upper, "upper", ("kind", "rival", "point"))
+        frame = situation.near.frame
+        place, size = ("point", situation.model.dimension) if frame is None else ("along", frame.size)
+        fields(upper, "upper", ("kind", "rival", place))
         rival = _counted(situation, upper["rival"], "upper, rival")
-        entries = items(upper["point"], "upper, point", situation.model.dimension)
-        _check_counterexample(situation, claim, rival, [number(entry, "upper, a coordinate") for entry in entries])
+        entries = items(upper[place], f"upper, {place}", size)
+        x = [number(entry, "upper, a coordinate") for entry in entries]
+        _check_counterexample(situation, claim, rival, x if frame is None else frame.moved(situation.point, x))
         return
     fields(upper, "upper", ("kind", "rival", "index"))
     if not situation.near.is_plain:
