@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from polymargin.bounds.lifted.algebra import Algebra, Matrix
+from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.deadlines import NEVER, Deadline
 
@@ -188,31 +188,14 @@ def _ratio(values: Array, changes: Array) -> float:
 
 
 def _longest(algebra: Algebra, root: Matrix, change: Matrix) -> float:
-    """The largest step that keeps L Lᵀ + step·change positive semidefinite, or a little less; the root is L⁻¹."""
+    """The largest step that keeps L Lᵀ + step·change positive semidefinite, or a little less; the root is L⁻¹.
+
+    Unless Lanczos has missed the least eigenvalue of L⁻¹ change L⁻ᵀ altogether: whoever takes the step looks at its end.
+    """
     if len(root) <= SMALL:
         relative = algebra.get(root @ change @ root.T)
         least = float(np.linalg.eigvalsh((relative + relative.T) / 2)[0])
-        return 1 / max(-least, 1e-30)
-    return 1 / max(-_least_by_lanczos(algebra, root, change), 1e-30)
-
-
-def _least_by_lanczos(algebra: Algebra, root: Matrix, change: Matrix) -> float:
-    """A number close to the least eigenvalue of L⁻¹ change L⁻ᵀ, and below it unless Lanczos has missed it altogether."""
-    start = np.random.default_rng(0).normal(size=len(root))
-    vectors = np.zeros((LANCZOS + 1, len(root)))
-    vectors[0] = start / np.linalg.norm(start)
-    vectors = algebra.put(vectors)
-    alphas, betas = np.zeros(LANCZOS), np.zeros(LANCZOS)
-    count = LANCZOS
-    for k in range(LANCZOS):
-        image = root @ (change @ (root.T @ vectors[k]))
-        alphas[k] = algebra.inner(image, vectors[k])
-        for _ in range(2):
-            image -= vectors[: k + 1].T @ (vectors[: k + 1] @ image)
-        betas[k] = math.sqrt(algebra.inner(image, image))
-        if betas[k] <= 1e-12 * (1 + abs(alphas[k])):
-            count = k + 1
-            break
-        vectors[k + 1] = image / float(betas[k])
-    values, ritz = linalg.eigh_tridiagonal(alphas[:count], betas[: count - 1])
-    return float(values[0] - betas[count - 1] * abs(ritz[-1, 0]))
+    else:
+        found = extremes(algebra, lambda v: root @ (change @ (root.T @ v)), len(root), LANCZOS)
+        least = found.least - found.least_error
+    return 1 / max(-least, 1e-30)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.gradients import evaluate
+from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
@@ -29,8 +30,9 @@ ENOUGH = 1e-8
 CLEARLY = 1e-12
 WORST_STEPS = 20
 ROUNDS = 10
-# Variables up to which the program is solved.
+# Variables up to which the program is solved, on a CPU and on a GPU.
 LARGEST_PROGRAM = 1500
+LARGEST_ON_GPU = 6000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,8 @@ class Question:
     @property
     def by_guesses(self) -> bool:
         """Whether the first guesses of the multipliers have to do: few are missing, or too many to solve for."""
-        return len(self.expansion.layers) == 1 or self.expansion.variables > LARGEST_PROGRAM
+        largest = LARGEST_PROGRAM if self.expansion.algebra is NUMPY else LARGEST_ON_GPU
+        return len(self.expansion.layers) == 1 or self.expansion.variables > largest
 
     def on(self, radius: float) -> Question:
         """The same on another ball."""
@@ -175,7 +178,7 @@ def bound_part(
     leaf = None
     if y[0] > enough:
         roomy = relaxation.with_room(y)
-        if clearly_positive(relaxation.reduced(roomy) if large else relaxation.program.matrix(roomy)):
+        if clearly_positive(relaxation.reduced(roomy)):
             leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
 
