@@ -6,7 +6,7 @@ Layers are the case where a form sees the step before it alone. Source 0 are the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flint import fmpq
@@ -27,6 +27,14 @@ class EnclosedForm:
 
     blocks: tuple[tuple[int, Any], ...]
     bias: Any
+
+    def along(self, directions: Any, origin: Any) -> EnclosedForm:
+        """As a form of z instead of the inputs u + A z, for A and u as a column."""
+        bias = self.bias
+        for source, block in self.blocks:
+            bias = bias + block @ origin if source == 0 else bias
+        blocks = ((source, block @ directions if source == 0 else block) for source, block in self.blocks)
+        return EnclosedForm(tuple(blocks), bias)
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,16 @@ class EnclosedSteps:
     sizes: list[int]
     steps: tuple[EnclosedStep, ...]
     model: Model | Products
+    turned: tuple[Any, Any] | None = None
+    """A and u where the steps are those of z, with inputs u + A z."""
+
+    def along(self, directions: Any, origin: Any) -> EnclosedSteps:
+        """The steps as functions of z."""
+        steps = tuple(
+            EnclosedStep(tuple(form.along(directions, origin) for form in step.forms), step.coefficients)
+            for step in self.steps
+        )
+        return replace(self, steps=steps, turned=(directions, origin))
 
     @classmethod
     def of(cls, model: Model | Products, arithmetic: type[Any]) -> EnclosedSteps:
@@ -77,6 +95,14 @@ class EnclosedSteps:
 
     def output(self, label: int, rival: int) -> tuple[list[Any], Any]:
         """Columns of weights by source, and the constant."""
+        columns, constant = self._output(label, rival)
+        if self.turned is None:
+            return columns, constant
+        directions, origin = self.turned
+        first = columns[0].transpose
+        return [(first @ directions).transpose, *columns[1:]], constant + first @ origin
+
+    def _output(self, label: int, rival: int) -> tuple[list[Any], Any]:
         of = self.arithmetic.of
         if isinstance(self.model, Products):
             readout = self.model.readout

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
 from polymargin.bounds.regions.attack import nearest_in
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.view import label_at
 from polymargin.bounds.views import AnyView, views
 from polymargin.class_names import AboutClasses, named
@@ -142,8 +143,8 @@ def nearest_attack(
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
     if not near.is_ball:
-        near.check_inside(u)
-        other = nearest_in(network, u, label, others if rival is None else [rival], near, starts, seed)
+        at = NetworkAt.of(network, u, near)
+        other = nearest_in(at, label, others if rival is None else [rival], starts, seed)
         return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
     found = [
         _attack(view, label, group, starts or (24 if view.dimension <= FULL_NEWTON else FEW_STARTS), seed, deadline)

@@ -29,6 +29,7 @@ from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.radius import largest_proved
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
@@ -140,8 +141,8 @@ def lower_bound_at(
     near = near or Neighbourhood.of(network.dimension)
     others = near.against(label, network.class_count)
     if not near.is_ball:
-        near.check_inside(u)
-        radius, limiting, proofs = largest_proved(network, u, label, others, near, tolerance, limit, deadline)
+        at = NetworkAt.of(network, u, near)
+        radius, limiting, proofs = largest_proved(at, label, others, tolerance, limit, deadline)
         return LowerBound(radius, label, limiting, proofs, deadline.clock() - started, near.norm.value)
     views = {rival: view_of(network, u, label, rival) for rival in others}
     rivals = sorted(views, key=lambda rival: _first_order(views[rival], label, rival))

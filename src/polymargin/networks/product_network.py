@@ -144,7 +144,7 @@ class ProductNetwork:
         """The logits at one point in exact arithmetic."""
         if self.entry is not None:
             raise InputError("exact logits after a change of variables; ask the network itself")
-        return exact_values(self.stages, self.readout, real_array(point, "the point"))
+        return exact_values(self.stages, self.readout, point)
 
     def precompose(self, matrix: Array, offset: Array) -> ProductNetwork:
         """The network y ↦ f(offset + matrix @ y). The stages stay as they are: what they share is not rounded apart."""

@@ -44,6 +44,12 @@ class AffineForm:
             total = total + (operator @ values[source].T).T
         return np.asarray(total)
 
+    def along(self, directions: Array, origin: Array) -> AffineForm:
+        """As a form of z instead of the inputs origin + directions @ z."""
+        bias = self.bias + sum(operator @ origin for source, operator in self.blocks if source == 0)
+        blocks = ((source, operator @ directions if source == 0 else operator) for source, operator in self.blocks)
+        return AffineForm(tuple(blocks), bias)
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkStep:
@@ -95,6 +101,14 @@ class NetworkSteps:
             made = _of_layers(network, None) if isinstance(network, PolynomialNetwork) else _of_products(network)
             _known[network] = made
         return _known[network]
+
+    def along(self, directions: Array, origin: Array) -> NetworkSteps:
+        """The network as a function of z, at the inputs origin + directions @ z."""
+        steps = tuple(
+            NetworkStep(tuple(form.along(directions, origin) for form in step.forms), step.coefficients)
+            for step in self.steps
+        )
+        return NetworkSteps(directions.shape[1], steps, self.readout.along(directions, origin), self.lowering)
 
     def difference(self, label: int, rivals: Sequence[int]) -> tuple[list[Array], Array]:
         """f_label − f_rival for every rival: weights (rivals, ·) on each source, and constants."""

@@ -10,9 +10,9 @@ from fractions import Fraction
 from operator import mul
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from polymargin.networks.fixed_point import integers
+from polymargin.networks.fixed_point import integers, whole_numbers
 from polymargin.networks.program.forms import Forms
 from polymargin.networks.program.recurrences import POWERS
 from polymargin.networks.program.stages import Activation, Stage
@@ -20,9 +20,9 @@ from polymargin.networks.program.stages import Activation, Stage
 Fixed = tuple[list[int], int]
 
 
-def exact_values(stages: Sequence[Stage], readout: Forms, point: NDArray[np.float64]) -> list[Fraction]:
+def exact_values(stages: Sequence[Stage], readout: Forms, point: ArrayLike) -> list[Fraction]:
     """The read-out at a point."""
-    values: Fixed = integers(point)
+    values: Fixed = whole_numbers(point)
     for stage in stages:
         values = _joined(values, _stage(stage, values))
     results, exponent = _forms(readout, values)
