@@ -12,9 +12,17 @@ Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run co
 Activation = Annotated[
     str | None,
     typer.Option(
-        help="What stands between the layers of a file of plain weights: square, a degree, or coefficients c0,c1,…; "
-        "with semicolons one for each hidden layer.",
+        help="What stands between the layers of a file of plain weights: square, a degree, coefficients c0,c1,…, or "
+        "legendre:c0,c1,… (chebyshev, hermite, hermite_e; with a domain: chebyshev(-8,8):c0,c1,…); with semicolons one for each "
+        "hidden layer.",
         show_default="what the file says",
+    ),
+]
+Outputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Where plain matrices of weights have their outputs: rows (PyTorch) or columns (flax, Keras).",
+        show_default="what the shapes say",
     ),
 ]
 _DATA = typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)

@@ -30,7 +30,7 @@ from polymargin.work import Workers
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
-OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1) keeps it inside"
+OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1), --domain 0,1, keeps it inside"
 
 
 class MarginOptions(NeighbourhoodOptions, total=False):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
     Abstain,
@@ -22,6 +23,7 @@ from polymargin.cli.options import (
     Model,
     Movable,
     Norm,
+    Outputs,
     Points,
     Rivals,
     Seed,
@@ -131,11 +133,12 @@ def check(
     ] = False,
     trust: Trust = False,
     activation: Activation = None,
+    outputs: Outputs = None,
 ) -> None:
     """Check certificates with the separate checker: 0 only if every one is proved."""
     from polymargin.cli.checks import run_check
 
-    raise typer.Exit(run_check(model, certificates, exact=exact, trust=trust, activation=activation))
+    raise typer.Exit(run_check(model, certificates, ModelOptions(trust, activation, outputs), exact=exact))
 
 
 @spread
@@ -202,6 +205,7 @@ def explore(
     seed: Seed = 0,
     trust: Trust = False,
     activation: Activation = None,
+    outputs: Outputs = None,
 ) -> None:
     """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
     from polymargin.cli.explore import run_explore
@@ -219,8 +223,7 @@ def explore(
             browser=not no_browser,
             timeout=timeout,
             seed=seed,
-            trust=trust,
-            activation=activation,
+            reading=ModelOptions(trust, activation, outputs),
         )
     )
 
