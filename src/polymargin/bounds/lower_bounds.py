@@ -29,10 +29,12 @@ from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.radius import largest_proved
 from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
 from polymargin.bounds.views import AnyView, view_of
+from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline, TimeUpError
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
@@ -52,7 +54,7 @@ FIRST_TRIAL = 0.975
 
 
 @dataclass(frozen=True, eq=False)
-class LowerBound:
+class LowerBound(AboutClasses):
     """No class ties with or beats `label` within `radius`; `exclusions` prove it, one per rival."""
 
     radius: float
@@ -61,10 +63,11 @@ class LowerBound:
     exclusions: tuple[Exclusion, ...]
     seconds: float
     norm: str = "l2"
+    class_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         norm = "" if self.norm == "l2" else f" in {self.norm}"
-        return f"LowerBound({self.radius:.10g}{norm}, class {self.label}, limited by {self.rival})"
+        return f"LowerBound({self.radius:.10g}{norm}, class {self.label_name}, limited by {self.rival_name})"
 
 
 class LowerBoundOptions(NeighbourhoodOptions, total=False):
@@ -112,12 +115,23 @@ def lower_bound(
     tolerance = positive(tolerance, "tolerance")
     limit = None if limit is None else positive(limit, "limit")
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     array = one_or_many(points)
     if array.ndim == 2:
-        return each(lambda row: lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), near), array)
-    return lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout), near)
+        return each(
+            lambda row: named(lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), near), network),
+            array,
+        )
+    return named(lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout), near), network)
 
 
 def lower_bound_at(
@@ -135,8 +149,8 @@ def lower_bound_at(
     near = near or Neighbourhood.of(network.dimension)
     others = near.against(label, network.class_count)
     if not near.is_ball:
-        near.check_inside(u)
-        radius, limiting, proofs = largest_proved(network, u, label, others, near, tolerance, limit, deadline)
+        at = NetworkAt.of(network, u, near)
+        radius, limiting, proofs = largest_proved(at, label, others, tolerance, limit, deadline)
         return LowerBound(radius, label, limiting, proofs, deadline.clock() - started, near.norm.value)
     views = {rival: view_of(network, u, label, rival) for rival in others}
     rivals = sorted(views, key=lambda rival: _first_order(views[rival], label, rival))

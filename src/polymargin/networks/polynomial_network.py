@@ -108,7 +108,7 @@ class PolynomialNetwork(LayerStack):
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        return self._fixed_point(real_array(point, "the point"))
+        return self._fixed_point(point)
 
     @cached_property
     def _fixed_point(self) -> FixedPointLayers:

@@ -225,7 +225,10 @@ def _best_start(
 
 def clearly_positive(matrix: Array) -> bool:
     """Positive definite by more than all rounding, here and in the checker, could change."""
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    diagonal = np.diagonal(matrix)
+    if not diagonal.min(initial=np.inf) > 0:
+        return False
+    scale = 1 / np.sqrt(diagonal)
     scaled = matrix * scale[:, None] * scale
     scaled[np.arange(len(scaled)), np.arange(len(scaled))] -= CLEARLY * len(scaled)
     return bool(linalg.lapack.dpotrf(scaled, lower=1)[1] == 0)
