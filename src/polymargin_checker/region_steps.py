@@ -15,6 +15,7 @@ from polymargin_checker.model import Matrix, Model
 from polymargin_checker.products import Form as ProductForm
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
+from polymargin_checker.series import in_powers
 
 LARGEST_BLOCK = 1 << 24
 """Weights that a block between two steps may have."""
@@ -79,7 +80,7 @@ class EnclosedSteps:
             steps = tuple(
                 EnclosedStep(
                     tuple(_sparse_form(form, sizes, arithmetic) for form in stage.forms),
-                    None if stage.letter == "P" else _powers(stage.letter, stage.coefficients),
+                    None if stage.letter == "P" else tuple(in_powers(stage.letter, stage.coefficients)),
                 )
                 for stage in model.stages
             )
@@ -143,24 +144,6 @@ def _sparse_form(form: ProductForm, sizes: list[int], arithmetic: type[Any]) -> 
             blocks.append((source, arithmetic.of(len(rows), size, entries)))
         start += size
     return EnclosedForm(tuple(blocks), arithmetic.of(len(form), 1, list(form.bias)))
-
-
-def _powers(letter: str, coefficients: Sequence[float]) -> tuple[fmpq, ...]:
-    """Coefficients of powers; those of Chebyshev polynomials are turned into them without rounding."""
-    exact = [_rational(c) for c in coefficients]
-    if letter == "A":
-        return tuple(exact)
-    before, current = [fmpq(1)], [fmpq(0), fmpq(1)]
-    total = [fmpq(0)] * len(exact)
-    for k, c in enumerate(exact):
-        polynomial = before if k == 0 else current
-        for power, value in enumerate(polynomial):
-            total[power] += c * value
-        if k:
-            twice = [fmpq(0), *(2 * value for value in current)]
-            shorter = [*before, *[fmpq(0)] * (len(twice) - len(before))]
-            before, current = current, [a - b for a, b in zip(twice, shorter, strict=True)]
-    return tuple(total)
 
 
 def _horner(arithmetic: type[Any], coefficients: Sequence[fmpq], z: Any) -> Any:

@@ -122,8 +122,16 @@ def lower_bound(
     tolerance = positive(tolerance, "tolerance")
     limit = None if limit is None else positive(limit, "limit")
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     array = one_or_many(points)
     if array.ndim == 2:
         return each(

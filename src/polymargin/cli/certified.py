@@ -45,7 +45,7 @@ def run_certify(
     near: Given = L2,
 ) -> int:
     """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
-    network, array = read_both(model, points, work.trust, work.activation)
+    network, array = read_both(model, points, work.reading)
     if isinstance(network, ReLUNetwork):
         raise no_proofs_for_relu(str(model))
     proofs = ProofFolder(certificates, network)

@@ -43,7 +43,7 @@ def run_margin(
     near: Given = L2,
 ) -> int:
     """Margins of every row; 2 if some row has no answer."""
-    network, array = read_both(model, points, work.trust, work.activation)
+    network, array = read_both(model, points, work.reading)
     started = perf_counter()
     table = RowTable(f"{model.name}: {network!r}", widened(COLUMNS, network), len(array), silent=as_json)
     with table.filling(work) as executor:

@@ -39,7 +39,7 @@ def run_verify(
     near: Given = L2,
 ) -> int:
     """Verdicts for every row; 0 if all are robust, 1 if one is not, 2 if one could not be decided."""
-    network, array = read_both(model, points, work.trust, work.activation)
+    network, array = read_both(model, points, work.reading)
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
     table = RowTable(

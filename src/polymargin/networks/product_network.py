@@ -52,6 +52,9 @@ class ProductNetwork:
     """
 
     kind = "product-network"
+    # Where it was read from, as far as that had to be guessed; and what its classes are called there.
+    origin: str = ""
+    class_names: tuple[str, ...] | None = None
 
     def __init__(self, stages: Sequence[Stage], readout: Forms, *, entry: Layer | None = None) -> None:
         self.stages, self.readout = tuple(stages), readout
@@ -117,7 +120,8 @@ class ProductNetwork:
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in (self.dimension, *map(len, self.stages), self.class_count))
-        return f"ProductNetwork({sizes}, logits of degree {self.degree})"
+        origin = f"; {self.origin}" if self.origin else ""
+        return f"ProductNetwork({sizes}, logits of degree {self.degree}{origin})"
 
     # -- evaluation ----------------------------------------------------------------------------
 

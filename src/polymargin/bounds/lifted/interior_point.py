@@ -6,8 +6,9 @@ With a dual matrix X ⪰ 0 and numbers x ≥ 0 the optimality conditions are
 
 Each step linearises them (HKM direction with Mehrotra's predictor and corrector; Helmberg, Rendl, Vanderbei, Wolkowicz
 1996). y is strictly feasible from the start to the end, so that every iterate is a bound and the search may stop as soon as
-y_0 is large enough; X becomes feasible on the way. A barrier method in y alone needs hundreds of steps for these
-programs: eigenvalues of Z that start too small double once a step. Here ten to twenty do.
+y_0 is large enough; X is so too where a feasible one is known, and becomes it on the way elsewhere. A barrier method in y alone
+needs hundreds of steps for these programs: eigenvalues of Z that start too small double once a step. Here six to ten do, and up
+to forty if X was not feasible.
 
 Z, X and the normal matrix belong to the program's `Algebra`, on the CPU or on a GPU; y and x are NumPy's.
 """
@@ -15,14 +16,16 @@ Z, X and the normal matrix belong to the program's `Algebra`, on the CPU or on a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from polymargin.bounds.lifted.algebra import Algebra, Matrix
+from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.deadlines import NEVER, Deadline
 
@@ -35,6 +38,9 @@ SHORTEST = 1e-6
 # Sizes up to which the largest step is computed from all eigenvalues, and Lanczos steps beyond.
 SMALL = 64
 LANCZOS = 14
+# What may be left of the dual residual for a gap to be believed; a step that leaves more of it than this gets nowhere.
+FEASIBLE = 1e-3
+STALLED = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +57,16 @@ class Optimum:
         return float(self.y[0])
 
 
+# A way to a pair of strictly feasible points (y, X), or to none.
+Central = Callable[[], "tuple[Array, Matrix] | None"]
+
+
 def maximise(
     program: SemidefiniteProgram,
     y: Array,
     scale: float,
     *,
+    central: Central = lambda: None,
     tolerance: float = 1e-6,
     enough: float = math.inf,
     hopeless: float = -math.inf,
@@ -63,57 +74,92 @@ def maximise(
 ) -> Optimum | None:
     """From a strictly feasible y to a gap of tolerance·scale; None if rounding has made the start infeasible.
 
-    The work is done where the program's matrices are.
+    The first X is in the centre for y, but not feasible; should that not go well, `central` offers other points to start from.
     Stops early once y_0 > `enough`, once the optimum is known to be below `hopeless`, or before a step that would end too late.
+    The work is done where the program's matrices are.
     """
-    signed, order, algebra = program.signed, program.order, program.algebra
-    Z = program.matrix(y)
-    root = algebra.inverse_root(Z)
-    if root is None:
-        return None
-    S = algebra.gram(root)
-    tau = 0.3 * scale
-    X, x = tau * S, tau / y[signed]
-    infeasible, iterations, gap = 1.0, 0, math.inf
+    algebra = program.algebra
     objective = np.zeros(program.unknowns)
     objective[0] = 1.0
+    now = _Point.first(program, y, scale)
+    if now is None:
+        return None
+    best, started_again, iterations = now, False, 0
     pace, left = 0.0, deadline.left
     while True:
-        total = algebra.inner(X, Z) + float(x @ y[signed])
-        gap = total if infeasible < 1e-3 else math.inf
-        done = gap < tolerance * scale or y[0] > enough or y[0] + gap < hopeless
+        gap = now.gap
+        done = gap < tolerance * scale or now.y[0] > enough or now.y[0] + gap < hopeless
         if done or iterations == ITERATIONS or left <= pace:
             break
         iterations += 1
         with np.errstate(all="ignore"):  # a program that breaks down stops at its last good y
-            moved = _Step(program, y, Z, root, S, X, x, objective).take(total / order)
+            moved = _Step(program, now, objective).take()
+        stalled = moved is None or moved.infeasible > max(FEASIBLE, STALLED * now.infeasible)
+        if stalled and not started_again:
+            started_again, pair = True, central()
+            elsewhere = None if pair is None else _Point.feasible(program, *pair)
+            moved = elsewhere or moved
         if moved is None:
             break
-        y, Z, root, X, x, kept = moved
-        S = algebra.gram(root)
-        infeasible *= kept
+        now = moved
+        best = now if now.y[0] > best.y[0] else best
         if deadline.exists:
             before, left = left, deadline.left
             pace = max(pace, before - left)
-    return Optimum(y, gap, algebra.get(X), iterations)
+    now = best if gap == math.inf or now.y[0] < best.y[0] else now
+    return Optimum(now.y, gap, algebra.get(now.X), iterations)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """y and Z(y) with its root L⁻¹ and inverse S; X and x; what part of the dual residual of the start is left."""
+
+    program: SemidefiniteProgram
+    y: Array
+    Z: Matrix
+    root: Matrix
+    X: Matrix
+    x: Array
+    infeasible: float
+
+    @classmethod
+    def first(cls, program: SemidefiniteProgram, y: Array, scale: float) -> _Point | None:
+        """X Z = τI, whatever the dual residual."""
+        Z = program.matrix(y)
+        root = program.algebra.inverse_root(Z)
+        if root is None:
+            return None
+        tau = 0.3 * scale
+        return cls(program, y, Z, root, tau * program.algebra.gram(root), tau / y[program.signed], 1.0)
+
+    @classmethod
+    def feasible(cls, program: SemidefiniteProgram, y: Array, X: Matrix) -> _Point | None:
+        """Nothing is left of the dual residual."""
+        Z, x = program.matrix(y), program.dual_slacks(X)
+        root = program.algebra.inverse_root(Z)
+        return None if root is None or x.min() <= 0 else cls(program, y, Z, root, X, x, 0.0)
+
+    @cached_property
+    def S(self) -> Matrix:
+        return self.program.algebra.gram(self.root)
+
+    @cached_property
+    def total(self) -> float:
+        """⟨X, Z⟩ + x·y."""
+        return self.program.algebra.inner(self.X, self.Z) + float(self.x @ self.y[self.program.signed])
+
+    @property
+    def gap(self) -> float:
+        return self.total if self.infeasible < FEASIBLE else math.inf
 
 
 class _Step:
     """One linearisation: two directions share the factor of the normal matrix."""
 
-    def __init__(
-        self,
-        program: SemidefiniteProgram,
-        y: Array,
-        Z: Matrix,
-        root: Matrix,
-        S: Matrix,
-        X: Matrix,
-        x: Array,
-        objective: Array,
-    ) -> None:
-        self.program, self.y, self.Z, self.root, self.S, self.X, self.x = program, y, Z, root, S, X, x
-        self.objective, self.algebra = objective, program.algebra
+    def __init__(self, program: SemidefiniteProgram, now: _Point, objective: Array) -> None:
+        self.program, self.now, self.objective, self.algebra = program, now, objective, program.algebra
+        self.y, self.Z, self.S, self.X, self.x = now.y, now.Z, now.S, now.X, now.x
+        S, X, x, y = now.S, now.X, now.x, now.y
         self.slack = y[program.signed]
         image_S = program.forms @ S
         normal = program.normal_matrix(X, S, program.forms @ X, image_S)
@@ -145,12 +191,13 @@ class _Step:
         return dy, dZ, dX, dx
 
     def lengths(self, dy: Array, dZ: Matrix, dX: Matrix, dx: Array) -> tuple[float, float]:
-        up = min(_longest(self.algebra, self.root, dZ), _ratio(self.slack, dy[self.program.signed]))
+        up = min(_longest(self.algebra, self.now.root, dZ), _ratio(self.slack, dy[self.program.signed]))
         down = min(_longest(self.algebra, self.dual_root, dX), _ratio(self.x, dx))
         return up, down
 
-    def take(self, tau: float) -> tuple[Array, Matrix, Matrix, Matrix, Array, float] | None:
-        """The next iterate, and what part of the dual residual is left; None where there is no way on."""
+    def take(self) -> _Point | None:
+        """The next iterate; None where there is no way on."""
+        tau = self.now.total / self.program.order
         signed, algebra = self.program.signed, self.algebra
         dual_root = algebra.inverse_root(self.X)
         if dual_root is None or not algebra.finite(self.normal):
@@ -179,7 +226,10 @@ class _Step:
             down /= 2
         if root is None or max(up, down) <= SHORTEST:
             return None
-        return self.y + up * dy, self.Z + up * dZ, root, self.X + down * dX, self.x + down * dx, 1.0 - down
+        left = self.now.infeasible * (1.0 - down)
+        return _Point(
+            self.program, self.y + up * dy, self.Z + up * dZ, root, self.X + down * dX, self.x + down * dx, left
+        )
 
 
 def _ratio(values: Array, changes: Array) -> float:
@@ -188,31 +238,14 @@ def _ratio(values: Array, changes: Array) -> float:
 
 
 def _longest(algebra: Algebra, root: Matrix, change: Matrix) -> float:
-    """The largest step that keeps L Lᵀ + step·change positive semidefinite, or a little less; the root is L⁻¹."""
+    """The largest step that keeps L Lᵀ + step·change positive semidefinite, or a little less; the root is L⁻¹.
+
+    Unless Lanczos has missed the least eigenvalue of L⁻¹ change L⁻ᵀ altogether: whoever takes the step looks at its end.
+    """
     if len(root) <= SMALL:
         relative = algebra.get(root @ change @ root.T)
         least = float(np.linalg.eigvalsh((relative + relative.T) / 2)[0])
-        return 1 / max(-least, 1e-30)
-    return 1 / max(-_least_by_lanczos(algebra, root, change), 1e-30)
-
-
-def _least_by_lanczos(algebra: Algebra, root: Matrix, change: Matrix) -> float:
-    """A number close to the least eigenvalue of L⁻¹ change L⁻ᵀ, and below it unless Lanczos has missed it altogether."""
-    start = np.random.default_rng(0).normal(size=len(root))
-    vectors = np.zeros((LANCZOS + 1, len(root)))
-    vectors[0] = start / np.linalg.norm(start)
-    vectors = algebra.put(vectors)
-    alphas, betas = np.zeros(LANCZOS), np.zeros(LANCZOS)
-    count = LANCZOS
-    for k in range(LANCZOS):
-        image = root @ (change @ (root.T @ vectors[k]))
-        alphas[k] = algebra.inner(image, vectors[k])
-        for _ in range(2):
-            image -= vectors[: k + 1].T @ (vectors[: k + 1] @ image)
-        betas[k] = math.sqrt(algebra.inner(image, image))
-        if betas[k] <= 1e-12 * (1 + abs(alphas[k])):
-            count = k + 1
-            break
-        vectors[k + 1] = image / float(betas[k])
-    values, ritz = linalg.eigh_tridiagonal(alphas[:count], betas[: count - 1])
-    return float(values[0] - betas[count - 1] * abs(ritz[-1, 0]))
+    else:
+        found = extremes(algebra, lambda v: root @ (change @ (root.T @ v)), len(root), LANCZOS)
+        least = found.least - found.least_error
+    return 1 / max(-least, 1e-30)

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.polynomial import chebyshev, polynomial
+from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -21,7 +21,8 @@ from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, Activation
+from polymargin.networks.program.squares import rounded
+from polymargin.networks.program.stages import Activation
 
 Array = NDArray[np.float64]
 
@@ -168,8 +169,7 @@ def _of_products(network: ProductNetwork) -> NetworkSteps:
     for stage in network.stages:
         coefficients = None
         if isinstance(stage, Activation):
-            coefficients = np.array(stage.coefficients)
-            coefficients = chebyshev.cheb2poly(coefficients) if stage.basis == CHEBYSHEV else coefficients
+            coefficients = np.array([rounded(c) for c in stage.recurrence.in_powers(stage.coefficients)])
         steps.append(NetworkStep(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
     return NetworkSteps(network.dimension, tuple(steps), _form(network.readout, sizes))
 
