@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
+from polymargin.class_names import named
 from polymargin.errors import InputError, PolymarginError
 from polymargin.standing import HasStanding, Standing
 from polymargin.work import Workers, completed_together
@@ -81,8 +82,8 @@ def answers(
 ) -> list[Row]:
     """One answer per row of points (m, n); a bad row fails alone, and is asked again when a run is continued."""
     found: dict[int, Row] = {}
-    for row, answer in _each(question, points, store, executor):
-        found[row] = answer
+    for row, plain in _each(question, points, store, executor):
+        found[row] = answer = named(plain, question.network)
         if on_row is not None:
             on_row(row, answer)
     return [found[row] for row in range(len(points))]

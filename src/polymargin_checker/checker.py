@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flint import fmpq
@@ -28,7 +29,7 @@ from polymargin_checker.product_ball import check_product_ball
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unusable
-from polymargin_checker.region_proof import KnownExpansions, check_region
+from polymargin_checker.region_proof import KnownExpansions, check_frame, check_region
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
 from polymargin_checker.work import limited_work
 
@@ -79,11 +80,18 @@ class Situation:
     model: AnyModel
     point: list[fmpq]
     label: int
-    logits: list[fmpq]
     exact: bool
     known: Known
     near: StatedNeighbourhood
     expansions: KnownExpansions | None
+
+    @cached_property
+    def logits(self) -> list[fmpq]:
+        """Without rounding."""
+        return _logits(self.model, self.point)
+
+    def lead(self, rival: int) -> fmpq:
+        return self.logits[self.label] - self.logits[rival]
 
 
 def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckResult:
@@ -118,6 +126,7 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     _check_model(model, document["model"])
     situation = _situation(model, document, exact)
     claim = _claim(document["claim"])
+    _check_label(situation, document["rivals"])
     proofs = _check_rivals(situation, claim, document["rivals"])
     _check_upper(situation, claim, proofs, document["upper"])
     sentence = claim.about(situation.near)
@@ -137,15 +146,25 @@ def _situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situat
     entries = items(document["point"], "point", model.dimension)
     point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
     label = integer(document["label"], "label", 0, model.class_count - 1)
-    logits = _logits(model, point)
-    for rival, value in enumerate(logits):
-        if rival != label and value >= logits[label]:
-            raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
     near = PLAIN
     if "neighbourhood" in document:
         near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
-    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact)
-    return Situation(model, point, label, logits, exact, Known(), near, expansions)
+        if near.frame is not None:
+            check_frame(near.frame, exact)
+    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact, near, point)
+    return Situation(model, point, label, exact, Known(), near, expansions)
+
+
+def _check_label(situation: Situation, rivals: Any) -> None:
+    """The label is the only largest logit at u. Some proofs show it of their rivals, for u is in the ball."""
+    entries = [
+        entry for entry in items(rivals, "rivals") if isinstance(entry, dict) and isinstance(entry.get("proof"), dict)
+    ]
+    shown_later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products")]
+    for rival in range(situation.model.class_count):
+        if rival != situation.label and rival not in shown_later and situation.lead(rival) <= 0:
+            label = situation.label
+            raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
 
 
 def _claim(entry: Any) -> Claim:
@@ -201,7 +220,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         return None
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
-    difference = situation.logits[situation.label] - situation.logits[rival]
+    place = rival
     model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
     if isinstance(model, Attention):
         if word == "exclusion" and "lowering" not in proof:
@@ -213,7 +232,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
     if word == "products":
         raise Refused("a proof by products is for networks of products alone")
     if word == "hyperplane":
-        check_hyperplane(model, label, rival, difference, lower, proof)
+        check_hyperplane(model, label, rival, situation.lead(place), lower, proof)
         return None
     if word == "exclusion":
         if not at_least(check_exclusion(model, point, label, rival, proof), lower):
@@ -227,15 +246,15 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
 
 
 def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
-    known, label, given = situation.expansions, situation.label, dict(proof)
-    lead = situation.logits[label] - situation.logits[rival]
+    known, label, given, lead = situation.expansions, situation.label, dict(proof), situation.lead(rival)
     if known is None:
         assert isinstance(situation.model, Attention)
         if "lowering" not in given:
             raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
-        known = KnownExpansions(situation.model.layers(label, rival, given.pop("lowering")), situation.exact)
+        layers = situation.model.layers(label, rival, given.pop("lowering"))
+        known = KnownExpansions(layers, situation.exact, situation.near, situation.point)
         label, rival = 0, 1
-    if not at_least(check_region(known, situation.near, situation.point, label, rival, given, lead), lower):
+    if not at_least(check_region(known, label, rival, given, lead), lower):
         raise Refused("the lower bound is above the radius of the region proof")
 
 
@@ -255,10 +274,7 @@ def _check_products(
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
     if proof["kind"] == "products":
-        value = situation.logits[label] - situation.logits[rival]
-        if not at_least(
-            check_product_ball(model, point, label, rival, value, proof, situation.known, situation.exact), lower
-        ):
+        if not at_least(check_product_ball(model, point, label, rival, proof, situation.known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the proof by products")
         return None
     if "lowering" not in proof:
@@ -282,10 +298,13 @@ def _check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completen
     if claim.kind == "margin" and claim.upper is None:
         raise Refused("the claimed upper bound is infinite, so upper must be null")
     if kind(upper, "upper", ("counterexample", "critical-point")) == "counterexample":
-        fields(upper, "upper", ("kind", "rival", "point"))
+        frame = situation.near.frame
+        place, size = ("point", situation.model.dimension) if frame is None else ("along", frame.size)
+        fields(upper, "upper", ("kind", "rival", place))
         rival = _counted(situation, upper["rival"], "upper, rival")
-        entries = items(upper["point"], "upper, point", situation.model.dimension)
-        _check_counterexample(situation, claim, rival, [number(entry, "upper, a coordinate") for entry in entries])
+        entries = items(upper[place], f"upper, {place}", size)
+        x = [number(entry, "upper, a coordinate") for entry in entries]
+        _check_counterexample(situation, claim, rival, x if frame is None else frame.moved(situation.point, x))
         return
     fields(upper, "upper", ("kind", "rival", "index"))
     if not situation.near.is_plain:

@@ -46,8 +46,24 @@ class Enclosure(Protocol):
         """Σ_j d_j a_j a_jᵀ over the rows a_j, for a column d."""
         ...
 
+    def form(self, weights: Self) -> Any:
+        """The same as a `Form`, with less known about single entries."""
+        ...
+
+    def congruence(self, core: Self) -> Any:
+        """SᵀHS as a `Form`, for a symmetric H."""
+        ...
+
+    def paired_form(self, other: Self, own: Self, mixed: Self, others: Self) -> Any:
+        """Σ_j own_j a_j a_jᵀ + mixed_j (a_j b_jᵀ + b_j a_jᵀ)/2 + others_j b_j b_jᵀ over the rows of one and of the other."""
+        ...
+
     def row(self, index: int) -> Self:
         """A row as a column."""
+        ...
+
+    def support(self, rows: Sequence[int]) -> list[int]:
+        """Columns beyond which these rows are surely zero; all of them where nobody looks."""
         ...
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Self: ...
@@ -94,6 +110,27 @@ class Enclosure(Protocol):
     def positive_definite(self) -> bool:
         """True only if every symmetric matrix in the enclosure is."""
         ...
+
+
+class Form(Protocol):
+    """A symmetric matrix that will be asked whether it is positive definite."""
+
+    def __add__(self, other: Self) -> Self: ...
+    def times(self, factor: fmpq) -> Self: ...
+    def shifted(self, shift: fmpq, metric: Self | None, sign: int) -> Self:
+        """shift·metric + sign·self, where no metric is the identity."""
+        ...
+
+    def with_diagonal(self, column: Any) -> Self:
+        """With a column added along the diagonal."""
+        ...
+
+    def bordered(self, corner: Any, border: Any) -> Self:
+        """With a first row and column more: a number and a column."""
+        ...
+
+    def key(self) -> bytes | None: ...
+    def positive_definite(self) -> bool: ...
 
 
 def _spend(products: int) -> None:
@@ -151,10 +188,35 @@ class Balls:
     def weighted_squares(self, weights: Balls) -> Balls:
         return self.transpose @ self.entrywise(weights)
 
+    def form(self, weights: Balls) -> Balls:
+        return self.weighted_squares(weights)
+
+    def congruence(self, core: Balls) -> Balls:
+        return self.transpose @ (core @ self)
+
+    def paired_form(self, other: Balls, own: Balls, mixed: Balls, others: Balls) -> Balls:
+        half = mixed.times(fmpq(1, 2))
+        return self.transpose @ (self.entrywise(own) + other.entrywise(half)) + other.transpose @ (
+            self.entrywise(half) + other.entrywise(others)
+        )
+
+    def with_diagonal(self, column: Balls) -> Balls:
+        return self + Balls.identity(self.shape[0]).entrywise(column)
+
+    def shifted(self, shift: fmpq, metric: Balls | None, sign: int) -> Balls:
+        base = Balls.identity(self.shape[0]) if metric is None else metric
+        return base.times(shift) + self.times(fmpq(sign))
+
+    def bordered(self, corner: Balls, border: Balls) -> Balls:
+        return Balls.symmetric([[corner], [border, self]])
+
     def row(self, index: int) -> Balls:
         _spend(_TOUCHED * self.shape[1])
         values = [self.matrix[index, column] for column in range(self.shape[1])]
         return Balls(arb_mat(len(values), 1, values))
+
+    def support(self, rows: Sequence[int]) -> list[int]:
+        return list(range(self.shape[1]))
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Balls:
         _spend(_TOUCHED * len(rows) * len(columns))

@@ -22,16 +22,45 @@ def surely_positive_definite(
     middle: np.ndarray[Any, np.dtype[np.float64]], radius: np.ndarray[Any, np.dtype[np.float64]]
 ) -> bool:
     """True only if every symmetric matrix within `radius` of the symmetric matrix `middle` is positive definite."""
-    side = len(middle)
     diagonal = np.diagonal(middle)
     if not (np.isfinite(middle).all() and np.isfinite(radius).all() and (diagonal > 0).all()):
         return False
-    exponents = -(np.frexp(diagonal)[1] // 2)
-    if np.abs(exponents).max() > _LARGEST_EXPONENT:
+    scale = _scale(diagonal)
+    if scale is None:
         return False
-    scale = np.ldexp(1.0, exponents)
-    scaled = middle * scale[:, None] * scale
     errors = float((radius * scale[:, None] * scale).sum(axis=1).max()) * (1 + 2.0**-20)
+    return _definite(middle * scale[:, None] * scale, errors)
+
+
+def definite_within(
+    middle: np.ndarray[Any, np.dtype[np.float64]], spread: np.ndarray[Any, np.dtype[np.float64]]
+) -> bool:
+    """True only if A + E is positive definite for all symmetric E with |xᵀEx| ≤ (Σ √spread_i |x_i|)² for all x.
+
+    A is the symmetric matrix with the lower triangle of `middle`. With rows and columns scaled by s the bound is at most
+    Σ s_i² spread_i for vectors of length one.
+    """
+    diagonal = np.diagonal(middle)
+    if not (np.isfinite(diagonal).all() and np.isfinite(spread).all() and (diagonal > 0).all()):
+        return False
+    scale = _scale(diagonal)
+    if scale is None:
+        return False
+    errors = float((spread * scale * scale).sum()) * (1 + 2.0**-20)
+    scaled = middle * scale[:, None]
+    scaled *= scale
+    return _definite(scaled, errors)
+
+
+def _scale(diagonal: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """Powers of two that bring the diagonal near one."""
+    exponents = -(np.frexp(diagonal)[1] // 2)
+    return np.ldexp(1.0, exponents) if np.abs(exponents).max() <= _LARGEST_EXPONENT else None
+
+
+def _definite(scaled: np.ndarray[Any, np.dtype[np.float64]], errors: float) -> bool:
+    """Whether Cholesky's algorithm succeeds with what may be wrong taken off the diagonal; the matrix is overwritten."""
+    side = len(scaled)
     trace = float(np.diagonal(scaled).sum())
     shift = (4 * (side + 8) * UNIT * trace + errors) * (1 + 2.0**-20) + 2.0**-200
     if not shift < 1 or not np.isfinite(scaled).all():

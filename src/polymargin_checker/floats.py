@@ -9,7 +9,6 @@ their radii in a product of matrices. This module is loaded for large matrices o
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +18,10 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_cholesky import surely_positive_definite
+from polymargin_checker.float_forms import FloatForm, Squares
+from polymargin_checker.float_numbers import above, nearest
+from polymargin_checker.float_patches import Patches, patches_of
 from polymargin_checker.work import SHORTEST, spend
 
 UNIT = 2.0**-53
@@ -28,9 +29,11 @@ SAFE = 1 + 2.0**-20
 TINY = 2.0**-1000
 MANY = 0.5
 """Of all entries: so many zeros are looked at."""
+NARROW, FEWER = 256, 8
+"""Columns at least, and how many times as many products have to be saved, before rows are taken patch by patch."""
 
 _AT_ONCE = 64
-_ENTRY, _READ, _RATIONAL, _BALL = 4, 16, 256, 128
+_ENTRY, _READ, _RATIONAL, _BALL = 1, 16, 256, 128
 """Products that an entry counts for: in a sum or product entry by entry, read from a list, from a rational, made a ball."""
 
 
@@ -52,7 +55,7 @@ class Floats:
             middle = np.array(values, dtype=np.float64).reshape(rows, columns)
             return cls(middle, np.zeros_like(middle))
         _spend(_RATIONAL * len(values))
-        pairs = [_nearest(value) for value in values]
+        pairs = [nearest(value) for value in values]
         middle = np.array([pair[0] for pair in pairs], dtype=np.float64).reshape(rows, columns)
         return cls(middle, np.array([pair[1] for pair in pairs], dtype=np.float64).reshape(rows, columns))
 
@@ -80,7 +83,7 @@ class Floats:
         left, right = np.abs(self.middle), np.abs(other.middle)
         rounding = (self.shape[1] + 4) * UNIT
         radius = left @ (rounding * right + other.radius)
-        if self.radius.any():
+        if self._wide:
             radius = radius + self.radius @ (right + other.radius)
         tiny: Any = TINY * self.shape[1]
         if self._zeros > MANY * self.middle.size and other._zeros > MANY * other.middle.size:
@@ -137,13 +140,82 @@ class Floats:
         groups = [(np.array(rows), np.flatnonzero(self._pattern[rows[0]])) for rows in found.values()]
         return groups if 4 * len(groups) <= self.shape[0] else everything
 
+    def form(self, weights: Floats) -> FloatForm:
+        """Σ_j d_j a_j a_jᵀ over the rows a_j, for a column d, as a quadratic form."""
+        rows, side = self.shape
+        stack = self._patches
+        if stack is None:
+            _spend(rows * side * side // (2 * _AT_ONCE) + rows * side)
+            middle = self.middle.T @ (self.middle * weights.middle)
+        else:
+            _spend(_ENTRY * side * side + sum(patches.work for patches in stack) // 32)
+            flat = np.zeros(side * side)
+            for patches in stack:
+                flat += patches.weighted(weights.middle[:, 0], side)
+            middle = flat.reshape(side, side)
+        factors, errors = np.abs(weights.middle[:, 0]), weights.radius[:, 0]
+        return self._squares.form(middle, (rows + 4) * UNIT, factors, errors)
+
+    def congruence(self, core: Floats) -> FloatForm:
+        """SᵀHS for a symmetric H, as a quadratic form."""
+        rows, side = self.shape
+        _spend(rows * side * (rows + side) // (2 * _AT_ONCE) + 2 * _ENTRY * rows * rows)
+        middle = self.middle.T @ (core.middle @ self.middle)
+        # yᵀ|H|y ≤ Σ_kl |H_kl| (y_k² + y_l²)/2
+        weights, errors = (
+            SAFE * np.maximum(table.sum(axis=0), table.sum(axis=1)) for table in (np.abs(core.middle), core.radius)
+        )
+        return self._squares.form(middle, 2 * (rows + 4) * UNIT, weights, errors)
+
+    def paired_form(self, other: Floats, own: Floats, mixed: Floats, others: Floats) -> FloatForm:
+        """Σ_j own_j a_j a_jᵀ + mixed_j (a_j b_jᵀ + b_j a_jᵀ)/2 + others_j b_j b_jᵀ over the rows of one and of the other."""
+        rows, side = self.shape
+        _spend(2 * rows * side * side // (2 * _AT_ONCE) + 4 * _ENTRY * rows * side)
+        half = Floats(mixed.middle / 2, mixed.radius / 2 + TINY)
+        a, b = self.middle, other.middle
+        middle = a.T @ (own.middle * a + half.middle * b) + b.T @ (half.middle * a + others.middle * b)
+        # SᵀHS for S = [a; b] and H = [[own, mixed/2], [mixed/2, others]]
+        stack = Floats.stacked([self, other])
+        weights, errors = (
+            SAFE * np.concatenate([np.abs(first) + np.abs(second), np.abs(third) + np.abs(second)])[:, 0]
+            for first, second, third in (
+                (own.middle, half.middle, others.middle),
+                (own.radius, half.radius, others.radius),
+            )
+        )
+        return stack._squares.form(middle, (2 * rows + 8) * UNIT, weights, errors)
+
+    @cached_property
+    def _squares(self) -> Squares:
+        _spend(self.middle.size)
+        return Squares.of(self.middle, self.radius)
+
+    @cached_property
+    def _patches(self) -> list[Patches] | None:
+        """Rows with the same zeros together, where that saves most of the work."""
+        if self.shape[1] < NARROW or self._zeros <= MANY * self.middle.size:
+            return None
+        _spend(_ENTRY * self.middle.size)
+        return patches_of(self.middle, self.middle.size * self.shape[1] // FEWER)
+
     def row(self, index: int) -> Floats:
         return Floats(self.middle[index][:, None], self.radius[index][:, None])
 
+    def support(self, rows: Sequence[int]) -> list[int]:
+        chosen = np.array(rows, dtype=int)
+        _spend(_ENTRY * len(chosen) * self.shape[1])
+        return [int(column) for column in np.flatnonzero(self._pattern[chosen].any(axis=0))]
+
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-        _spend(_ENTRY * len(rows) * len(columns))
+        _spend(len(rows) * len(columns))
         place = np.ix_(np.array(rows, dtype=int), np.array(columns, dtype=int))
-        return Floats(self.middle[place], self.radius[place])
+        middle = self.middle[place]
+        return Floats(middle, self.radius[place] if self._wide else np.zeros_like(middle))
+
+    @cached_property
+    def _wide(self) -> bool:
+        """Whether some radius is not zero."""
+        return bool(self.radius.any())
 
     def add_at(self, places: Sequence[int], other: Floats) -> Floats:
         place = np.ix_(np.array(places, dtype=int), np.array(places, dtype=int))
@@ -160,9 +232,10 @@ class Floats:
         return self.entrywise(Floats.of(1, 1, [factor]))
 
     def row_norms(self) -> list[arb]:
-        _spend(_BALL * self.middle.size)
+        _spend(_ENTRY * self.middle.size + _BALL * len(self.middle))
         largest = (np.abs(self.middle) + self.radius) * (1 + 4 * UNIT)
-        return [Balls.of(1, len(row), row.tolist()).row_norms()[0] for row in largest]
+        lengths = np.sqrt((largest * largest).sum(axis=1)) * (1 + (self.shape[1] + 8) * UNIT) + 2.0**-500
+        return [arb(value) for value in lengths.tolist()]
 
     def row_largest(self) -> list[arb]:
         _spend(_ENTRY * self.middle.size)
@@ -179,7 +252,7 @@ class Floats:
         """Doubles near the balls, and how far their contents are at most."""
         _spend(_BALL * len(values))
         middle = [float(value) for value in values]
-        radius = [_above(abs(value - arb(m))) for value, m in zip(values, middle, strict=True)]
+        radius = [above(abs(value - arb(m))) for value, m in zip(values, middle, strict=True)]
         return cls(np.array(middle, dtype=np.float64)[:, None], np.array(radius, dtype=np.float64)[:, None])
 
     def entries(self) -> list[arb]:
@@ -209,22 +282,3 @@ class Floats:
         side = len(self.middle)
         _spend(side**3 // (4 * _AT_ONCE) + 2 * _ENTRY * side * side)
         return surely_positive_definite(self.middle, self.radius)
-
-
-def _above(value: arb) -> float:
-    """A double above everything in the ball."""
-    return math.nextafter(float(value.upper()), math.inf)
-
-
-def _nearest(value: Any) -> tuple[float, float]:
-    """A double near a rational or a ball, and how far what it stands for is at most."""
-    if isinstance(value, float):
-        return value, 0.0
-    if isinstance(value, arb):
-        middle, radius = float(value.mid()), float(value.rad())
-        return middle, (radius + 4 * UNIT * abs(middle)) * SAFE + math.ldexp(1.0, -1070)
-    rational = fmpq(value)
-    middle = int(rational.p) / int(rational.q)
-    return middle, 0.0 if fmpq(*middle.as_integer_ratio()) == rational else 2 * UNIT * abs(middle) + math.ldexp(
-        1.0, -1070
-    )

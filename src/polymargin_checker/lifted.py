@@ -22,7 +22,7 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.enclosures import Balls, Enclosure
-from polymargin_checker.lifted_expansion import HiddenLayers
+from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_leaf import BallPart, check_leaf
 from polymargin_checker.lifted_ranges import first_range, root_ranges
 from polymargin_checker.lifted_spectra import Known
@@ -65,7 +65,9 @@ def check_lifted(
     arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
     # What goes beyond all doubles is infinite or no number, and proves nothing; NumPy need not warn of it.
     with working_precision(PRECISION), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-        expansion = HiddenLayers(model, point, label, rival, radius, arithmetic)
+        if not known.around:
+            known.around.append(Surroundings(model, point, arithmetic))
+        expansion = HiddenLayers(model, known.around[0], label, rival, radius)
         root = BallPart(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
         waiting: list[tuple[Any, BallPart]] = [(proof["tree"], root)]
         count = 0

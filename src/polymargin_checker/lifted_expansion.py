@@ -1,20 +1,23 @@
 """The network around the point, as lifted proofs see it.
 
 With x = u + δ every pre-activation is value + linear part + rest, zˡ = pˡ + aˡδ + wˡ, where a¹ = W¹, aˡ⁺¹ = Wˡ⁺¹ diag(σ'(pˡ)) aˡ
-and w¹ = 0. Values, linear parts and derivatives are enclosures, computed once for all leaves of a proof.
+and w¹ = 0. Values, linear parts and derivatives are enclosures, computed once for all rivals and radii of a certificate.
+
+Forms are tested in coordinates of δ, or of η where δ = W¹ᵀη + δ⊥ and there are fewer neurons in the first layer than inputs: all
+that is said of δ but its length depends on W¹δ = Gη alone, G = W¹W¹ᵀ, and ‖δ‖² = ηᵀGη + ‖δ⊥‖².
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from flint import arb, arb_poly, fmpq
 
 from polymargin_checker.dyadics import ball
-from polymargin_checker.enclosures import Balls
 from polymargin_checker.model import Matrix, Model
 
 Range = tuple[fmpq, fmpq]
@@ -34,13 +37,26 @@ class HiddenLayer:
     source: Matrix
 
 
-class HiddenLayers:
-    """The hidden layers around the point; `output`·σ(z) + `constant` is B, and `centre` is B(u)."""
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates of δ: the slopes of all layers in them, and the form that ‖δ‖² is (None: the sum of squares)."""
 
-    def __init__(
-        self, model: Model, point: Sequence[fmpq], label: int, rival: int, radius: fmpq, arithmetic: type[Any]
-    ) -> None:
-        self.arithmetic, self.radius, self.dimension = arithmetic, radius, model.dimension
+    around: Surroundings
+    slopes: list[Any]
+    metric: Any | None
+
+    def squared_curvatures(self, theta: Any) -> Any:
+        """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹ for a column θ, where w²_i = δᵀQ_iδ."""
+        second, bend = self.around.layers[1].weights, self.around.layers[0].bend
+        mixed = second.transpose @ second.entrywise(theta)
+        return self.slopes[0].congruence(self.around.gram.entrywise(mixed)).times(bend * bend)
+
+
+class Surroundings:
+    """The hidden layers around the point, and what follows from them alone; `outputs` are the values of the last."""
+
+    def __init__(self, model: Model, point: Sequence[fmpq], arithmetic: type[Any]) -> None:
+        self.arithmetic, self.dimension = arithmetic, model.dimension
         self.layers: list[HiddenLayer] = []
         values = arithmetic.of(len(point), 1, list(point))
         for index, (matrix, bias, coefficients) in enumerate(
@@ -56,55 +72,90 @@ class HiddenLayers:
                 slopes = weights @ below.slopes.entrywise(below.rise)
             self.layers.append(HiddenLayer(z.entries(), slopes, rise, c2, weights, matrix))
             values = z.entrywise(z).times(c2) + z.times(c1) + self._constant(matrix.rows, c0)
-        last, bias = model.weights[-1], model.biases[-1]
-        difference = [_rational(a) - _rational(b) for a, b in zip(last.row(label), last.row(rival), strict=True)]
-        self.output = arithmetic.of(len(difference), 1, difference)
-        self.factors = [ball(factor) for factor in difference]
-        self.constant = arithmetic.of(1, 1, [_rational(bias[label]) - _rational(bias[rival])])
-        self.centre = self.output.transpose @ values + self.constant
-        self.last = arb_poly([arb(c) for c in model.activations[-1]])
+        self.outputs = values
 
     def _constant(self, rows: int, value: fmpq) -> Any:
         return self.arithmetic.of(rows, 1, [value] * rows)
+
+    @cached_property
+    def lengths(self) -> list[list[arb]]:
+        """‖a_j‖ from above, per layer."""
+        return [layer.slopes.row_norms() for layer in self.layers]
 
     @cached_property
     def gram(self) -> Any:
         """W¹W¹ᵀ."""
         return self.layers[0].weights @ self.layers[0].weights.transpose
 
-    def squared_curvatures(self, theta: list[fmpq]) -> Any:
-        """Σ θ_i Q_i² = c² W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(θ) W²) W¹, where w²_i = δᵀQ_iδ."""
-        first, second = self.layers[0], self.layers[1]
-        mixed = second.weights.transpose @ second.weights.entrywise(self.arithmetic.of(len(theta), 1, theta))
-        result = first.weights.transpose @ (self.gram.entrywise(mixed) @ first.weights)
-        return result.times(first.bend * first.bend)
+    @property
+    def frames(self) -> Iterator[Frame]:
+        """The smaller space first, which is of no use where rows of W¹ depend on each other."""
+        if self.layers[0].source.rows < self.dimension:
+            yield self.small
+        yield self.full
+
+    @cached_property
+    def full(self) -> Frame:
+        """δ itself."""
+        return Frame(self, [layer.slopes for layer in self.layers], None)
+
+    @cached_property
+    def small(self) -> Frame:
+        """η with δ = W¹ᵀη + δ⊥."""
+        slopes = [self.gram]
+        for below, layer in pairwise(self.layers):
+            slopes.append(layer.weights @ slopes[-1].entrywise(below.rise))
+        first = self.layers[0].weights.transpose
+        return Frame(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
 
     @cached_property
     def sum_of_squared_curvatures(self) -> Any:
-        """Σ Q_i², neuron by neuron where each sees few inputs."""
-        first, second = self.layers[0], self.layers[1]
+        """Σ Q_i² over δ, neuron by neuron where each sees few inputs."""
+        second = self.layers[1]
         if 2 * len(self.seen(0)[1]) > self.dimension:
-            return self.squared_curvatures([fmpq(1)] * second.source.rows)
-        total = self.arithmetic.of(self.dimension, self.dimension, [0.0] * self.dimension**2)
-        for neuron in range(second.source.rows):
-            rows, columns = self.seen(neuron)
-            weights = self.arithmetic.of(len(rows), 1, [second.source.row(neuron)[k] for k in rows]).times(first.bend)
-            curvature = first.weights.part(rows, columns).weighted_squares(weights)
-            total = total.add_at(columns, curvature @ curvature)
-        return total
+            return self.full.squared_curvatures(self._constant(second.source.rows, fmpq(1)))
+        from polymargin_checker.float_forms import sum_of_squares  # balls do not look for zeros
+
+        seen = ((self.seen(neuron)[1], self.curvature(neuron)) for neuron in range(second.source.rows))
+        return sum_of_squares(self.dimension, ((columns, form) for columns, form in seen if form is not None))
+
+    def row_of_second(self, neuron: int) -> Any:
+        """c W²_i as a column."""
+        return self.layers[1].weights.row(neuron).times(self.layers[0].bend)
+
+    def curvature(self, neuron: int) -> Any | None:
+        """Q_i as a form over the inputs that the neuron sees; None if there are none."""
+        rows, columns = self.seen(neuron)
+        if not columns:
+            return None
+        block, weights = self.layers[0].weights, self.row_of_second(neuron)
+        if len(columns) < self.dimension:
+            block, weights = block.part(rows, columns), weights.part(rows, [0])
+        return block.form(weights)
 
     def seen(self, neuron: int) -> tuple[list[int], list[int]]:
         """First-layer neurons that one of the second layer listens to, and the inputs that these see; all if that is most."""
-        second = self.layers[1].source
-        rows = [k for k, weight in enumerate(second.row(neuron)) if weight]
-        if 2 * len(rows) > second.columns or self.arithmetic is Balls:
-            return list(range(second.columns)), list(range(self.dimension))
-        return rows, sorted(set().union(*(self._inputs[k] for k in rows)))
+        first, second = self.layers[0].weights, self.layers[1].weights
+        rows = second.support([neuron])
+        if 2 * len(rows) > second.shape[1]:
+            return list(range(second.shape[1])), list(range(self.dimension))
+        return rows, first.support(rows)
 
-    @cached_property
-    def _inputs(self) -> list[list[int]]:
-        first = self.layers[0].source
-        return [[c for c, weight in enumerate(first.row(k)) if weight] for k in range(first.rows)]
+
+class HiddenLayers:
+    """What is asked of a network around a point: `output`·σ(z) + `constant` is B, `centre` is B(u), on the ball of a radius."""
+
+    def __init__(self, model: Model, around: Surroundings, label: int, rival: int, radius: fmpq) -> None:
+        arithmetic = around.arithmetic
+        self.around, self.layers, self.arithmetic = around, around.layers, arithmetic
+        self.radius, self.dimension = radius, model.dimension
+        last, bias = model.weights[-1], model.biases[-1]
+        difference = [_rational(a) - _rational(b) for a, b in zip(last.row(label), last.row(rival), strict=True)]
+        self.output = arithmetic.of(len(difference), 1, difference)
+        self.factors = [ball(factor) for factor in difference]
+        self.constant = arithmetic.of(1, 1, [_rational(bias[label]) - _rational(bias[rival])])
+        self.centre = self.output.transpose @ around.outputs + self.constant
+        self.last = arb_poly([arb(c) for c in model.activations[-1]])
 
 
 def _rational(value: float) -> fmpq:

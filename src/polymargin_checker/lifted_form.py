@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
+from polymargin_checker.lifted_expansion import Frame, HiddenLayers, Range, Ranges
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,14 @@ class ExactMultipliers:
 
 
 def form(
-    expansion: HiddenLayers, top: TopMinorant, given: ExactMultipliers, ranges: Ranges, first: dict[int, Range]
+    expansion: HiddenLayers,
+    frame: Frame,
+    top: TopMinorant,
+    given: ExactMultipliers,
+    ranges: Ranges,
+    first: dict[int, Range],
 ) -> Any | None:
-    """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a matrix over (1, δ).
+    """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a form over 1 and the frame.
 
     The rests meet each other nowhere, so their block of the whole matrix is diagonal and each is minimised by a division. None
     unless that block is surely positive; then the whole matrix is positive definite if and only if what is returned is.
@@ -54,20 +59,19 @@ def form(
         (above.weights.transpose @ column).times(minus) for above, column in zip(layers[1:], equalities, strict=True)
     ]
     squares = [*(factor.times(layer.bend) for factor, layer in zip(outer, layers[:-1], strict=True)), top.square]
-    slopes = [*(factor.entrywise(layer.rise) for factor, layer in zip(outer, layers[:-1], strict=True)), top.linear]
-    border = layers[-1].slopes.transpose @ top.linear
+    linears = [*(factor.entrywise(layer.rise) for factor, layer in zip(outer, layers[:-1], strict=True)), top.linear]
+    border = frame.slopes[-1].transpose @ top.linear
     if first:
         curve, pull = _split_neurons(expansion, given.first, first)
         squares[0] = squares[0] + curve
-        border = border + layers[0].weights.transpose @ pull
-    inner = expansion.arithmetic.identity(expansion.dimension).times(given.ball)
-    inner = inner + layers[0].slopes.weighted_squares(squares[0])
+        border = border + frame.slopes[0].transpose @ pull
+    inner = frame.slopes[0].form(squares[0]).shifted(given.ball, frame.metric, 1)
     if any(given.cuts):
-        inner = inner + expansion.squared_curvatures(given.cuts).times(-r2)
+        inner = inner + frame.squared_curvatures(of(len(given.cuts), 1, given.cuts)).times(-r2)
     corner = top.constant + of(1, 1, [_corner(given, ranges, first) - given.ball * r2])
     for k, (kappa, part) in enumerate(zip(given.intervals, ranges, strict=True)):
-        layer, square, size = layers[k + 1], squares[k + 1], len(kappa)
-        linear = equalities[k] + slopes[k + 1]
+        slopes, square, size = frame.slopes[k + 1], squares[k + 1], len(kappa)
+        linear = equalities[k] + linears[k + 1]
         linear = linear + of(size, 1, [-q * (lo + hi) for q, (lo, hi) in zip(kappa, part, strict=True)])
         own = square + of(size, 1, [q + (given.cuts[i] if k == 0 else 0) for i, q in enumerate(kappa)])
         inverse = own.inverse()
@@ -75,10 +79,10 @@ def form(
             return None
         # own·w² + (linear + 2 square·a·δ) w is at least −(linear/2 + square·a·δ)²/own.
         ratio = square.entrywise(inverse)
-        inner = inner + layer.slopes.weighted_squares(square + square.entrywise(ratio).times(minus))
-        border = border + layer.slopes.transpose @ ratio.entrywise(linear).times(minus)
+        inner = inner + slopes.form(square + square.entrywise(ratio).times(minus))
+        border = border + slopes.transpose @ ratio.entrywise(linear).times(minus)
         corner = corner + (linear.transpose @ linear.entrywise(inverse)).times(fmpq(-1, 4))
-    return expansion.arithmetic.symmetric([[corner], [border.times(fmpq(1, 2)), inner]])
+    return inner.bordered(corner, border.times(fmpq(1, 2)))
 
 
 def _corner(given: ExactMultipliers, ranges: Ranges, first: dict[int, Range]) -> fmpq:

@@ -33,9 +33,11 @@ def check_leaf(expansion: HiddenLayers, leaf: Any, name: str, part: BallPart) ->
         ranges = leaf_ranges(expansion, leaf["ranges"], name, part.rests, part.first)
     last = ranges[-1] if ranges else [(fmpq(0), fmpq(0))] * len(expansion.layers[0].value)  # t¹ has no rest
     top = _top(expansion, leaf["minorants"], name, last)
-    found = form(expansion, top, multipliers, ranges, part.first)
-    if found is None or not found.positive_definite():
-        raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
+    for frame in expansion.around.frames:
+        found = form(expansion, frame, top, multipliers, ranges, part.first)
+        if found is not None and found.positive_definite():
+            return
+    raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 
 def _multipliers(expansion: HiddenLayers, leaf: Any, name: str, part: BallPart) -> ExactMultipliers:
@@ -63,7 +65,7 @@ def _top(expansion: HiddenLayers, value: Any, name: str, rests: list[Range]) -> 
             raise Refused(f"{name}, minorants: an activation of degree two needs none")
         return TopMinorant(expansion.output.entrywise(layer.rise), expansion.output.times(layer.bend), expansion.centre)
     rows = [_numbers(row, f"{name}, minorants", 3) for row in items(value, f"{name}, minorants", len(layer.value))]
-    reach = [ball(expansion.radius) * norm for norm in layer.slopes.row_norms()]
+    reach = [ball(expansion.radius) * norm for norm in expansion.around.lengths[-1]]
     for neuron, (row, (low, high)) in enumerate(zip(rows, rests, strict=True)):
         gap = expansion.last(arb_poly([layer.value[neuron], 1])) * expansion.factors[neuron]
         gap -= arb_poly([ball(entry) for entry in reversed(row)])

@@ -14,7 +14,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings
 from polymargin_checker.lifted_spectra import Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
@@ -74,53 +74,58 @@ def _read(expansion: HiddenLayers, value: Any, layer: int) -> list[Range]:
 
 def _check_curvatures(expansion: HiddenLayers, ranges: list[Range], known: Known) -> None:
     square = expansion.radius * expansion.radius
-    proved: dict[tuple[bytes, fmpq], bool] = {}  # convolutions repeat themselves
+    proved: set[tuple[bytes, int, fmpq]] = set()  # convolutions repeat themselves
     for neuron, (low, high) in enumerate(ranges):
-        for side, shift in (("lower", -low / square), ("upper", high / square)):
+        open_sides: list[tuple[str, int, fmpq]] = []
+        for side, sign, shift in (("lower", 1, -low / square), ("upper", -1, high / square)):
             if (neuron, side) in known.curvatures and shift >= known.curvatures[neuron, side]:
                 continue
-            # A little more is proved than is claimed, so that the same range at another radius needs no proof.
-            tighter = shift * (1 - fmpq(1, 1 << 40))
-            if shift <= 0 or not _dominates(expansion, neuron, side, tighter, proved):
+            if shift <= 0:
                 raise Refused(f"ranges of layer 2, neuron {neuron}: the {side} end is not proved")
-            known.curvatures[neuron, side] = tighter
+            # A little more is proved than is claimed, so that the same range at another radius needs no proof.
+            open_sides.append((side, sign, shift * (1 - fmpq(1, 1 << 40))))
+        missing = dominated(expansion.around, neuron, [(sign, shift) for _, sign, shift in open_sides], proved)
+        for side, sign, shift in open_sides:
+            if (sign, shift) in missing:
+                raise Refused(f"ranges of layer 2, neuron {neuron}: the {side} end is not proved")
+            known.curvatures[neuron, side] = shift
 
 
-def _dominates(
-    expansion: HiddenLayers, neuron: int, side: str, shift: fmpq, proved: dict[tuple[bytes, fmpq], bool] | None = None
-) -> bool:
-    """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is positive definite.
+def dominated(
+    around: Surroundings, neuron: int, claims: list[tuple[int, fmpq]], proved: set[tuple[bytes, int, fmpq]]
+) -> list[tuple[int, fmpq]]:
+    """Those of the claims (sign, shift) of which it is not shown that shift + sign·Q_i is positive definite."""
+    missing = claims
+    if claims and around.layers[0].source.rows < around.dimension:
+        frame, row = around.small, around.row_of_second(neuron)
+        curvature = frame.slopes[0].form(row)
+        missing = [
+            (sign, shift)
+            for sign, shift in missing
+            if not curvature.shifted(shift, frame.metric, sign).positive_definite()
+        ]
+    if missing:
+        seen = around.curvature(neuron)
+        if seen is None:
+            return []
+        missing = [(sign, shift) for sign, shift in missing if not _shown(seen, sign, shift, proved)]
+    return missing
 
-    With fewer rows than columns δ = W¹ᵀη + δ⊥ and G = W¹W¹ᵀ it is enough that shift·G ± c G D_i G is. Inputs that a neuron does
-    not see have no part in Q_i.
-    """
-    arithmetic, first, second = expansion.arithmetic, expansion.layers[0], expansion.layers[1]
-    sign = fmpq(1 if side == "lower" else -1)
-    row = arithmetic.of(first.source.rows, 1, second.source.row(neuron)).times(sign * first.bend)
-    if first.source.rows < expansion.dimension:
-        small = expansion.gram @ expansion.gram.entrywise(row) + expansion.gram.times(shift)
-        if small.positive_definite():
-            return True
-    rows, columns = expansion.seen(neuron)
-    if not columns:
-        return True
-    block, weights = first.weights, row
-    if len(columns) < expansion.dimension:
-        block, weights = first.weights.part(rows, columns), row.part(rows, [0])
-    curvature = block.weighted_squares(weights)
+
+def _shown(curvature: Any, sign: int, shift: fmpq, proved: set[tuple[bytes, int, fmpq]]) -> bool:
     key = curvature.key()
-    if proved is not None and key is not None and (key, shift) in proved:
+    if key is not None and (key, sign, shift) in proved:
         return True
-    found = bool((curvature + arithmetic.identity(len(columns)).times(shift)).positive_definite())
-    if found and proved is not None and key is not None:
-        proved[key, shift] = True
+    found = bool(curvature.shifted(shift, None, sign).positive_definite())
+    if found and key is not None:
+        proved.add((key, sign, shift))
     return found
 
 
 def _intervals(expansion: HiddenLayers, layer: int, first: dict[int, Range], below: list[Range]) -> Ends:
     """Interval arithmetic for the rests of a layer, from the ranges of the layer below."""
     under, own = expansion.layers[layer - 2], expansion.layers[layer - 1]
-    reach = [ball(expansion.radius) * norm for norm in under.slopes.row_norms()]
+    reach = [ball(expansion.radius) * norm for norm in expansion.around.lengths[layer - 2]]
     rests = [(ball(low), ball(high)) for low, high in below] or [(arb(0), arb(0))] * len(reach)
     rise, bend = under.rise.entries(), ball(under.bend)
     lows: list[arb] = []

@@ -20,7 +20,7 @@ from flint import arb, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import HiddenLayers, Range
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings
 from polymargin_checker.refusal import Refused
 
 Row = tuple[fmpq, fmpq, fmpq]
@@ -33,12 +33,14 @@ class Known:
     curvatures   per second-layer neuron and side: the least multiple of the identity known to dominate ±Q_i
     spectra      per deeper layer and neuron: (λ⁻, λ⁺, σ)
     together     values of Λ
+    around       the layers around the point (one or none)
     products     a network of products around the point (one or none), with what is proved of its curvatures
     """
 
     curvatures: dict[tuple[int, str], fmpq] = field(default_factory=dict)
     spectra: dict[tuple[int, int], Row] = field(default_factory=dict)
     together: set[str] = field(default_factory=set)
+    around: list[Surroundings] = field(default_factory=list)
     products: list[Any] = field(default_factory=list)
 
 
@@ -71,9 +73,8 @@ class ProvedSpectra:
         if str(self._together) in known.together:
             return
         expansion = self._expansion
-        total = expansion.sum_of_squared_curvatures
-        identity = expansion.arithmetic.identity(expansion.dimension)
-        if not (identity.times(self._together) + total.times(fmpq(-1))).positive_definite():
+        total = expansion.around.sum_of_squared_curvatures
+        if not total.shifted(self._together, None, -1).positive_definite():
             raise Refused("spectra, together: not shown to dominate the squared curvatures of the second layer")
         known.together.add(str(self._together))
 
@@ -81,20 +82,18 @@ class ProvedSpectra:
         if all(known.spectra.get((layer, neuron)) == row for neuron, row in enumerate(rows)):
             return
         expansion, below = self._expansion, self._expansion.layers[layer - 2]
-        identity, minus = expansion.arithmetic.identity(expansion.dimension), fmpq(-1)
         factors = _factors(expansion, layer)
         for neuron, (low, high, spread) in enumerate(rows):
             parts = [
-                under.slopes.weighted_squares(factor.row(neuron))
-                for under, factor in zip(expansion.layers, factors, strict=False)
+                under.slopes.form(factor.row(neuron)) for under, factor in zip(expansion.layers, factors, strict=False)
             ]
             curvature = reduce(lambda one, other: one + other, parts)
             last = factors[-1].row(neuron)
-            wide = below.slopes.weighted_squares(last.entrywise(last))
+            wide = below.slopes.form(last.entrywise(last))
             proved = (
-                (identity.times(high) + curvature.times(minus)).positive_definite()
-                and (curvature + identity.times(-low)).positive_definite()
-                and (identity.times(spread * spread) + wide.times(minus)).positive_definite()
+                curvature.shifted(high, None, -1).positive_definite()
+                and curvature.shifted(-low, None, 1).positive_definite()
+                and wide.shifted(spread * spread, None, -1).positive_definite()
             )
             if not proved:
                 raise Refused(f"spectra of layer {layer}, neuron {neuron}: not shown to dominate its curvature")

@@ -1,30 +1,36 @@
 """What a perturbation may be, as a certificate states it: norm, weights, domain, movable coordinates, rivals, a lead.
 
 Without this entry a certificate speaks of the L2 norm, all perturbations and all rivals. Lengths are compared in rationals.
+A matrix of weights and a subspace come with a frame, in whose coordinates proofs are made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flint import fmpq
 
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
+from polymargin_checker.frame import Rows, StatedFrame, squared_length
 from polymargin_checker.refusal import Refused
 from polymargin_checker.words import rounded_up, shown
 
 NORMS = {"l2": "L2", "linf": "L∞", "l1": "L1"}
 _FIELDS = ("norm", "weights", "low", "high", "movable", "rivals", "abstain")
+_SKEW_FIELDS = ("subspace", "frame")
 
 Box = tuple[tuple[fmpq, fmpq], ...]
 
 
 @dataclass(frozen=True)
 class StatedNeighbourhood:
-    """norm, w and the ends of the domain (None: no end), the coordinates that may change, the rivals that count, the lead."""
+    """norm, w and the ends of the domain (None: no end), the coordinates that may change, the rivals that count, the lead.
+
+    With a frame, perturbations are along its columns, and its metric takes the place of w if it has one.
+    """
 
     norm: str
     weights: tuple[fmpq, ...] | None
@@ -33,16 +39,26 @@ class StatedNeighbourhood:
     movable: frozenset[int] | None
     rivals: frozenset[int] | None
     abstain: fmpq
+    frame: StatedFrame | None = None
+
+    @property
+    def is_weighted(self) -> bool:
+        return self.weights is not None or (self.frame is not None and self.frame.metric is not None)
 
     @property
     def is_ball(self) -> bool:
         """Whether a proof on an L2 ball is a proof here: the ball of the same radius contains it, and no lead is asked for."""
-        return self.norm == "l2" and self.weights is None and self.abstain == 0
+        return self.norm == "l2" and not self.is_weighted and self.abstain == 0
 
     @property
     def is_plain(self) -> bool:
         """Whether it is the whole L2 ball."""
-        return self.is_ball and self.low is None and self.movable is None
+        return self.is_ball and self.low is None and self.movable is None and self.frame is None
+
+    @property
+    def round(self) -> StatedNeighbourhood:
+        """What is allowed in the coordinates of the frame: all that is short enough."""
+        return replace(PLAIN, abstain=self.abstain)
 
     def weight(self, coordinate: int) -> fmpq:
         return fmpq(1) if self.weights is None else self.weights[coordinate]
@@ -68,7 +84,7 @@ class StatedNeighbourhood:
 
     def within(self, point: Sequence[fmpq], x: Sequence[fmpq], radius: fmpq | None) -> bool:
         """Whether x is a perturbation of the point of at most this length; None is infinity."""
-        steps = [abs(a - b) for a, b in zip(x, point, strict=True)]
+        steps = [a - b for a, b in zip(x, point, strict=True)]
         for coordinate, (value, step) in enumerate(zip(x, steps, strict=True)):
             low, high = self.ends(coordinate)
             if (low is not None and value < low) or (high is not None and value > high):
@@ -77,7 +93,9 @@ class StatedNeighbourhood:
                 return False
         if radius is None:
             return True
-        scaled = [self.weight(coordinate) * step for coordinate, step in enumerate(steps)]
+        if self.frame is not None and self.frame.metric is not None:
+            return bool(radius >= 0 and squared_length(self.frame.metric, steps) <= radius * radius)
+        scaled = [self.weight(coordinate) * abs(step) for coordinate, step in enumerate(steps)]
         if self.norm == "linf":
             return radius >= 0 and all(step <= radius for step in scaled)
         if self.norm == "l1":
@@ -87,11 +105,11 @@ class StatedNeighbourhood:
     @property
     def distance(self) -> str:
         """For sentences: what is measured."""
-        return f"{'weighted ' if self.weights is not None else ''}{NORMS[self.norm]} distance"
+        return f"{'weighted ' if self.is_weighted else ''}{NORMS[self.norm]} distance"
 
     @property
     def article(self) -> str:
-        return "an" if self.weights is None else "a"
+        return "a" if self.is_weighted else "an"
 
     @property
     def restrictions(self) -> str:
@@ -101,6 +119,8 @@ class StatedNeighbourhood:
             words.append("within the stated domain")
         if self.movable is not None:
             words.append(f"with {len(self.movable)} coordinates that may change")
+        elif self.frame is not None and self.frame.size < len(self.frame.columns):
+            words.append(f"in the stated subspace of dimension {self.frame.size}")
         if self.rivals is not None:
             words.append(f"against the classes {', '.join(map(str, sorted(self.rivals)))} alone")
         if self.abstain > 0:
@@ -113,12 +133,14 @@ PLAIN = StatedNeighbourhood("l2", None, None, None, None, None, fmpq(0))
 
 def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> StatedNeighbourhood:
     """From a certificate; the point itself must lie in the domain."""
-    fields(value, "neighbourhood", _FIELDS)
+    fields(value, "neighbourhood", _FIELDS, _SKEW_FIELDS)
     norm = value["norm"]
     if not isinstance(norm, str) or norm not in NORMS:
         raise Refused(f"neighbourhood, norm: {shown(norm)}; expected one of {', '.join(NORMS)}")
     size = len(point)
-    weights = _vector(value["weights"], "neighbourhood, weights", size)
+    has_matrix = isinstance(value["weights"], list) and any(isinstance(entry, list) for entry in value["weights"])
+    metric = _matrix(value["weights"], "neighbourhood, weights", size, size) if has_matrix else None
+    weights = None if has_matrix else _vector(value["weights"], "neighbourhood, weights", size)
     if weights is not None and any(weight is None or weight <= 0 for weight in weights):
         raise Refused("neighbourhood, weights: expected positive numbers")
     low, high = (_vector(value[key], f"neighbourhood, {key}", size) for key in ("low", "high"))
@@ -129,10 +151,46 @@ def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> State
         raise Refused("neighbourhood, abstain: a lead is not negative")
     movable = _indices(value["movable"], "neighbourhood, movable", size)
     rivals = _indices(value["rivals"], "neighbourhood, rivals", classes)
-    result = StatedNeighbourhood(norm, weights, low, high, movable, rivals, abstain)  # type: ignore[arg-type]
+    frame = None
+    if metric is not None or "subspace" in value or "frame" in value:
+        if norm != "l2" or low is not None or (movable is not None and "subspace" in value):
+            raise Refused(
+                "neighbourhood: a matrix of weights or a subspace; expected norm l2, no domain, nothing movable beside a subspace"
+            )
+        frame = _frame(value, metric, weights, movable, size)  # type: ignore[arg-type]
+    result = StatedNeighbourhood(norm, weights, low, high, movable, rivals, abstain, frame)  # type: ignore[arg-type]
     if not result.within(point, point, None):
         raise Refused("neighbourhood: the point lies outside the domain")
     return result
+
+
+def _frame(
+    value: dict[str, Any],
+    metric: Rows | None,
+    weights: tuple[fmpq, ...] | None,
+    movable: frozenset[int] | None,
+    size: int,
+) -> StatedFrame:
+    fields(value, "neighbourhood with a matrix or a subspace", ("frame",), tuple(value))
+    if metric is not None and any(metric[i][j] != metric[j][i] for i in range(size) for j in range(i)):
+        raise Refused("neighbourhood, weights: the matrix is not symmetric")
+    if "subspace" in value:
+        columns = _matrix(value["subspace"], "neighbourhood, subspace", size, None)
+    else:
+        moving = range(size) if movable is None else sorted(movable)
+        columns = tuple(tuple(fmpq(int(i == j)) for j in moving) for i in range(size))
+    count = len(columns[0])
+    turn = _matrix(value["frame"], "neighbourhood, frame", count, count)
+    return StatedFrame(metric, weights, columns, turn)
+
+
+def _matrix(value: Any, name: str, rows: int, columns: int | None) -> Rows:
+    """Rows of equal length; of as many numbers as the first has, if that is not known."""
+    lists = items(value, name, rows)
+    width = len(items(lists[0], name, columns))
+    if width == 0:
+        raise Refused(f"{name}: expected at least one column")
+    return tuple(tuple(number(entry, name) for entry in items(row, name, width)) for row in lists)
 
 
 def _vector(value: Any, name: str, size: int) -> tuple[fmpq | None, ...] | None:

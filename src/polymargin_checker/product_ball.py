@@ -55,12 +55,11 @@ def check_product_ball(
     point: Sequence[fmpq],
     label: int,
     rival: int,
-    value: fmpq,
     proof: Any,
     known: Known,
     exact: bool = False,
 ) -> fmpq:
-    """Prove B > 0 on the ball and return its radius, or refuse; `value` is B(u)."""
+    """Prove B > 0 on the ball and return its radius, or refuse."""
     fields(
         proof,
         "proof by products",
@@ -79,6 +78,7 @@ def check_product_ball(
         bounds = _check_ranges(expansion, given, proof["curvatures"])
         arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
         shown = Shown.of(expansion, arithmetic)
+        value = centre(expansion, label, rival)
         if not _form(expansion, shown, label, rival, value, given, bounds).positive_definite():
             raise Refused("the form of the multipliers is not shown to be positive definite")
     return given.radius
@@ -199,11 +199,11 @@ def _form(
     shown: Shown,
     label: int,
     rival: int,
-    value: fmpq,
+    value: arb,
     given: _Given,
     bounds: tuple[list[arb], list[arb]],
 ) -> Any:
-    """The matrix over (1, δ, w) of B minus all that is known times its multipliers."""
+    """The form over (1, δ, w) of B minus all that is known times its multipliers; `value` is B(u)."""
     of, n, r2 = shown.arithmetic.of, expansion.dimension, given.radius * given.radius
     left, right, sums = expansion.left, expansion.right, expansion.sums
     products, count = len(left.sums), len(sums)
@@ -221,24 +221,35 @@ def _form(
         mixed[j], squares[j] = -three * r2 / 2, one + two + three
     moved, passing = shown.moved, shown.passing
     rests = of(products, 1, factors)
-    product = moved[0].transpose @ moved[1].entrywise(rests + of(products, 1, mixed).entrywise(shown.angles))
-    inner = (product + product.transpose).times(fmpq(1, 2))
-    inner = inner + moved[0].weighted_squares(of(products, 1, own_left))
-    inner = inner + moved[1].weighted_squares(of(products, 1, own_right))
+    beside = rests + of(products, 1, mixed).entrywise(shown.angles)
+    inner = moved[0].paired_form(moved[1], of(products, 1, own_left), beside, of(products, 1, own_right))
     if single:
         rows = [j for _, j in single]
         picked = of(len(rows), count, [float(s == index) for index, _ in single for s in range(count)])
         q = picked + passing.part(rows, range(count)).times(fmpq(-1))
-        bent = q.weighted_squares(of(len(rows), 1, [squares[j] for j in rows]))
-        inner = inner.add_at(range(n, n + count), bent)
-    diagonal = of(n + count, 1, [given.ball] * n + given.intervals)
-    inner = inner + shown.arithmetic.identity(n + count).entrywise(diagonal)
+        padded = shown.arithmetic.stacked([of(n, len(rows), [0.0] * (n * len(rows))), q.transpose]).transpose
+        inner = inner + padded.form(of(len(rows), 1, [squares[j] for j in rows]))
+    inner = inner.with_diagonal(of(n + count, 1, [given.ball] * n + given.intervals))
     slope = of(n, 1, direct) + shown.slopes.transpose @ of(products, 1, weights)
     pull = [nu - k * (lo + hi) for nu, k, (lo, hi) in zip(given.equalities, given.intervals, given.ranges, strict=True)]
     linear = slope if not count else shown.arithmetic.stacked([slope, of(count, 1, pull) + passing.transpose @ rests])
-    corner = value - given.ball * r2
-    corner += sum((k * lo * hi for k, (lo, hi) in zip(given.intervals, given.ranges, strict=True)), fmpq(0))
-    return shown.arithmetic.symmetric([[of(1, 1, [corner])], [linear.times(fmpq(1, 2)), inner]])
+    ends = sum((k * lo * hi for k, (lo, hi) in zip(given.intervals, given.ranges, strict=True)), fmpq(0))
+    corner = value + ball(ends - given.ball * r2)
+    return inner.bordered(of(1, 1, [corner]), linear.times(fmpq(1, 2)))
+
+
+def centre(expansion: EnclosedProducts, label: int, rival: int) -> arb:
+    """B(u)."""
+    spend(_TOUCHED * len(expansion.atoms.levels), ctx.prec, "the form of a proof by products")
+    direct, weights = _difference(expansion, label, rival)
+    logits = expansion.atoms.logits
+    total = ball(logits[label][1] - logits[rival][1])
+    for weight, coordinate in zip(direct, expansion.point, strict=True):
+        total += ball(weight) * ball(coordinate)
+    for weight, p, q in zip(weights, expansion.left.value, expansion.right.value, strict=True):
+        if weight:
+            total += ball(weight) * p * q
+    return total
 
 
 def _difference(expansion: EnclosedProducts, label: int, rival: int) -> tuple[list[fmpq], list[fmpq]]:

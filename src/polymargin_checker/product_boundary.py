@@ -18,6 +18,7 @@ from flint import acb, acb_mat, acb_poly, arb
 
 from polymargin_checker.network import Jet
 from polymargin_checker.products import Form, Products, Stage
+from polymargin_checker.series import in_chebyshev
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _derivatives(stage: Stage) -> tuple[Any, Any, Any]:
     if stage.letter == "A":
         sigma = acb_poly([acb(value) for value in stage.coefficients])
         return sigma, sigma.derivative(), sigma.derivative().derivative()
-    rows = [[arb(value) for value in stage.coefficients]]
+    rows = [[arb(value) for value in in_chebyshev(stage.letter, stage.coefficients)]]
     for _ in range(2):
         rows.append(_chebyshev_derivative(rows[-1]))
     first, second, third = (lambda z, row=row: _clenshaw(row, z) for row in rows)

@@ -54,6 +54,7 @@ class EnclosedProducts:
     """left, right: the factors; sums: rows over products; slopes of the products; proved: their curvatures."""
 
     dimension: int
+    point: Sequence[fmpq]
     atoms: ProductAtoms
     sums: list[Row]
     left: EnclosedFactor
@@ -166,7 +167,7 @@ def expanded(model: Products, point: Sequence[fmpq]) -> EnclosedProducts:
         EnclosedFactor(so_far[k], so_far[k].entries(), so_far[k + 1], so_far[k + 1].row_norms(), columns[k // 2])
         for k in (0, 2)
     )
-    return EnclosedProducts(first, atoms, sums, left, right, so_far[5])
+    return EnclosedProducts(first, point, atoms, sums, left, right, so_far[5])
 
 
 def _block(forms: Sequence[Affine], atoms: range) -> Balls:

@@ -1,9 +1,9 @@
 """A program of products from a model file: values, each computed from affine forms of all earlier ones.
 
 The values start with the inputs x. Stage after stage they are joined by p(v) q(v), the products of two forms entry by entry, or
-by σ(p(v)) with σ = Σ c_k z^k or Σ c_k T_k(z), T_k Chebyshev's polynomials. The logits are forms of all values. A form lists the
-columns and weights that are not zero. Entries of the file: stages (a letter each: P product, A activation in powers, C in
-Chebyshev polynomials), sizes (inputs, values of each stage, logits), forms_i_starts, _columns, _weights, _bias, activation_k.
+by σ(p(v)) with σ = Σ c_k P_k(z), P_k powers or other polynomials with a recurrence. The logits are forms of all values. A form
+lists the columns and weights that are not zero. Entries of the file: stages (a letter each: P product, or the basis of an
+activation), sizes (inputs, values of each stage, logits), forms_i_starts, _columns, _weights, _bias, activation_k.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from flint import fmpq, fmpz
 
-from polymargin_checker import npy
+from polymargin_checker import npy, series
 from polymargin_checker.model import Model, little_endian
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.words import shown
@@ -32,7 +32,6 @@ _TOUCHED = 64
 """Products that a weight counts for when it becomes an integer and is multiplied one by one."""
 _MOST_STAGES = 999
 _PARTS = ("starts", "columns", "weights", "bias")
-_BASES = {"A": "powers", "C": "chebyshev"}
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Products:
         digest = hashlib.sha256(b"polymargin products 1")
         for stage in self.stages:
             if stage.letter != "P":
-                digest.update(repr((_BASES[stage.letter], [c.hex() for c in stage.coefficients])).encode())
+                digest.update(repr((series.NAMES[stage.letter], [c.hex() for c in stage.coefficients])).encode())
             for form in stage.forms:
                 _hash(digest, form)
         _hash(digest, self.readout)
@@ -173,21 +172,21 @@ def _multiplied(left: _Values, right: _Values) -> _Values:
 
 
 def _activated(stage: Stage, z: _Values) -> _Values:
-    """Horner's or Clenshaw's rule; what has run through k steps is a multiple of 2^(−k·exponent)."""
+    """Horner's rule for powers; what has run through k steps is a multiple of 2^(−k·exponent). The recurrence for others."""
     coefficients, own = _dyadic(stage.coefficients)
-    degree, shift = len(coefficients) - 1, z.exponent
-    afford((z.bits + shift + 1) * degree + 64, len(z.entries))
-    spend(degree * len(z.entries), (z.bits + shift) * degree, "the exact logits")
+    degree, shift = len(coefficients) - 1, series.bits_each(stage.letter, z.exponent)
+    growth = max(series.steps(stage.letter, degree)).bit_length()
+    afford((z.bits + shift + growth) * degree + 64, len(z.entries))
+    rule = 1 if stage.letter == "A" else 3  # products in each step
+    spend(rule * degree * len(z.entries), (z.bits + shift + growth - 1) * degree, "the exact logits")
+    if stage.letter != "A":
+        results = [series.value(stage.letter, coefficients, entry, z.exponent) for entry in z.entries]
+        return _Values(results, shift * degree + own)
     results = []
     for entry in z.entries:
-        later, last = fmpz(0), coefficients[-1]
+        last = coefficients[-1]
         for step, c in enumerate(coefficients[-2::-1], start=1):
-            constant = c << (shift * step)
-            if stage.letter == "A":
-                last = last * entry + constant
-            else:
-                twice = 1 if step == degree else 2
-                later, last = last, twice * entry * last - (later << (2 * shift)) + constant
+            last = last * entry + (c << (shift * step))
         results.append(last)
     return _Values(results, shift * degree + own)
 
@@ -225,8 +224,8 @@ def read_products(entries: Mapping[str, bytes]) -> Products:
         if name not in entries:
             raise Unusable(f"the entry {name!r} is missing; a network of products needs it")
     letters = npy.text(entries["stages"], "stages")
-    if not 1 <= len(letters) <= _MOST_STAGES or set(letters) - set("PAC"):
-        raise Unusable(f"stages: {shown(letters)}; expected the letters P, A and C, one per stage")
+    if not 1 <= len(letters) <= _MOST_STAGES or set(letters) - {"P", *series.NAMES}:
+        raise Unusable(f"stages: {shown(letters)}; expected the letters P, {', '.join(series.NAMES)}, one per stage")
     sizes = _whole(entries["sizes"], "sizes")
     if len(sizes) != len(letters) + 2 or min(sizes) < 1 or sizes[-1] < 2:
         raise Unusable("sizes: expected inputs, one size per stage, and at least two logits")

@@ -16,6 +16,7 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.frame import StatedFrame
 from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import StatedNeighbourhood
 from polymargin_checker.products import Products
@@ -40,6 +41,8 @@ class KnownExpansions:
 
     model: Model | Products
     exact: bool
+    near: StatedNeighbourhood
+    point: Sequence[fmpq]
     steps: EnclosedSteps | None = None
     whole: dict[tuple[fmpq, str], EnclosedExpansion] = field(default_factory=dict)
 
@@ -56,8 +59,19 @@ class KnownExpansions:
                 raise Refused(
                     f"a proof on a region of a model of {count} values; this checker accepts up to {LARGEST_SPACE}"
                 )
-            self.steps = EnclosedSteps.of(model, _arithmetic(self.exact or count <= LARGEST_EXACT))
+            arithmetic = _arithmetic(self.exact or count <= LARGEST_EXACT)
+            self.steps = EnclosedSteps.of(model, arithmetic)
+            if self.near.frame is not None:
+                origin = arithmetic.of(len(self.point), 1, list(self.point))
+                self.steps = self.steps.along(self.near.frame.directions(arithmetic), origin)
         return self.steps
+
+    def root(self, radius: fmpq) -> CheckedRegion:
+        """All that the neighbourhood allows within the radius; with a frame, in its coordinates."""
+        near, frame, point = self.near, self.near.frame, self.point
+        if frame is not None:
+            near, point = near.round, [fmpq(0)] * frame.size
+        return CheckedRegion(near, point, radius, near.box(point, radius))
 
     def on(self, region: CheckedRegion, centre: str, whole: bool) -> EnclosedExpansion:
         key = (region.radius, centre)
@@ -70,23 +84,21 @@ class KnownExpansions:
         return found
 
 
-def check_region(
-    known: KnownExpansions,
-    near: StatedNeighbourhood,
-    point: Sequence[fmpq],
-    label: int,
-    rival: int,
-    proof: Any,
-    lead: fmpq,
-) -> fmpq:
+def check_frame(frame: StatedFrame, exact: bool) -> None:
+    """Prove that a ball in its coordinates contains what the neighbourhood allows, or refuse."""
+    with working_precision(PRECISION):
+        frame.check(_arithmetic(exact or len(frame.columns) <= LARGEST_EXACT))
+
+
+def check_region(known: KnownExpansions, label: int, rival: int, proof: Any, lead: fmpq) -> fmpq:
     """Prove that B exceeds the lead asked for on the region and return its radius, or refuse; `lead` is B(u)."""
     fields(proof, "region proof", ("kind", "radius", "tree"))
     radius = number(proof["radius"], "radius of the region proof")
     if radius <= 0:
         raise Refused("the radius of the region proof is not positive")
-    root = CheckedRegion(near, point, radius, near.box(point, radius))
+    root = known.root(radius)
     if not root.moving:  # the point itself is all there is
-        if lead <= near.abstain:
+        if lead <= root.near.abstain:
             raise Refused("the label does not lead at the point by what the neighbourhood asks for")
         return radius
     with working_precision(PRECISION):

@@ -6,7 +6,7 @@ Layers are the case where a form sees the step before it alone. Source 0 are the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flint import fmpq
@@ -15,6 +15,7 @@ from polymargin_checker.model import Matrix, Model
 from polymargin_checker.products import Form as ProductForm
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
+from polymargin_checker.series import in_powers
 
 LARGEST_BLOCK = 1 << 24
 """Weights that a block between two steps may have."""
@@ -26,6 +27,14 @@ class EnclosedForm:
 
     blocks: tuple[tuple[int, Any], ...]
     bias: Any
+
+    def along(self, directions: Any, origin: Any) -> EnclosedForm:
+        """As a form of z instead of the inputs u + A z, for A and u as a column."""
+        bias = self.bias
+        for source, block in self.blocks:
+            bias = bias + block @ origin if source == 0 else bias
+        blocks = ((source, block @ directions if source == 0 else block) for source, block in self.blocks)
+        return EnclosedForm(tuple(blocks), bias)
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,16 @@ class EnclosedSteps:
     sizes: list[int]
     steps: tuple[EnclosedStep, ...]
     model: Model | Products
+    turned: tuple[Any, Any] | None = None
+    """A and u where the steps are those of z, with inputs u + A z."""
+
+    def along(self, directions: Any, origin: Any) -> EnclosedSteps:
+        """The steps as functions of z."""
+        steps = tuple(
+            EnclosedStep(tuple(form.along(directions, origin) for form in step.forms), step.coefficients)
+            for step in self.steps
+        )
+        return replace(self, steps=steps, turned=(directions, origin))
 
     @classmethod
     def of(cls, model: Model | Products, arithmetic: type[Any]) -> EnclosedSteps:
@@ -61,7 +80,7 @@ class EnclosedSteps:
             steps = tuple(
                 EnclosedStep(
                     tuple(_sparse_form(form, sizes, arithmetic) for form in stage.forms),
-                    None if stage.letter == "P" else _powers(stage.letter, stage.coefficients),
+                    None if stage.letter == "P" else tuple(in_powers(stage.letter, stage.coefficients)),
                 )
                 for stage in model.stages
             )
@@ -76,6 +95,14 @@ class EnclosedSteps:
 
     def output(self, label: int, rival: int) -> tuple[list[Any], Any]:
         """Columns of weights by source, and the constant."""
+        columns, constant = self._output(label, rival)
+        if self.turned is None:
+            return columns, constant
+        directions, origin = self.turned
+        first = columns[0].transpose
+        return [(first @ directions).transpose, *columns[1:]], constant + first @ origin
+
+    def _output(self, label: int, rival: int) -> tuple[list[Any], Any]:
         of = self.arithmetic.of
         if isinstance(self.model, Products):
             readout = self.model.readout
@@ -117,24 +144,6 @@ def _sparse_form(form: ProductForm, sizes: list[int], arithmetic: type[Any]) -> 
             blocks.append((source, arithmetic.of(len(rows), size, entries)))
         start += size
     return EnclosedForm(tuple(blocks), arithmetic.of(len(form), 1, list(form.bias)))
-
-
-def _powers(letter: str, coefficients: Sequence[float]) -> tuple[fmpq, ...]:
-    """Coefficients of powers; those of Chebyshev polynomials are turned into them without rounding."""
-    exact = [_rational(c) for c in coefficients]
-    if letter == "A":
-        return tuple(exact)
-    before, current = [fmpq(1)], [fmpq(0), fmpq(1)]
-    total = [fmpq(0)] * len(exact)
-    for k, c in enumerate(exact):
-        polynomial = before if k == 0 else current
-        for power, value in enumerate(polynomial):
-            total[power] += c * value
-        if k:
-            twice = [fmpq(0), *(2 * value for value in current)]
-            shorter = [*before, *[fmpq(0)] * (len(twice) - len(before))]
-            before, current = current, [a - b for a, b in zip(twice, shorter, strict=True)]
-    return tuple(total)
 
 
 def _horner(arithmetic: type[Any], coefficients: Sequence[fmpq], z: Any) -> Any:

@@ -7,7 +7,8 @@ than the highest atom of its factors. Layer l has the products of level l, in th
 carries past it what factors of a higher level and the logits need of levels below l, each as a product with 1: the
 different sums of theirs, in the order in which they come up, or the single atoms, in their order, if these are fewer and no
 layer before carried sums. A product has two neurons, or one if both factors are the same. The proof names a scale α > 0 for
-every product and every carried value, in this order. Powers and Chebyshev polynomials are made of those of half their order.
+every product and every carried value, in this order. Powers and Chebyshev polynomials are made of those of half their order, and
+other series are rewritten in Chebyshev polynomials.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from polymargin_checker.dyadics import number
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.products import Form, Products, Stage
 from polymargin_checker.refusal import Refused
+from polymargin_checker.series import in_chebyshev
 from polymargin_checker.work import spend
 
 _LARGEST_LAYER = 1 << 22
@@ -89,12 +91,14 @@ class ProductAtoms:
         return {atom: _ONE}, _ZERO
 
     def _series(self, stage: Stage, z: Affine) -> Affine:
-        orders = [k for k, c in enumerate(stage.coefficients) if c]
+        exact = [_rational(c) for c in stage.coefficients]
+        row = exact if stage.letter == "A" else in_chebyshev(stage.letter, stage.coefficients)
+        orders = [k for k, c in enumerate(row) if c != 0]
         parts: dict[int, Affine] = {0: ({}, _ONE), 1: z}
         for k in _with_halves(orders):
             found = self._product(parts[(k + 1) // 2], parts[k // 2])
             parts[k] = found if stage.letter == "A" else _combined([(fmpq(2), found), (-_ONE, parts[k % 2])], _ZERO)
-        return _combined([(_rational(stage.coefficients[k]), parts[k]) for k in orders], _ZERO)
+        return _combined([(row[k], parts[k]) for k in orders], _ZERO)
 
 
 class _Builder(ProductAtoms):

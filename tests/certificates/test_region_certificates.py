@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from polymargin.errors import InputError
 from polymargin.neighbourhood import Neighbourhood
 from polymargin_checker.checker import check
 
+MATRIX = [[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.6]]
+PLANE = [[1.0, 0.1], [0.3, 1.7], [-1.0, 2.0]]
+
 CASES: list[tuple[list[int], int, dict[str, Any]]] = [
     ([2, 3, 2], 2, {"norm": "linf"}),
     ([2, 3, 3], 3, {"norm": "linf", "domain": (-0.6, 0.7)}),
@@ -23,6 +27,13 @@ CASES: list[tuple[list[int], int, dict[str, Any]]] = [
     ([3, 4, 3], 2, {"norm": "l1", "rivals": [0, 1], "abstain": 0.05}),
     ([2, 3, 3], 2, {"norm": "l2", "rivals": [0, 1]}),
     ([3, 3, 2], 2, {"norm": "l2", "weights": [1.0, 2.0, 3.0]}),
+    ([3, 3, 2], 2, {"weights": MATRIX}),
+    ([3, 3, 3], 3, {"weights": MATRIX, "abstain": 0.02}),
+    ([3, 4, 3], 2, {"weights": MATRIX, "movable": [0, 2]}),
+    ([3, 3, 2], 2, {"movable": PLANE}),
+    ([3, 3, 2, 2], 2, {"movable": PLANE, "weights": [1.0, 2.0, 3.0]}),
+    ([3, 4, 3], 2, {"movable": PLANE, "weights": MATRIX, "rivals": [0, 1]}),
+    ([3, 4, 3], 3, {"movable": [[0.5], [-1.0], [0.1]]}),
 ]
 
 
@@ -103,8 +114,74 @@ def test_where_nothing_may_move_the_point_decides(tmp_path: Path) -> None:
 
 def test_what_has_no_proof_says_so() -> None:
     network = random_network([2, 3, 2], 2, seed=0)
-    for options in ({"weights": [[2.0, 0.0], [0.0, 1.0]]}, {"movable": [[1.0], [1.0]]}):
-        with pytest.raises(InputError, match="margins only"):
-            pm.verify(network, [0.1, 0.2], 0.1, **options)
+    for ask in (pm.attack, pm.lower_bound, pm.certify):
+        with pytest.raises(InputError, match="leave out the domain"):
+            ask(network, [0.1, 0.2], weights=[[2.0, 0.0], [0.0, 1.0]], domain=(-1, 1))
     with pytest.raises(InputError, match="classes 0 to 1"):
         pm.verify(network, [0.1, 0.2], 0.1, rivals=[5])
+
+
+def test_a_ball_in_disguise_is_that_ball() -> None:
+    """Matrices and subspaces that say nothing new, against what is asked without them."""
+    network, u = random_network([3, 4, 3], 2, seed=2), np.array([0.2, -0.1, 0.3])
+    columns = np.array([[2.0, 0.0], [0.0, 0.0], [1.0, -1.0]])
+    ones = {"weights": np.ones(3)}
+    for factor, disguised, plain in (
+        (2.0, {"weights": 4 * np.eye(3)}, ones),
+        (1.0, {"weights": np.diag([1.0, 4.0, 9.0])}, {"weights": [1.0, 2.0, 3.0]}),
+        (1.0, {"movable": np.eye(3)[::-1]}, ones),
+        (1.0, {"movable": columns, "weights": [1.0, 2.0, 3.0]}, {"movable": [0, 2], "weights": [1.0, 2.0, 3.0]}),
+        (2.0, {"movable": columns, "weights": 4 * np.eye(3)}, {"movable": [0, 2]}),
+    ):
+        near, far = (pm.attack(network, u, starts=4, **options) for options in (disguised, plain))
+        assert near is not None
+        assert far is not None
+        assert near.distance == pytest.approx(factor * far.distance, rel=2e-3)
+        cases = ((disguised, near.distance), (plain, near.distance / factor))
+        bounds = [pm.lower_bound(network, u, limit=limit, **options).radius for options, limit in cases]
+        assert bounds[0] == pytest.approx(factor * bounds[1], rel=0.01)
+        exact = factor * pm.margin(network, u, cache=False, **plain).radius
+        assert bounds[0] <= exact * (1 + 1e-9)
+        answers = [
+            pm.verify(network, u, share * exact, cache=False, **disguised).answer.name for share in (0.999, 1.001)
+        ]
+        assert answers == ["ROBUST", "VULNERABLE"]
+
+
+def test_counterexamples_in_a_subspace_are_exact_though_doubles_cannot_write_them() -> None:
+    network, u = random_network([3, 4, 3], 3, seed=5), np.array([0.2, -0.1, 0.3])
+    column = np.array([[1.0], [1 / 3], [0.1]])
+    found = pm.attack(network, u, movable=column)
+    assert found is not None
+    verdict = pm.verify(network, u, 1.01 * found.distance, movable=column)
+    assert verdict.certificate is not None
+    ((term,),) = verdict.certificate.data["upper"]["along"]
+    step = Fraction(float.fromhex(term))
+    x = [Fraction(a) + Fraction(float(b)) * step for a, b in zip(u.tolist(), column[:, 0], strict=True)]
+    logits = network.logits(np.array(x, dtype=object))
+    assert logits[verdict.rival] >= logits[verdict.label]
+    assert np.allclose(verdict.counterexample, [float(v) for v in x], rtol=1e-15, atol=0)
+    assert any(Fraction(v) != exact for v, exact in zip(verdict.counterexample.tolist(), x, strict=True))
+
+
+def test_a_lead_that_is_missing_at_the_point_itself(tmp_path: Path) -> None:
+    network = random_network([3, 4, 2], 2, seed=0)
+    verdict = pm.verify(network, [0.1, 0.2, -0.3], 0.1, movable=PLANE, abstain=100.0)
+    assert verdict.answer.name == "VULNERABLE"
+    assert verdict.upper == 0
+    accepted(network, verdict, tmp_path)
+
+
+def test_products_and_attention_in_round_coordinates(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
+    for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
+        u = np.array([0.3, 0.2, -0.1])
+        for options in ({"weights": MATRIX}, {"movable": PLANE}):
+            far = pm.attack(network, u, **options)
+            radius = 0.2 if far is None else 0.9 * far.distance
+            verdict = pm.verify(network, u, radius, **options)
+            assert verdict.answer.name == "ROBUST"
+            accepted(network, verdict, tmp_path)
+            if far is not None:
+                accepted(network, pm.verify(network, u, 1.1 * far.distance, **options), tmp_path)

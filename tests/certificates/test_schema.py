@@ -35,6 +35,15 @@ def documents() -> list[dict]:
         options = near if network is shallow else {"norm": "l1", "weights": [1.0, 2.0]}
         found = pm.verify(network, point, radius, **options).certificate
         certificates += [] if found is None else [found]
+    matrix = np.diag([1.0, 2.0, 3.0]) + 0.5
+    for options in (
+        {"weights": matrix},
+        {"movable": matrix[:, :2]},
+        {"weights": [1.0, 2.0, 3.0], "movable": matrix[:, :2]},
+    ):
+        for radius in (1e-3, 0.9):
+            found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, **options).certificate
+            certificates += [] if found is None else [found]
     for radius in (1e-3, 1e3):
         found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, cache=False).certificate
         certificates += [] if found is None else [found]

@@ -13,7 +13,8 @@ from flint import arb, fmpq
 
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
-from polymargin_checker.floats import Floats, _nearest
+from polymargin_checker.float_numbers import nearest
+from polymargin_checker.floats import Floats
 
 Table = Any
 """Fractions in an array of objects."""
@@ -126,7 +127,7 @@ def test_what_is_too_small_for_a_double() -> None:
 @pytest.mark.parametrize("text", ["1/3", "-1/3", "5", "0", "1/4", "2/3", "123456789123456789123/7"])
 def test_the_nearest_double(text: str) -> None:
     value = fmpq(*map(int, (text + "/1").split("/")[:2]))
-    middle, radius = _nearest(value)
+    middle, radius = nearest(value)
     exact = Fraction(int(value.p), int(value.q))
     assert abs(Fraction(middle) - exact) <= Fraction(radius)
     assert radius <= abs(middle) * 2.0**-50
@@ -135,10 +136,10 @@ def test_the_nearest_double(text: str) -> None:
 
 def test_the_nearest_double_of_tiny_numbers_and_of_doubles() -> None:
     for value in (fmpq(1, 1 << 1080), fmpq(3, 1 << 1075), fmpq(-1, 3 << 1060)):
-        middle, radius = _nearest(value)
+        middle, radius = nearest(value)
         assert abs(Fraction(middle) - Fraction(int(value.p), int(value.q))) <= Fraction(radius)
         assert radius < 2.0**-1000
-    assert _nearest(0.1) == (0.1, 0.0)
+    assert nearest(0.1) == (0.1, 0.0)
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])

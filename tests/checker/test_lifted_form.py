@@ -13,8 +13,9 @@ from flint import fmpq
 import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.float_forms import FloatForm
 from polymargin_checker.floats import Floats
-from polymargin_checker.lifted_expansion import HiddenLayers
+from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_leaf import _top
 from polymargin_checker.model import read_model
@@ -29,11 +30,18 @@ def rationals(values: Any) -> list[fmpq]:
 def expansion(folder: Path, network: Any, u: Any, rival: int, radius: float, arithmetic: Any) -> HiddenLayers:
     network.save(folder / "model.npz")
     model = read_model(folder / "model.npz")
-    return HiddenLayers(model, rationals(u), 0, rival, *rationals([radius]), arithmetic)
+    return HiddenLayers(model, Surroundings(model, rationals(u), arithmetic), 0, rival, *rationals([radius]))
 
 
 def values_of(column: Any) -> np.ndarray:
     return np.array([float(entry) for entry in column.entries()])
+
+
+def matrix_of(form: Any) -> np.ndarray:
+    """A form as a matrix; one of doubles is made of its lower triangle."""
+    if isinstance(form, FloatForm):
+        return np.tril(form.middle) + np.tril(form.middle, -1).T
+    return values_of(form).reshape(form.shape)
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])
@@ -54,7 +62,7 @@ def test_the_network_around_the_point(widths: Any, arithmetic: Any, tmp_path: Pa
         assert float(found.constant.entries()[0]) == pytest.approx(around.bias, rel=1e-12)
         assert float(found.centre.entries()[0]) == pytest.approx(around.centre, rel=1e-12)
         np.testing.assert_allclose(
-            values_of(found.gram), (around.weights[0] @ around.weights[0].T).ravel(), rtol=1e-12, atol=1e-14
+            values_of(found.around.gram), (around.weights[0] @ around.weights[0].T).ravel(), rtol=1e-12, atol=1e-14
         )
 
 
@@ -127,12 +135,16 @@ def test_the_form_is_b_minus_what_the_multipliers_say(
             top = TopMinorant(of(len(linear), 1, rationals(linear)), of(len(square), 1, rationals(square)), total)
         stated = tuple([(*rationals([lo]), *rationals([hi])) for lo, hi in part] for part in ranges)
         pieces = {neuron: (*rationals([lo]), *rationals([hi])) for neuron, (lo, hi) in first.items()}
-        made = form(around_point, top, given, stated, pieces)
-        side = 1 + len(u)
-        assert made is not None
-        assert made.shape == (side, side)
-        matrix = values_of(made).reshape(side, side)
-    np.testing.assert_array_equal(matrix, matrix.T)
+        frames = list(around_point.around.frames)
+        assert len(frames) == 1 + (widths[1] < widths[0])
+        matrices = []
+        for frame in frames:
+            made = form(around_point, frame, top, given, stated, pieces)
+            assert made is not None
+            matrices.append(matrix_of(made))
+            np.testing.assert_array_equal(matrices[-1], matrices[-1].T)
+    matrix = matrices[-1]
+    assert matrix.shape == (1 + len(u), 1 + len(u))
 
     def least(delta: Any) -> float:
         """The least over the rests, which meet each other nowhere: a parabola each."""
@@ -148,3 +160,8 @@ def test_the_form_is_b_minus_what_the_multipliers_say(
         delta = generator.normal(size=len(u))
         x = np.concatenate([[1.0], delta])
         assert x @ matrix @ x == pytest.approx(least(delta), rel=1e-9, abs=1e-7)
+    if len(matrices) > 1:  # the smaller space: δ = W¹ᵀη
+        for _ in range(5):
+            coordinates = generator.normal(size=widths[1])
+            x = np.concatenate([[1.0], coordinates])
+            assert x @ matrices[0] @ x == pytest.approx(least(around.weights[0].T @ coordinates), rel=1e-9, abs=1e-7)

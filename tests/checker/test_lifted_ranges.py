@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 from checker.certificate_makers import hexes
 from checker.lifted_proofs import Around, deep_squares
-from checker.test_lifted_form import expansion, rationals
+from checker.test_lifted_form import expansion, matrix_of, rationals
 from flint import arb, fmpq
 
 from polymargin_checker import lifted_ranges
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.float_forms import FloatForm
 from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_ranges import (
     _check_curvatures,
     _check_ends,
-    _dominates,
     _intervals,
     _square,
+    dominated,
     first_range,
     leaf_ranges,
     root_ranges,
@@ -38,6 +39,12 @@ OUTWARD = np.array([-1e-7, 1e-7])
 def made(widths: Any, folder: Path, arithmetic: Any = Balls) -> tuple[Around, Any]:
     network, u, _ = deep_squares(widths)
     return Around(network, u), expansion(folder, network, u, 1, R, arithmetic)
+
+
+def _dominates(found: Any, neuron: int, side: str, shift: fmpq, proved: set[Any] | None = None) -> bool:
+    """Whether shift + Q_i ('lower') or shift − Q_i ('upper') is shown to be positive definite."""
+    known = set() if proved is None else proved
+    return not dominated(found.around, neuron, [({"lower": 1, "upper": -1}[side], shift)], known)
 
 
 def written(ranges: list[Any]) -> list[Any]:
@@ -85,15 +92,14 @@ def test_neurons_that_see_few_inputs(arithmetic: Any, tmp_path: Path, monkeypatc
     network, u, _ = deep_squares((8, 8, 5, 3, 2), change=few_inputs_each)
     around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, arithmetic)
     everything = (list(range(8)), list(range(8)))
-    assert found.seen(1) == (([1, 2], [1, 2, 3]) if arithmetic is Floats else everything)
-    assert found.seen(4) == (([4, 5], [4, 5, 6]) if arithmetic is Floats else everything)
+    assert found.around.seen(1) == (([1, 2], [1, 2, 3]) if arithmetic is Floats else everything)
+    assert found.around.seen(4) == (([4, 5], [4, 5, 6]) if arithmetic is Floats else everything)
     curvatures = [around.curvature(neuron) for neuron in range(5)]
-    squares = found.sum_of_squared_curvatures
+    squares = found.around.sum_of_squared_curvatures
     exact = sum(matrix @ matrix for matrix in curvatures)
-    np.testing.assert_allclose([float(e.mid()) for e in squares.entries()], exact.ravel(), rtol=1e-12, atol=1e-14)
-    monkeypatch.setattr(
-        type(found.gram), "positive_definite", _counted(type(found.gram).positive_definite, asked := [])
-    )
+    np.testing.assert_allclose(matrix_of(squares), exact, rtol=1e-12, atol=1e-14)
+    kind: Any = FloatForm if arithmetic is Floats else Balls
+    monkeypatch.setattr(kind, "positive_definite", _counted(kind.positive_definite, asked := []))
     for neuron, curvature in enumerate(curvatures):
         least, *_, most = np.linalg.eigvalsh(curvature)
         for side, end in (("lower", -least), ("upper", most)):
@@ -114,10 +120,10 @@ def test_equal_curvatures_are_proved_once(tmp_path: Path, monkeypatch: pytest.Mo
     around, found = Around(network, u), expansion(tmp_path, network, u, 1, R, Floats)
     np.testing.assert_array_equal(around.curvature(0)[:3, :3], around.curvature(3)[3:6, 3:6])
     asked: list[int] = []
-    monkeypatch.setattr(Floats, "positive_definite", _counted(Floats.positive_definite, asked))
+    monkeypatch.setattr(FloatForm, "positive_definite", _counted(FloatForm.positive_definite, asked))
     most = np.linalg.eigvalsh(around.curvature(0))[-1]
     enough, less = (rationals([most * factor])[0] for factor in (1.001, 0.999))
-    proved: dict[Any, bool] = {}
+    proved: set[Any] = set()
     assert _dominates(found, 0, "upper", enough, proved)
     assert len(asked) == len(proved) == 1
     assert _dominates(found, 3, "upper", enough, proved)
@@ -127,8 +133,10 @@ def test_equal_curvatures_are_proved_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(asked) == 3
     _dominates(found, 1, "upper", enough, proved)  # another matrix
     assert len(asked) == 4
-    assert _dominates(found, 3, "upper", enough, None)
+    _dominates(found, 3, "lower", enough, proved)  # the other side
     assert len(asked) == 5
+    assert _dominates(found, 3, "upper", enough, None)
+    assert len(asked) == 6
 
 
 def test_a_neuron_that_sees_nothing_has_no_curvature(tmp_path: Path) -> None:
@@ -138,11 +146,11 @@ def test_a_neuron_that_sees_nothing_has_no_curvature(tmp_path: Path) -> None:
 
     network, u, _ = deep_squares((8, 8, 5, 3, 2), change=deaf)
     found = expansion(tmp_path, network, u, 1, R, Floats)
-    assert found.seen(2) == ([], [])
+    assert found.around.seen(2) == ([], [])
     assert _dominates(found, 2, "upper", fmpq(1, 1 << 40))
     np.testing.assert_allclose(
-        [float(e.mid()) for e in found.sum_of_squared_curvatures.entries()],
-        sum(m @ m for m in map(Around(network, u).curvature, range(5))).ravel(),
+        matrix_of(found.around.sum_of_squared_curvatures),
+        sum(m @ m for m in map(Around(network, u).curvature, range(5))),
         rtol=1e-12,
         atol=1e-14,
     )
@@ -160,7 +168,7 @@ def test_curvatures_are_proved_once_and_used_only_for_what_they_prove(
 ) -> None:
     around, found = made((3, 4, 3, 2), tmp_path)
     asked: list[Any] = []
-    monkeypatch.setattr(lifted_ranges, "_dominates", lambda *a: asked.append(a[1:]) or _dominates(*a))
+    monkeypatch.setattr(lifted_ranges, "dominated", lambda *a: asked.extend(a[2]) or dominated(*a))
     known = Known()
     ranges = pairs(around.root_ranges(R)[0])
     _check_curvatures(found, ranges, known)

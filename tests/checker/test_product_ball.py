@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import fmpq
+from checker.test_lifted_form import matrix_of
+from flint import arb, fmpq
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
@@ -20,7 +21,7 @@ from polymargin_checker.checker import check
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.model import read_model
-from polymargin_checker.product_ball import Shown, _check_ranges, _form, _read
+from polymargin_checker.product_ball import Shown, _check_ranges, _form, _read, centre
 from polymargin_checker.product_expansion import expanded
 
 NAMES = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with residual", "chebyshev")
@@ -133,16 +134,13 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path
         expansion = expanded(model, point)
         given = _read(expansion, proof)
         exact = model.exact_logits(point)
-        value = exact[label] - exact[rival]
+        value = centre(expansion, label, rival)
+        assert value.contains(arb(exact[label] - exact[rival]))
+        assert value.rad() < 1e-30 * (1 + abs(value.mid()))
         bounds = _check_ranges(expansion, given, proof["curvatures"])
-        Z = np.array(
-            [
-                float(x.mid())
-                for x in _form(expansion, Shown.of(expansion, arithmetic), label, rival, value, given, bounds).entries()
-            ]
-        )
+        Z = matrix_of(_form(expansion, Shown.of(expansion, arithmetic), label, rival, value, given, bounds))
         side = 1 + expansion.dimension + len(expansion.sums)
-        Z = Z.reshape(side, side)
+        assert Z.shape == (side, side)
         p, q = (np.array([float(v.mid()) for v in f.value]) for f in (expansion.left, expansion.right))
         a, b = (
             np.array([float(v.mid()) for v in f.slopes.entries()]).reshape(len(p), -1)

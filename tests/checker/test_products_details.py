@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from explicit_polynomials import explicit
 from flint import acb, arb, fmpq
 
 import polymargin as pm
@@ -64,14 +65,17 @@ SERIES = [
     ("chebyshev", (0.25, 0.0, 0.5)),
     ("chebyshev", (0.0, 1.0, 0.0, -0.5)),
     ("chebyshev", (0.5, 0.0, -0.25, 0.0, 1.0, 0.0, 0.125, 2.0)),
+    ("legendre", (0.5, -1.0)),
+    ("legendre", (0.25, 0.0, 0.5)),
+    ("legendre", (0.5, 0.0, -0.25, 0.0, 1.0, 0.0, 0.125, 2.0)),
+    ("hermite", (0.5, -1.0)),
+    ("hermite", (0.0, 1.0, 0.0, -0.5)),
+    ("hermite_e", (0.5, 0.0, -0.25, 0.0, 1.0, 0.125)),
 ]
 
 
 def value_of(basis: str, coefficients: tuple[float, ...], z: Fraction) -> Fraction:
-    terms = [Fraction(1), z]
-    while len(terms) < len(coefficients):
-        terms.append(2 * z * terms[-1] - terms[-2] if basis == "chebyshev" else z * terms[-1])
-    return sum((Fraction(c) * term for c, term in zip(coefficients, terms, strict=False)), Fraction(0))
+    return sum((Fraction(c) * explicit(basis, k, z) for k, c in enumerate(coefficients)), Fraction(0))
 
 
 def by_definition(network: ProductNetwork, point: list[Fraction]) -> list[Fraction]:

@@ -93,7 +93,7 @@ def test_the_form_lies_below(
     network: Any = NETWORKS[name]
     network.save(tmp_path / "model.npz")
     region, generator = region_of(norm, weighted, domain), np.random.default_rng(7)
-    known = KnownExpansions(read_model(str(tmp_path / "model.npz")), True)  # type: ignore[arg-type]
+    known = KnownExpansions(read_model(str(tmp_path / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
     with working_precision(128):
         place = region.middle() if centre == "middle" else list(region.point)
         expansion = EnclosedExpansion(known.prepared(), region, place)
@@ -165,7 +165,7 @@ def test_the_linear_bound_is_refused_where_a_point_has_less_than_the_lead(name: 
     network: Any = NETWORKS[name]
     network.save(tmp_path / "model.npz")
     region = region_of("linf", False, False)
-    known = KnownExpansions(read_model(str(tmp_path / "model.npz")), True)  # type: ignore[arg-type]
+    known = KnownExpansions(read_model(str(tmp_path / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
     with working_precision(128):
         expansion = EnclosedExpansion(known.prepared(), region, list(region.point))
         lowest = min(float(v[0] - v[1]) for v in network(samples(region, np.random.default_rng(0))))

@@ -26,6 +26,16 @@ def test_logits_are_those_of_fractions(widths: tuple[int, ...], degree: int) -> 
     point = np.random.default_rng(0).normal(size=widths[0]) * 1e-3
     expected = network.logits(np.array([Fraction(v) for v in point.tolist()], dtype=object))
     assert network.exact_logits(point) == list(expected)
+    between = np.array([Fraction(v) * Fraction(1.1) for v in point.tolist()], dtype=object)  # no doubles
+    assert network.exact_logits(between) == list(network.logits(between))
+
+
+def test_other_networks_take_exact_points_too() -> None:
+    generator = np.random.default_rng(1)
+    gates = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
+    point = np.array([Fraction(1, 2), Fraction(1, 1 << 80), Fraction(-3)], dtype=object)
+    for network in (gates, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
+        assert network.exact_logits(point) == list(network.logits(point))
 
 
 def test_constant_and_tiny_numbers() -> None:

@@ -140,7 +140,7 @@ def test_plain_npz_files_and_state_dicts(tmp_path: Path) -> None:
     np.savez(tmp_path / "plain.npz", W1=W1.T, b1=B1, W2=W2.T, b2=B2)
     assert pm.load(tmp_path / "plain.npz", activation=2).fingerprint == TRUTH.fingerprint
     TRUTH.save(tmp_path / "whole.npz")
-    with pytest.raises(pm.InputError, match="leave activation= out"):
+    with pytest.raises(pm.InputError, match=r"leave activation= .--activation. out"):
         pm.load(tmp_path / "whole.npz", activation=2)
     torch = pytest.importorskip("torch")
     state = {name: torch.tensor(a) for name, a in {"1.weight": W1, "1.bias": B1, "3.weight": W2, "3.bias": B2}.items()}
@@ -149,7 +149,7 @@ def test_plain_npz_files_and_state_dicts(tmp_path: Path) -> None:
     torch.save({"epoch": 7, "state_dict": state, "optimizer": {"lr": 0.1}}, tmp_path / "checkpoint.pt")
     assert pm.load(tmp_path / "checkpoint.pt", activation="square").fingerprint == TRUTH.fingerprint
     (tmp_path / "model.onnx").write_bytes(b"")
-    with pytest.raises(pm.InputError, match="activation= is for files of plain weights"):
+    with pytest.raises(pm.InputError, match=r"--activation. is for files of plain weights"):
         pm.load(tmp_path / "model.onnx", activation=2)
 
 

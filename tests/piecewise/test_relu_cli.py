@@ -13,6 +13,7 @@ from piecewise.networks import random_relu
 from piecewise.test_relu_files import write_onnx
 
 from polymargin.cli.margins import run_margin
+from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_model
 from polymargin.cli.verdicts import run_verify
 from polymargin.cli.work_options import WorkOptions
@@ -32,7 +33,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def network_in(model: Path) -> ReLUNetwork:
-    network = read_model(model, trust=False)
+    network = read_model(model, ModelOptions())
     assert isinstance(network, ReLUNetwork)
     return network
 
@@ -79,4 +80,4 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     ends = [helper.make_tensor_value_info(name, kind, [1, 2]) for name in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Mul", ["x", "x"], ["y"])], "g", ends[:1], ends[1:])
     onnx.save(helper.make_model(graph), tmp_path / "square.onnx")
-    assert isinstance(read_model(tmp_path / "square.onnx", trust=False), PolynomialNetwork)
+    assert isinstance(read_model(tmp_path / "square.onnx", ModelOptions()), PolynomialNetwork)

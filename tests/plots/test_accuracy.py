@@ -9,7 +9,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.plots.accuracy import checked_labels
+from polymargin.class_names import class_numbers
 from polymargin.plots.counterexamples import most_vulnerable
 from polymargin.plots.thumbnails import checked_shape, difference_png, guessed_shape, image_png, image_range, pixels
 from polymargin.standing import Standing
@@ -63,7 +63,7 @@ def test_clean_accuracy_counts_ties_and_not_failures() -> None:
 )
 def test_wrong_labels(labels: list[float], words: str) -> None:
     with pytest.raises(pm.InputError, match=words):
-        checked_labels(labels, 3)
+        class_numbers(labels, 3)
 
 
 def test_figures_on_a_given_axis() -> None:

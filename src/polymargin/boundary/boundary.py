@@ -16,6 +16,7 @@ from polymargin.boundary.active_space import ActiveSpace, active_space
 from polymargin.boundary.degree import exact_degree, generic_critical_count
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
+from polymargin.class_names import class_name
 from polymargin.networks.network import LogitMap
 from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient, hessian
 
@@ -37,7 +38,8 @@ class Boundary:
     @classmethod
     def from_network(cls, network: LogitMap, label: int, rival: int) -> Boundary:
         """B = f_label − f_rival."""
-        return cls(NetworkSource(network, label, rival), f"class {label} against class {rival}")
+        source = NetworkSource(network, label, rival)
+        return cls(source, " against ".join(f"class {class_name(network, number)}" for number in (label, rival)))
 
     @classmethod
     def from_expression(cls, expression: Any, variables: Any = None) -> Boundary:

@@ -25,8 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
 from polymargin.bounds.regions.attack import nearest_in
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.view import label_at
 from polymargin.bounds.views import AnyView, views
+from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
@@ -52,7 +54,7 @@ REACHES = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0, 12.0, 25.0, 60.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Attack:
+class Attack(AboutClasses):
     """f_rival ≥ f_label at `point`, in exact arithmetic; `distance` is the length of point − u in `norm`, rounded up."""
 
     point: Array
@@ -60,10 +62,11 @@ class Attack:
     label: int
     rival: int
     norm: str = "l2"
+    class_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         distance = "distance" if self.norm == "l2" else f"{self.norm} distance"
-        return f"Attack({distance} {self.distance:.10g}, class {self.label} loses to {self.rival})"
+        return f"Attack({distance} {self.distance:.10g}, class {self.label_name} loses to {self.rival_name})"
 
 
 class AttackOptions(NeighbourhoodOptions, total=False):
@@ -115,12 +118,20 @@ def attack(
     if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     array = one_or_many(points)
     if array.ndim == 2:
-        return each(lambda row: nearest_attack(network, row, rival, starts, seed, near=near), array)
-    return nearest_attack(network, array, rival, starts, seed, near=near)
+        return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, near=near), network), array)
+    return named(nearest_attack(network, array, rival, starts, seed, near=near), network)
 
 
 def nearest_attack(
@@ -140,8 +151,8 @@ def nearest_attack(
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
     if not near.is_ball:
-        near.check_inside(u)
-        other = nearest_in(network, u, label, others if rival is None else [rival], near, starts, seed)
+        at = NetworkAt.of(network, u, near)
+        other = nearest_in(at, label, others if rival is None else [rival], starts, seed)
         return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
     found = [
         _attack(view, label, group, starts or (24 if view.dimension <= FULL_NEWTON else FEW_STARTS), seed, deadline)

@@ -16,6 +16,7 @@ from polymargin.arguments import checked_point
 from polymargin.bounds.attacks import nearest_attack
 from polymargin.bounds.exclusion import Exclusion, exclude_by
 from polymargin.bounds.lower_bounds import lower_bound_at
+from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline
 from polymargin.networks.network import Network
 
@@ -26,7 +27,7 @@ ONE_PIECE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class Bracket:
+class Bracket(AboutClasses):
     """The margin lies in [lower, upper].
 
     lower, exclusions   no class ties with or beats `label` nearer than `lower`: one proof per rival
@@ -42,9 +43,10 @@ class Bracket:
     exclusions: tuple[Exclusion, ...]
     closed: bool
     seconds: float
+    class_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
-        return f"Bracket({self.lower:.6g}..{self.upper:.6g}, class {self.label} against {self.rival})"
+        return f"Bracket({self.lower:.6g}..{self.upper:.6g}, class {self.label_name} against {self.rival_name})"
 
 
 def bracket(network: Network, point: ArrayLike, *, rtol: float = 1e-6, timeout: float = DEFAULT_TIMEOUT) -> Bracket:
@@ -56,7 +58,7 @@ def bracket(network: Network, point: ArrayLike, *, rtol: float = 1e-6, timeout: 
     >>> bracket(net, [0.0, 0.25]).closed
     True
     """
-    return bracket_by(Deadline.after(timeout), network, point, rtol=rtol)
+    return named(bracket_by(Deadline.after(timeout), network, point, rtol=rtol), network)
 
 
 def bracket_by(deadline: Deadline, network: Network, point: ArrayLike, *, rtol: float = 1e-6) -> Bracket:

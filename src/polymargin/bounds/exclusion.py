@@ -32,6 +32,7 @@ from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
 from polymargin.bounds.views import AnyView, view_of
+from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
@@ -44,7 +45,7 @@ MOST_POLARISED = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Exclusion:
+class Exclusion(AboutClasses):
     """Whether B = f_label − f_rival was proved positive on the closed ball of this radius, and how.
 
     tree            the proof, None if there is none
@@ -65,6 +66,7 @@ class Exclusion:
     seconds: float
     counterexample: Array | None = None
     lowering: dict[str, Array] | None = None
+    class_names: tuple[str, ...] | None = None
 
     @property
     def proved(self) -> bool:
@@ -72,7 +74,7 @@ class Exclusion:
 
     def __repr__(self) -> str:
         what = f"{self.leaves} leaves" if self.proved else f"not proved: {self.reason}, {self.open_leaves} parts open"
-        return f"Exclusion(radius {self.radius:.10g}, class {self.label} against {self.rival}, {what})"
+        return f"Exclusion(radius {self.radius:.10g}, class {self.label_name} against {self.rival_name}, {what})"
 
     def to_proof(self) -> dict[str, Any]:
         """The JSON-ready proof of docs/certificates.md."""
@@ -110,7 +112,7 @@ def exclude(
     >>> exclude(net, [0.0, 0.25], 0, 1, 0.7499)          # inside the ellipse x² + 4y² = 4, at distance 0.75
     Exclusion(radius 0.7499, class 0 against 1, 1 leaves)
     """
-    return exclude_by(Deadline.after(timeout), network, point, label, rival, radius, most_leaves)
+    return named(exclude_by(Deadline.after(timeout), network, point, label, rival, radius, most_leaves), network)
 
 
 def exclude_by(
@@ -213,11 +215,7 @@ class _BallSearch:
         started = perf_counter()
         reason = "proved"
         while self.open and reason == "proved":
-            try:
-                self._advance(deadline)
-            except TimeUpError:
-                reason = "timeout"
-                break
+            self._advance(deadline)
             if self.counterexample is not None:
                 reason = "counterexample"
             elif self.open and deadline.passed:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from polymargin.arguments import checked_point
+from polymargin.class_names import class_name
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork, activate
@@ -173,5 +174,6 @@ def label_at(network: Network, u: Array) -> int:
     largest = max(logits)
     top = [index for index, value in enumerate(logits) if value == largest]
     if len(top) > 1:
-        raise InputError(f"classes {top[0]} and {top[1]} tie exactly at the point: the margin is 0")
+        tied = " and ".join(class_name(network, number) for number in top[:2])
+        raise InputError(f"classes {tied} tie exactly at the point: the margin is 0")
     return top[0]

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.certificates.document import Certificate
+from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, html_of_one
 from polymargin.margins import Margin
 from polymargin.standing import PublishedStatus, Standing
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedMargin(PublishedStatus):
+class CertifiedMargin(AboutClasses, PublishedStatus):
     """A margin with proved bounds and the certificate that proves them; None for a row of a batch that has no answer."""
 
     margin: Margin
@@ -24,6 +25,18 @@ class CertifiedMargin(PublishedStatus):
     @property
     def standing(self) -> Standing:
         return self.margin.standing
+
+    @property
+    def label(self) -> int | None:
+        return self.margin.label
+
+    @property
+    def rival(self) -> int | None:
+        return self.margin.rival
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        return self.margin.class_names
 
     def __repr__(self) -> str:
         m = self.margin

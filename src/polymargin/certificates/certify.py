@@ -30,6 +30,7 @@ from polymargin.certificates.rivals import (
 )
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
+from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError
 from polymargin.margins import Margin
@@ -121,14 +122,22 @@ def certify(
         raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     if method == "completeness" and not near.is_ball:
         raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
     question = _ProofQuestion(network, method, options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:
-        return question.at(array)
+        return named(question.at(array), network)
     about = {"answers": "certified margins", "method": method, "timeout": timeout, **options.of_the_answer}
     about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
     store = (
@@ -140,7 +149,8 @@ def certify(
 def _certified(session: Session, method: str) -> CertifiedMargin:
     if session.tied is not None:
         raise InputError(
-            f"classes {session.label} and {session.tied} tie at the point: the margin is 0, nothing to certify"
+            f"classes {session.name_of(session.label)} and {session.name_of(session.tied)} tie at the point: the margin is 0, "
+            "nothing to certify"
         )
     proofs: dict[int, RivalProof] = {}
     ends: list[End] = []

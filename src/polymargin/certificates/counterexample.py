@@ -23,13 +23,20 @@ NUDGES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """A point where the rival is at least as large as the label, and an upper bound of its distance."""
+    """A point where the rival is at least as large as the label, and an upper bound of its distance.
+
+    along    where a matrix weighs perturbations or a subspace holds them: exact sums, coefficients of its columns
+    """
 
     point: NDArray[np.float64]
     rival: int
     distance: float
+    along: tuple[tuple[float, ...], ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
+        if self.along is not None:
+            sums = [[hexadecimal(term) for term in terms] for terms in self.along]
+            return {"kind": "counterexample", "rival": self.rival, "along": sums}
         coordinates = [hexadecimal(value) for value in self.point.tolist()]
         return {"kind": "counterexample", "rival": self.rival, "point": coordinates}
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin import __version__
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.neighbourhood import Frame, Neighbourhood
 from polymargin.networks.network import Network
 
 FORMAT = "polymargin-certificate-1"
@@ -69,17 +69,29 @@ def certificate(
 
 def _neighbourhood(near: Neighbourhood) -> dict[str, Any]:
     """As docs/certificates.md wants it: numbers as hexadecimal floats, null where a domain has no end."""
-    ends = {"weights": near.weights, "low": near.low, "high": near.high}
+    frame = Frame.of(near)
+    skew = {} if frame is None else {"frame": _hexadecimals(frame.turn)}
+    if near.subspace is not None:
+        skew["subspace"] = _hexadecimals(near.subspace)
     return {
         "norm": near.norm.value,
-        **{
-            name: None if array is None else [None if math.isinf(v) else float(v).hex() for v in array.tolist()]
-            for name, array in ends.items()
-        },
+        "weights": _hexadecimals(near.weights),
+        "low": _hexadecimals(near.low),
+        "high": _hexadecimals(near.high),
         "movable": None if near.movable is None else list(near.movable),
         "rivals": None if near.rivals is None else list(near.rivals),
         "abstain": float(near.abstain).hex(),
+        **skew,
     }
+
+
+def _hexadecimals(array: NDArray[np.float64] | None) -> Any:
+    """Lists as deep as the array has axes; null for infinity."""
+    if array is None:
+        return None
+    if array.ndim == 2:
+        return [_hexadecimals(row) for row in array]
+    return [None if math.isinf(value) else float(value).hex() for value in array.tolist()]
 
 
 def hexadecimal(value: float) -> str:

@@ -8,17 +8,15 @@ only with a certificate, VULNERABLE only with a point of the domain whose logits
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.regions.attack import FoundLoss, grouped, loss_within, nearest_in
-from polymargin.bounds.regions.lowest import exact_length, loses
+from polymargin.bounds.regions.attack import loss_within, nearest_in
+from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
-from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.certificates.certified_margin import CertifiedMargin
 from polymargin.certificates.counterexample import Counterexample
 from polymargin.certificates.document import Certificate, certificate, hexadecimal
@@ -42,7 +40,7 @@ class RegionSearch:
 
     def __init__(self, session: Session) -> None:
         self.session, self.near = session, session.near
-        self.near.check_inside(session.u)
+        self.at = NetworkAt.of(session.network, session.u, session.near)
 
     # -- verify --------------------------------------------------------------------------------
 
@@ -51,8 +49,8 @@ class RegionSearch:
         lost = self._lost_at_once()
         if lost is not None:
             return self._vulnerable(radius, lost)
-        region = AllowedRegion.of(self.near, session.u, radius)
-        found, lowest = loss_within(session.network, region, session.label, session.rivals, session.options.seed)
+        region = self.at.region(radius)
+        found, lowest = loss_within(self.at, region, session.label, session.rivals, session.options.seed)
         if found is not None:
             return self._vulnerable(radius, _counterexample(found))
         proofs, lost, reasons = self._prove(region, lowest)
@@ -71,9 +69,8 @@ class RegionSearch:
             return Counterexample(session.u.copy(), session.tied, 0.0)
         if not self.near.abstain:
             return None
-        logits = session.network.exact_logits(session.u)
-        behind = [r for r in session.rivals if logits[session.label] - logits[r] <= Fraction(self.near.abstain)]
-        return Counterexample(session.u.copy(), behind[0], 0.0) if behind else None
+        losses = (self.at.lost(self.at.start, session.label, rival) for rival in session.rivals)
+        return next((_counterexample(found) for found in losses if found is not None), None)
 
     def _prove(
         self, region: AllowedRegion, lowest: Array
@@ -81,7 +78,7 @@ class RegionSearch:
         session, radius = self.session, region.radius
         proofs: dict[int, RivalProof] = {}
         reasons: dict[int, str] = {}
-        for steps, rivals in grouped(session.network, session.label, session.rivals):
+        for steps, rivals in self.at.grouped(session.label, session.rivals):
             rows = lowest[[session.rivals.index(rival) for rival in rivals]]
             for rival, proof in prove_whole(steps, region, session.label, rivals, rows, session.deadline).items():
                 proofs[rival] = RivalProof(rival, radius, proof.to_proof())
@@ -94,18 +91,17 @@ class RegionSearch:
                         break
         for rival in [rival for rival in session.rivals if rival not in proofs]:
             outcome = prove_by_cutting(
-                NetworkSteps.of(session.network, session.label, rival),
+                self.at.steps(session.label, rival),
                 region,
                 session.label,
                 rival,
                 lowest[session.rivals.index(rival)],
                 session.deadline,
-                partial(self._is_loss, rival=rival, radius=radius),
+                partial(self._loss, rival=rival, radius=radius),
             )
             reasons[rival] = outcome.reason
-            if outcome.place is not None:
-                distance = exact_length(self.near, session.u, outcome.place)
-                return proofs, Counterexample(outcome.place, rival, distance), reasons
+            if outcome.loss is not None:
+                return proofs, _counterexample(outcome.loss), reasons
             if outcome.proof is not None:
                 proofs[rival] = RivalProof(rival, radius, outcome.proof.to_proof())
         return proofs, None, reasons
@@ -115,14 +111,13 @@ class RegionSearch:
         """Whether a proof on the L2 ball is one here: the ball contains the region."""
         return self.near.norm.value == "l2" and self.near.weights is None and not self.near.abstain
 
-    def _is_loss(self, x: Array, rival: int, radius: float) -> bool:
-        session = self.session
-        logits = session.network(x)
-        if logits[session.label] - logits[rival] > self.near.abstain + 1e-9 * float(np.abs(logits).max()):
-            return False
-        if exact_length(self.near, session.u, x) > radius or not self.near.admits(x):
-            return False
-        return loses(session.network, x, session.label, rival, self.near.abstain)
+    def _loss(self, place: Array, rival: int, radius: float) -> FoundLoss | None:
+        """What is lost at a place, if it is and the place is allowed."""
+        label = self.session.label
+        if not self.at.behind(place, label, rival) or not self.at.near.admits(place):
+            return None
+        found = self.at.lost(place, label, rival)
+        return found if found is not None and found.length <= radius else None
 
     # -- certify -------------------------------------------------------------------------------
 
@@ -131,9 +126,7 @@ class RegionSearch:
         session = self.session
         if self._lost_at_once() is not None:
             raise InputError("the point is not ahead of all rivals: the margin is 0, nothing to certify")
-        found = nearest_in(
-            session.network, session.u, session.label, session.rivals, self.near, None, session.options.seed
-        )
+        found = nearest_in(self.at, session.label, session.rivals, None, session.options.seed)
         upper = None if found is None else _counterexample(found)
         limit = math.inf if upper is None else upper.distance
         best: dict[int, RivalProof] = {r: RivalProof(r, 0.0, {"kind": "trivial"}) for r in session.rivals}
@@ -141,8 +134,8 @@ class RegionSearch:
         for radius in self._radii(limit):
             if radius <= low or radius >= high or session.time_left <= 0:
                 continue
-            region = AllowedRegion.of(self.near, session.u, radius)
-            lost, lowest = loss_within(session.network, region, session.label, session.rivals, session.options.seed)
+            region = self.at.region(radius)
+            lost, lowest = loss_within(self.at, region, session.label, session.rivals, session.options.seed)
             proofs: dict[int, RivalProof] = {}
             nearer = None if lost is None else _counterexample(lost)
             if nearer is None:
@@ -240,4 +233,4 @@ class RegionSearch:
 
 
 def _counterexample(found: FoundLoss) -> Counterexample:
-    return Counterexample(found.point, found.rival, found.length)
+    return Counterexample(found.point, found.rival, found.length, found.along)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypedDict
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
+from polymargin.class_names import class_name
 from polymargin.continuation import Tracker, TrackerSettings, available_threads
 from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
@@ -50,7 +50,7 @@ class Options:
         return self.threads or available_threads()
 
 
-class ProofOptions(TypedDict, total=False):
+class ProofOptions(NeighbourhoodOptions, total=False):
     """The keywords of `verify`, for type checkers."""
 
     timeout: float | None
@@ -62,12 +62,6 @@ class ProofOptions(TypedDict, total=False):
     checkpoint: str | Path | None
     on_row: OnRow | None
     executor: Workers | None
-    norm: str
-    weights: ArrayLike | None
-    domain: tuple[Any, Any] | None
-    movable: Any
-    rivals: Sequence[int] | None
-    abstain: float
 
 
 # Kinds of networks that the separate checker reads.
@@ -96,9 +90,14 @@ class Session:
         self.near = Neighbourhood.of(network.dimension) if near is None else near
         self.rivals = self.near.against(self.label, network.class_count)
         if self.tied is not None and self.tied not in self.rivals:
-            raise InputError(f"classes {self.label} and {self.tied} tie at the point: it has no class of its own")
+            tied = " and ".join(map(self.name_of, (self.label, self.tied)))
+            raise InputError(f"classes {tied} tie at the point: it has no class of its own")
         self.started = perf_counter()
         self.deadline = Deadline.after(timeout)
+
+    def name_of(self, number: int | None) -> str:
+        """What the network calls a class."""
+        return class_name(self.network, number)
 
     @property
     def time_left(self) -> float:

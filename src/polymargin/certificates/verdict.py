@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.certificates.document import Certificate
+from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, html_of_one
 from polymargin.standing import PublishedStatus, Standing
 
@@ -25,7 +26,7 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict(PublishedStatus):
+class Verdict(AboutClasses, PublishedStatus):
     """The answer for one point and one radius.
 
     answer          ROBUST, VULNERABLE or UNKNOWN
@@ -34,6 +35,7 @@ class Verdict(PublishedStatus):
     standing        CERTIFIED, BRACKETED for UNKNOWN, FAILED for a row of a batch that could not be looked at
     lower, upper    bounds of the margin over all rivals that were proved on the way
     reason          one sentence
+    class_names     what the classes are called where the model comes from, if it says so
     """
 
     answer: Answer
@@ -47,6 +49,7 @@ class Verdict(PublishedStatus):
     upper: float
     reason: str
     seconds: float
+    class_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.standing.name}: {self.reason})"
@@ -58,6 +61,7 @@ class Verdict(PublishedStatus):
             "radius": self.radius,
             "label": self.label,
             "rival": self.rival,
+            **self.name_cells(),
             "counterexample": None if self.counterexample is None else self.counterexample.tolist(),
             "certificate": None if self.certificate is None else self.certificate.data,
             "status": self.standing.name,
@@ -65,12 +69,12 @@ class Verdict(PublishedStatus):
             "upper": self.upper if math.isfinite(self.upper) else None,
             "reason": self.reason,
             "seconds": self.seconds,
-        }
+        } | ({} if self.class_names is None else {"class_names": list(self.class_names)})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Verdict:
         """The inverse of `to_dict`."""
-        point, proof = data["counterexample"], data["certificate"]
+        point, proof, names = data["counterexample"], data["certificate"], data.get("class_names")
         return cls(
             answer=Answer[data["answer"]],
             radius=float(data["radius"]),
@@ -83,6 +87,7 @@ class Verdict(PublishedStatus):
             upper=math.inf if data["upper"] is None else float(data["upper"]),
             reason=data["reason"],
             seconds=float(data["seconds"]),
+            class_names=None if names is None else tuple(names),
         )
 
     def to_row(self) -> dict[str, Any]:
@@ -92,6 +97,7 @@ class Verdict(PublishedStatus):
             "radius": self.radius,
             "label": self.label,
             "rival": self.rival,
+            **self.name_cells(),
             "lower": self.lower,
             "upper": self.upper,
             "status": self.standing.name,

@@ -15,7 +15,7 @@ from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder, no_proofs_for_relu
 from polymargin.cli.remarks import remarks
-from polymargin.cli.row_table import Column, RowTable
+from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
 from polymargin.piecewise import ReLUNetwork
 from polymargin.standing import Standing
@@ -45,12 +45,17 @@ def run_certify(
     near: Given = L2,
 ) -> int:
     """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
-    network, array = read_both(model, points, work.trust, work.activation)
+    network, array = read_both(model, points, work.reading)
     if isinstance(network, ReLUNetwork):
         raise no_proofs_for_relu(str(model))
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
-    table = RowTable(f"{model.name}: {network!r}, margins between proved bounds", COLUMNS, len(array), silent=as_json)
+    table = RowTable(
+        f"{model.name}: {network!r}, margins between proved bounds",
+        widened(COLUMNS, network),
+        len(array),
+        silent=as_json,
+    )
 
     def keep(row: int, found: CertifiedMargin) -> None:
         proofs.keep(row, found.certificate)
@@ -86,10 +91,9 @@ def certified_cells(found: CertifiedMargin) -> list[str]:
     margin = found.margin
     if margin.error is not None:
         return ["–", "–", "–", "–", "FAILED", readable_time(margin.seconds), "see below"]
-    rival = "–" if margin.rival is None else str(margin.rival)
     return [
-        str(margin.label),
-        rival,
+        found.label_name,
+        found.rival_name,
         _rounded(margin.lower, ROUND_FLOOR),
         _rounded(margin.upper, ROUND_CEILING),
         margin.standing.name,

@@ -44,7 +44,7 @@ def run_chambers(
     for file in plot:
         from polymargin.plots.chambers import draw_chambers
 
-        draw_chambers([found], file, title=f"{model.name}: class {label} against {rival}", boundary=boundary)
+        draw_chambers([found], file, title=f"{model.name}: {boundary.name}", boundary=boundary)
     unknown = int((found.counts < 0).sum())
     if as_json:
         data = {

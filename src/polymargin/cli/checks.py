@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polymargin.cli.models import parsed_activation
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.models import read_polynomial
 from polymargin.errors import printable
-from polymargin.networks import load
 from polymargin_checker.checker import check
 
 
-def run_check(model: Path, certificates: Sequence[Path], *, exact: bool, trust: bool, activation: str | None) -> int:
+def run_check(model: Path, certificates: Sequence[Path], reading: ModelOptions, *, exact: bool) -> int:
     """0 if every certificate is proved, 1 if one is refused, 2 if a file could not be used."""
     proved = status = 0
-    with _as_npz(model, trust, activation) as readable:
+    with _as_npz(model, reading) as readable:
         for file in certificates:
             verdict = check(str(readable), str(file), exact)
             name = f"{printable(str(file))}: " if len(certificates) > 1 else ""
@@ -38,11 +38,11 @@ def run_check(model: Path, certificates: Sequence[Path], *, exact: bool, trust: 
 
 
 @contextlib.contextmanager
-def _as_npz(model: Path, trust: bool, activation: str | None) -> Iterator[Path]:
-    if model.suffix == ".npz" and activation is None:
+def _as_npz(model: Path, reading: ModelOptions) -> Iterator[Path]:
+    if model.suffix == ".npz" and not reading.of_plain_weights:
         yield model
         return
-    network = load(model, trust=trust, activation=parsed_activation(activation))
+    network = read_polynomial(model, reading)
     with TemporaryDirectory(prefix="polymargin-") as folder:
         network.save(Path(folder) / "model.npz")
         yield Path(folder) / "model.npz"

@@ -51,7 +51,7 @@ def run_ed_discriminant(
         plane = Plane.of_two_inputs(corners)
         regions = chambers(boundary, plane, SAMPLES, threads=threads)
         for file in plot:
-            draw_chambers([regions], file, title=f"{model.name}: class {label} against {rival}", boundary=boundary)
+            draw_chambers([regions], file, title=f"{model.name}: {boundary.name}", boundary=boundary)
     polynomials = [] if found is None else [str(generator) for generator in found.generators]
     if as_json:
         data = {

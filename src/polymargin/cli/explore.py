@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polymargin.arguments import positive
 from polymargin.cli.chambers import parse_window
+from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_model
 from polymargin.cli.points import has_labels, read_data, read_labels
 from polymargin.cli.printing import progress_bar
@@ -29,13 +30,12 @@ def run_explore(
     browser: bool,
     timeout: float,
     seed: int,
-    trust: bool,
-    activation: str | None,
+    reading: ModelOptions,
 ) -> int:
     """Serve until interrupted, or write a page; the exit status."""
     if export is not None and export.suffix not in (".html", ".htm"):
         raise InputError(f"--export {export}: expected a name that ends in .html")
-    network = read_model(model, trust, activation)
+    network = read_model(model, reading)
     if isinstance(network, ReLUNetwork):
         raise InputError(
             f"{model} is a ReLU network: it has no critical points to show, and the explorer draws polynomial networks only; "

@@ -15,7 +15,7 @@ from polymargin.cli.models import read_both
 from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.remarks import remarks
-from polymargin.cli.row_table import Column, RowTable
+from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
 from polymargin.margins import Margin, Margins, margin
 from polymargin.piecewise import PiecewiseMargin, ReLUNetwork, piecewise_margin
@@ -43,9 +43,9 @@ def run_margin(
     near: Given = L2,
 ) -> int:
     """Margins of every row; 2 if some row has no answer."""
-    network, array = read_both(model, points, work.trust, work.activation)
+    network, array = read_both(model, points, work.reading)
     started = perf_counter()
-    table = RowTable(f"{model.name}: {network!r}", COLUMNS, len(array), silent=as_json)
+    table = RowTable(f"{model.name}: {network!r}", widened(COLUMNS, network), len(array), silent=as_json)
     with table.filling(work) as executor:
         shared: dict[str, Any] = {
             "executor": executor,
@@ -71,8 +71,8 @@ def run_margin(
 def margin_cells(found: Margin) -> list[str]:
     """One row of the table."""
     return [
-        _class(found.label),
-        _class(found.rival),
+        found.label_name,
+        found.rival_name,
         _size(found),
         found.method,
         "–" if found.complex_count is None else f"{found.complex_count} / {found.real_count}",
@@ -101,10 +101,6 @@ def summary(margins: Margins) -> str:
         cells, programs = sum(row.cells for row in searched), sum(row.programs for row in searched)
         parts.append(f"{cells} cells, {programs} quadratic programs")
     return "; ".join(parts)
-
-
-def _class(value: int | None) -> str:
-    return "–" if value is None else str(value)
 
 
 def _size(found: Margin) -> str:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.cli.points import read_points
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.points import interval, read_points
 from polymargin.errors import InputError
 from polymargin.networks import load
 from polymargin.networks.network import Network
 from polymargin.piecewise import ReLUNetwork, has_relu, relu_from_onnx
 
+_SERIES: dict[str, Any] = {
+    "chebyshev": np.polynomial.Chebyshev,
+    "legendre": np.polynomial.Legendre,
+    "hermite": np.polynomial.Hermite,
+    "hermite_e": np.polynomial.HermiteE,
+}
 
-def read_model(model: Path, trust: bool, activation: str | None = None) -> Network | ReLUNetwork:
+
+def read_model(model: Path, options: ModelOptions) -> Network | ReLUNetwork:
     """The network of a file; ONNX files with Relu nodes are piecewise linear, all others polynomial."""
     if model.suffix == ".onnx" and model.is_file() and has_relu(model):
         return relu_from_onnx(model)
-    return load(model, trust=trust, activation=parsed_activation(activation))
+    return read_polynomial(model, options)
+
+
+def read_polynomial(model: Path, options: ModelOptions) -> Network:
+    """The same for commands that are about polynomials alone."""
+    return load(model, trust=options.trust, activation=parsed_activation(options.activation), outputs=options.outputs)
 
 
 def parsed_activation(text: str | None) -> Any:
@@ -27,6 +41,10 @@ def parsed_activation(text: str | None) -> Any:
 
     >>> parsed_activation("square"), parsed_activation("3"), parsed_activation("0,0.5,0.25;2")
     ('square', 3, [(0.0, 0.5, 0.25), 2])
+    >>> parsed_activation("legendre:0,0.5,0.25")
+    ('legendre', (0.0, 0.5, 0.25))
+    >>> parsed_activation("chebyshev(-8,8):0,0.5")
+    Chebyshev([0. , 0.5], domain=[-8.,  8.], window=[-1.,  1.], symbol='x')
     """
     if text is None:
         return None
@@ -34,22 +52,25 @@ def parsed_activation(text: str | None) -> Any:
     return found if len(found) > 1 else found[0]
 
 
-def _one_activation(text: str) -> str | int | tuple[float, ...]:
+def _one_activation(text: str) -> Any:
     if text == "square":
         return text
+    found = re.fullmatch(r"(\w+)(?:\(([^()]*)\))?:(.*)", text)
     try:
+        if found is not None and found[1] in _SERIES:
+            row = tuple(float(part) for part in found[3].split(","))
+            return (found[1], row) if found[2] is None else _SERIES[found[1]](row, domain=interval(found[2]))
         return tuple(float(part) for part in text.split(",")) if "," in text else int(text)
     except ValueError:
         raise InputError(
-            f"--activation {text!r}: expected square, a degree such as 3, or coefficients such as 0,0.5,0.25"
+            f"--activation {text!r}: expected square, a degree such as 3, coefficients such as 0,0.5,0.25, or a basis with its "
+            "coefficients such as legendre:0,0.5,0.25 or chebyshev(-8,8):0,0.5,0.25"
         ) from None
 
 
-def read_both(
-    model: Path, points: Path, trust: bool, activation: str | None = None
-) -> tuple[Network | ReLUNetwork, NDArray[np.float64]]:
+def read_both(model: Path, points: Path, options: ModelOptions) -> tuple[Network | ReLUNetwork, NDArray[np.float64]]:
     """A network and points (m, n) of its dimension."""
-    network = read_model(model, trust, activation)
+    network = read_model(model, options)
     array = read_points(points)
     if array.shape[1] != network.dimension:
         raise InputError(

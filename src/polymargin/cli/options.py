@@ -12,9 +12,17 @@ Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run co
 Activation = Annotated[
     str | None,
     typer.Option(
-        help="What stands between the layers of a file of plain weights: square, a degree, or coefficients c0,c1,…; "
-        "with semicolons one for each hidden layer.",
+        help="What stands between the layers of a file of plain weights: square, a degree, coefficients c0,c1,…, or "
+        "legendre:c0,c1,… (chebyshev, hermite, hermite_e; with a domain: chebyshev(-8,8):c0,c1,…); with semicolons one for each "
+        "hidden layer.",
         show_default="what the file says",
+    ),
+]
+Outputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Where plain matrices of weights have their outputs: rows (PyTorch) or columns (flax, Keras).",
+        show_default="what the shapes say",
     ),
 ]
 _DATA = typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
@@ -52,8 +60,19 @@ Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.
 Domain = Annotated[
     str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
 ]
+Weights = Annotated[
+    Path | None,
+    typer.Option(
+        help="File (.npy, .npz, .csv) with a weight for each input, or for l2 a positive definite matrix.",
+        show_default="none",
+    ),
+]
 Movable = Annotated[
-    str | None, typer.Option(help="Only these inputs change: their numbers, such as 0,3,5.", show_default="all")
+    str | None,
+    typer.Option(
+        help="Only these inputs change: their numbers, such as 0,3,5, or for l2 a file with the columns of a subspace.",
+        show_default="all",
+    ),
 ]
 Rivals = Annotated[
     str | None, typer.Option(help="Only ties with these classes count, such as 1,7.", show_default="all")

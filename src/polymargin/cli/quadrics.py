@@ -10,17 +10,18 @@ from rich.table import Table
 from polymargin.boundary import Boundary
 from polymargin.cli.printing import plain_table, print_json, wide_console
 from polymargin.errors import InputError
-from polymargin.geometry import ParameterDiscriminant, parameter_discriminant
+from polymargin.geometry import parameter_discriminant
 from polymargin.networks import load
 
 
 def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
     """The parameter discriminant of one boundary and the stratum it lies in."""
-    found = _discriminant(model, label, rival, exact)
+    boundary = _boundary(model, label, rival)
+    found = parameter_discriminant(boundary, exact=exact)
     if as_json:
         print_json({"model": str(model), "label": label, "rival": rival, **found.to_dict()})
         return 0
-    table = _two_columns(f"{model.name}: class {label} against class {rival}")
+    table = _two_columns(f"{model.name}: {boundary.name}")
     rows: list[tuple[str, Any]] = [
         ("stratum", found.stratum),
         ("det A", found.rank_factor),
@@ -38,13 +39,13 @@ def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_jso
     return 0
 
 
-def _discriminant(model: Path, label: int, rival: int, exact: bool) -> ParameterDiscriminant:
+def _boundary(model: Path, label: int, rival: int) -> Boundary:
     network = load(model)
     if network.degree > 2:
         raise InputError(
             f"{model}: the logits have degree {network.degree}; this needs a network of degree at most two"
         )
-    return parameter_discriminant(Boundary.from_network(network, label, rival), exact=exact)
+    return Boundary.from_network(network, label, rival)
 
 
 def _two_columns(title: str) -> Table:

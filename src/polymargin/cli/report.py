@@ -38,7 +38,7 @@ def run_report(
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: there is no folder {output.parent}; make it first")
     new_figure()  # what is missing is said before hours of work
-    network = read_model(model, work.trust, work.activation)
+    network = read_model(model, work.reading)
     points = read_data(data)
     source = labels if labels is not None else data if has_labels(data) else None
     right = None if source is None else read_labels(source)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Any
 
 from rich.cells import cell_len
 from rich.text import Text
 
+from polymargin.class_names import class_name
 from polymargin.cli.entry import going_on
 from polymargin.cli.models import how_to_go_on
 from polymargin.cli.printing import STYLES, progress_bar, wide_console
@@ -31,6 +33,12 @@ class Column:
     name: str
     width: int = 0
     right: bool = False
+
+
+def widened(columns: Sequence[Column], network: Any) -> list[Column]:
+    """With room for the longest name of a class where classes are shown."""
+    longest = max(cell_len(class_name(network, number)) for number in range(network.class_count))
+    return [replace(column, width=longest) if column.name in ("class", "rival") else column for column in columns]
 
 
 class RowTable:

@@ -12,7 +12,7 @@ from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder
 from polymargin.cli.remarks import remarks
-from polymargin.cli.row_table import Column, RowTable
+from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
 from polymargin.piecewise import ReLUNetwork, piecewise_verify
 from polymargin.standing import Standing
@@ -39,10 +39,12 @@ def run_verify(
     near: Given = L2,
 ) -> int:
     """Verdicts for every row; 0 if all are robust, 1 if one is not, 2 if one could not be decided."""
-    network, array = read_both(model, points, work.trust, work.activation)
+    network, array = read_both(model, points, work.reading)
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
-    table = RowTable(f"{model.name}: {network!r}, radius {radius:g}", COLUMNS, len(array), silent=as_json)
+    table = RowTable(
+        f"{model.name}: {network!r}, radius {radius:g}", widened(COLUMNS, network), len(array), silent=as_json
+    )
 
     def keep(row: int, verdict: Verdict) -> None:
         proofs.keep(row, verdict.certificate)
@@ -75,7 +77,7 @@ def verdict_cells(found: Verdict) -> list[str]:
     """One row of the table; why a row failed is said below it, once for all rows with the same trouble."""
     if found.standing is Standing.FAILED:
         return ["–", "–", "FAILED", readable_time(found.seconds), "see below"]
-    return [str(found.label), found.answer.name, found.standing.name, readable_time(found.seconds), found.reason]
+    return [found.label_name, found.answer.name, found.standing.name, readable_time(found.seconds), found.reason]
 
 
 def _exit_status(verdicts: Verdicts) -> int:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, get_type_hints
 
-from polymargin.cli.options import Activation, Checkpoint, Cluster, Jobs, Limit, NoCache, Seed, Threads, Trust
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.options import Activation, Checkpoint, Cluster, Jobs, Limit, NoCache, Outputs, Seed, Threads, Trust
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,18 @@ class WorkOptions:
     no_cache: NoCache = False
     trust: Trust = False
     activation: Activation = None
+    outputs: Outputs = None
 
     def workers(self) -> AbstractContextManager[Any]:
         """The executor that --jobs and --cluster ask for; None for this process."""
         from polymargin.cli.jobs import workers
 
         return workers(self.jobs, self.cluster)
+
+    @property
+    def reading(self) -> ModelOptions:
+        """How the model's file is read."""
+        return ModelOptions(self.trust, self.activation, self.outputs)
 
     @property
     def for_any_network(self) -> dict[str, Any]:

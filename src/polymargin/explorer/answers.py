@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary
+from polymargin.class_names import named
 from polymargin.continuation import Tracker
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.enumeration.cache import Cache
@@ -52,14 +53,14 @@ class Answers:
     def margin_at(self, u: Array) -> Margin:
         """The margin at a point of the whole space."""
         with self._lock:
-            return self._margins.margin_at(u, self._tracker)
+            return named(self._margins.margin_at(u, self._tracker), self.scene.network)
 
     def at(self, at: tuple[float, float]) -> dict[str, Any]:
         """The answer at a place of the plane, as plain data."""
         u = self.scene.plane.points([at])[0]
         with self._lock:
             self._found.clear()
-            margin = self._margins.margin_at(u, self._tracker)
+            margin = named(self._margins.margin_at(u, self._tracker), self.scene.network)
             critical = {
                 rival: self._found[rival] if rival in self._found else self._critical_points(u, margin.label, rival)
                 for rival in range(self.scene.network.class_count)

@@ -10,11 +10,13 @@ from polymargin.arguments import checked
 from polymargin.explorer.scene import Scene
 from polymargin.explorer.server import Explorer
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 
 
+@any_model()
 @checked(Network)
 def explore(
-    model: Network,
+    model: Any,
     points: ArrayLike | None = None,
     *,
     labels: ArrayLike | None = None,
@@ -30,6 +32,7 @@ def explore(
 
     Parameters
     ----------
+    model         a network, a PyTorch module, a scikit-learn estimator or the path of a model file
     points        (m, n) or images; shown in the picture, and as a gallery where they are images
     labels        their right classes (m,)
     plane         three rows of `points`, for more than two inputs: the plane through them; the first three by default

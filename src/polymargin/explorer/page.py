@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from polymargin.class_names import class_name
 from polymargin.errors import printable
 from polymargin.explorer.scene import Scene
 from polymargin.reports.page import embedded_json
@@ -59,6 +60,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
         "model": printable(repr(network)),
         "inputs": network.dimension,
         "classes": network.class_count,
+        "names": [printable(class_name(network, number)) for number in range(network.class_count)],
         "degree": network.degree,
         "window": list(scene.plane.window),
         "start": list(scene.start),

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
+from polymargin.class_names import class_numbers, names_of
 from polymargin.errors import InputError
 from polymargin.geometry import Plane
 from polymargin.networks.network import Network
-from polymargin.plots.accuracy import checked_labels
 from polymargin.plots.thumbnails import Shape, image_range, image_shape_of
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ class Scene:
         if not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
             raise InputError(f"point {row} is not finite; leave it out")
-        right = None if labels is None else checked_labels(labels, len(array))
+        right = None if labels is None else class_numbers(labels, len(array), names_of(network))
         shape = None if points is None else image_shape_of(given, image_shape)
         plane = _plane(network, array, rows, window, seed)
         return cls(network, plane, array, right, shape, title or repr(network), seed, timeout)

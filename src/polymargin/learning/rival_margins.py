@@ -43,15 +43,18 @@ def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None 
     span = Span(network, inputs)
     distances, rivals, moves = span.moves_to_ties(chosen)
     order = np.argsort(distances, axis=1, kind="stable")[:, :nearest]
-    ties = inputs[:, None] + np.take_along_axis(moves, order[:, :, None], axis=1) @ span.basis.T
     columns = order.shape[1]
+    chosen_moves = np.take_along_axis(moves, order[:, :, None], axis=1).reshape(-1, moves.shape[2])
+    kind = x.detach().cpu().numpy().dtype  # the module sees the ties in the precision of the points
+    ties = chosen_moves.astype(kind) @ span.basis.T.astype(kind)
+    ties.reshape(len(inputs), columns, -1)[:] += inputs[:, None].astype(kind)
     flat = with_derivatives(
         module,
-        x.repeat_interleave(columns, dim=0),
+        x.repeat_interleave(columns, dim=0) if x.requires_grad else x,
         np.repeat(chosen, columns),
         np.take_along_axis(rivals, order, axis=1).ravel(),
         np.take_along_axis(distances, order, axis=1).ravel(),
-        ties.reshape(-1, inputs.shape[1]),
+        ties,
         2.0,
     )
     return flat.reshape(-1, columns)

@@ -56,12 +56,13 @@ def margins_in_blocks(
     session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Workers | None = None
 ) -> Iterator[tuple[Rows, list[Margin]]]:
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
-    threads = tracker.threads or available_threads()
+    # Linear algebra on small arrays gains nothing from a second thread: each waits for the other's interpreter.
+    threads = (tracker.threads or available_threads()) if session.paths_per_point else 1
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
     if tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
     most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
-    blocks = _blocks(session, rows, most, PATHS_PER_BLOCK if executor is None else PATHS_PER_TASK, tracker)
+    blocks = _blocks(session, rows, most, PATHS_PER_BLOCK if executor is None else PATHS_PER_TASK, tracker, threads)
     if executor is not None:
         _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
         shared = _Session(session, replace(tracker, threads=1))
@@ -69,7 +70,7 @@ def margins_in_blocks(
             _margins_of_block, shared, [points[block] for block in blocks], executor
         ):
             yield blocks[place], found
-    elif threads > 1 and len(blocks) > threads and (given := startable_threads(threads)) > 1:
+    elif threads > 1 and len(blocks) >= threads and (given := startable_threads(threads)) > 1:
         yield from _side_by_side(session, points, blocks, tracker, given)
     else:
         for rows_of_block in blocks:
@@ -130,12 +131,18 @@ def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 
-def _blocks(session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker) -> list[Rows]:
+def _blocks(
+    session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker, threads: int
+) -> list[Rows]:
+    """Equal pieces, and as many for each thread: none is left alone with the last one."""
     paths, per_point = most_paths, session.paths_per_point
     if tracker.device == "cuda":
         paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
-    size = max(1, min(most_rows, paths // per_point, MOST_ENTRIES // session.dimension))
-    return [rows[first : first + size] for first in range(0, len(rows), size)]
+    size = max(1, min(most_rows, paths // max(1, per_point), MOST_ENTRIES // session.dimension))
+    count = -(-len(rows) // size)
+    if count > 1:
+        count = min(len(rows), threads * -(-count // threads))
+    return np.array_split(rows, count) if count else []
 
 
 def _side_by_side(

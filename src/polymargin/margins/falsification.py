@@ -38,7 +38,14 @@ def _seen_ahead(network: Network, points: Array, labels: NDArray[np.intp], radii
     with np.errstate(all="ignore"):
         lengths = np.where(np.isfinite(radii), SHARES[:, None] * radii, FAR[:, None] * (1 + np.abs(points).max(axis=1)))
         around = points + lengths[:, None, :, None] * steps[:, None]  # (shares, directions, p, n)
-        logits, sizes = network.logits(around), network.term_sizes(around)
-        own = (..., np.arange(count), labels)
-        noise = (network.rounding_steps + 1) * EPSILON * (sizes + sizes[own][..., None])
-        return np.asarray((logits - logits[own][..., None] > noise).any(axis=(0, 1)))
+        logits = network.logits(around)
+        ahead = logits - logits[..., np.arange(count), labels][..., None]
+        seen = (ahead > 0).any(axis=(0, 1))
+        if (
+            doubted := np.flatnonzero(seen.any(axis=1))
+        ).size:  # hardly ever: what rounding can do is asked for these alone
+            sizes = network.term_sizes(around[:, :, doubted])
+            own = sizes[..., np.arange(len(doubted)), labels[doubted]][..., None]
+            noise = (network.rounding_steps + 1) * EPSILON * (sizes + own)
+            seen[doubted] = (ahead[:, :, doubted] > noise).any(axis=(0, 1))
+        return np.asarray(seen)

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
+from polymargin.class_names import named
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.pairs import Enumeration
-from polymargin.margins.result import Margin, Margins, named
+from polymargin.margins.result import Margin, Margins
 from polymargin.margins.sessions import session_for
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
@@ -29,10 +30,10 @@ from polymargin.work import Workers
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
-OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1) keeps it inside"
+OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1), --domain 0,1, keeps it inside"
 
 
-class MarginOptions(TypedDict, total=False):
+class MarginOptions(NeighbourhoodOptions, total=False):
     """The keywords of `margin`, for type checkers."""
 
     seed: int
@@ -48,12 +49,6 @@ class MarginOptions(TypedDict, total=False):
     on_row: OnRow | None
     executor: Workers | None
     device: str | None
-    norm: str
-    weights: ArrayLike | None
-    domain: tuple[Any, Any] | None
-    movable: Any
-    rivals: Sequence[int] | None
-    abstain: float
 
 
 @overload
@@ -124,7 +119,14 @@ def margin(
     tracker = Tracker.of(settings, threads, device)
     search = Enumeration(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(
-        model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        model.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=None if isinstance(model, Boundary) else model.class_count,
     )
     session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)
@@ -138,12 +140,15 @@ def margin(
             if store is not None:
                 store.add([(0, known)])
             results = [known]
-        return named(_remarked(model, near, rows, results)[0], model)
+        return _as_told(model, near, rows, results)[0]
     if progress is not None and len(left) < len(rows):
         progress(len(rows) - len(left))
     if on_row is not None:
-        for index in np.setdiff1d(np.arange(len(rows)), left).tolist():
-            on_row(index, results[index])
+        kept = np.setdiff1d(np.arange(len(rows)), left)
+        for index, result in zip(
+            kept.tolist(), _as_told(model, near, rows[kept], [results[i] for i in kept]), strict=True
+        ):
+            on_row(index, result)
     for block, answers in margins_in_blocks(session, rows, left, tracker, executor):
         found = [_kept(answer, pair_points) for answer in answers]
         for index, result in zip(block.tolist(), found, strict=True):
@@ -152,15 +157,22 @@ def margin(
             done = zip(block.tolist(), found, strict=True)
             store.add([(index, result) for index, result in done if result.standing is not Standing.FAILED])
         if on_row is not None:
-            for index, result in zip(block.tolist(), found, strict=True):
+            for index, result in zip(block.tolist(), _as_told(model, near, rows[block], found), strict=True):
                 on_row(index, result)
         if progress is not None:
             progress(len(block))
-    return Margins(named(result, model) for result in _remarked(model, near, rows, results))
+    return Margins(_as_told(model, near, rows, results))
 
 
 def _kept(found: Margin, pair_points: bool) -> Margin:
     return found if pair_points else replace(found, pairs=tuple(replace(pair, point=None) for pair in found.pairs))
+
+
+def _as_told(
+    model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
+) -> list[Any]:
+    """With the model's names for its classes, and a word on ties outside [0, 1] where the input is an image."""
+    return [named(result, model) for result in _remarked(model, near, points, results)]
 
 
 def _remarked(

@@ -33,7 +33,7 @@ class ModelMargins(Protocol):
 
     @property
     def paths_per_point(self) -> int:
-        """About how many paths lead to one point; 1 where none do."""
+        """About how many paths lead to one point; 0 where linear algebra answers."""
         ...
 
     def prepare(self, points: Array) -> None:
@@ -70,7 +70,7 @@ class BoundaryMargins:
 
     @property
     def paths_per_point(self) -> int:
-        return self._boundary.critical_bound if self._boundary.degree > 2 else 1
+        return self._boundary.critical_bound if self._boundary.degree > 2 else 0
 
     def prepare(self, points: Array) -> None:
         self._pair  # noqa: B018 - made when first asked for

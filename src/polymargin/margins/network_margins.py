@@ -53,7 +53,7 @@ class NetworkMargins:
     def paths_per_point(self) -> int:
         network = self._network
         size = min(network.dimension, len(network.forms.bias))
-        count = generic_critical_count(size, network.degree) if network.degree > 2 else 1
+        count = generic_critical_count(size, network.degree) if network.degree > 2 else 0
         return count * (network.class_count - 1)
 
     def prepare(self, points: Array) -> None:

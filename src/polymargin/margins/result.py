@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, html_of_one, joined
 from polymargin.standing import PublishedStatus, Standing
 
@@ -33,7 +34,7 @@ class PairMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class Margin(PublishedStatus):
+class Margin(AboutClasses, PublishedStatus):
     """The least distance from a point to a tie with another class.
 
     radius         the margin; infinite if no point of the boundary is real, NaN if there is no answer
@@ -68,16 +69,10 @@ class Margin(PublishedStatus):
     norm: str = "l2"
     class_names: tuple[str, ...] | None = None
 
-    def class_name(self, number: int | None) -> str:
-        """What a class is called: its name where there is one, else its number."""
-        return str(number) if number is None or self.class_names is None else self.class_names[number]
-
     def __repr__(self) -> str:
         if self.error is not None:
             return f"Margin(no answer: {self.error})"
-        against = (
-            "" if self.rival is None else f", class {self.class_name(self.label)} against {self.class_name(self.rival)}"
-        )
+        against = "" if self.rival is None else f", class {self.label_name} against {self.rival_name}"
         size = (
             f"{self.radius:.10g}" if self.standing is not Standing.BRACKETED else f"{self.lower:.6g}..{self.upper:.6g}"
         )
@@ -88,17 +83,16 @@ class Margin(PublishedStatus):
         """Plain data for JSON, keys named as the attributes; None for what is infinite, or not a number as there is no answer."""
         left_out = {"pairs"} if self.class_names is not None else {"pairs", "class_names"}
         kept = [item.name for item in fields(self) if item.name not in left_out]
-        return {_key(name): _plain(getattr(self, name)) for name in kept} | {
-            "pairs": [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
-        }
+        plain = {_key(name): _plain(getattr(self, name)) for name in kept} | self.name_cells()
+        pairs = [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
+        return plain | {"pairs": pairs}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Margin:
         """The inverse of `to_dict`."""
         absent = math.nan if data["status"] == Standing.FAILED.name else math.inf
-        values = {
-            name: _restored(name, value, absent) for name, value in data.items() if name not in ("pairs", "status")
-        }
+        said_twice = ("pairs", "status", "label_name", "rival_name")
+        values = {name: _restored(name, value, absent) for name, value in data.items() if name not in said_twice}
         pairs = tuple(PairMargin(**{k: _restored(k, v, math.inf) for k, v in pair.items()}) for pair in data["pairs"])
         return cls(**values, standing=Standing[data["status"]], pairs=pairs)
 
@@ -107,6 +101,7 @@ class Margin(PublishedStatus):
         return {
             "label": self.label,
             "rival": self.rival,
+            **self.name_cells(),
             "radius": self.radius,
             "lower": self.lower,
             "upper": self.upper,
@@ -134,12 +129,6 @@ class Margins(Listing[Margin]):
     @property
     def radii(self) -> NDArray[np.float64]:
         return np.array([row.radius for row in self], dtype=np.float64)
-
-
-def named(margin: Margin, model: Any) -> Margin:
-    """The margin with the names that the model has for its classes."""
-    names = getattr(model, "class_names", None)
-    return margin if names is None else replace(margin, class_names=names)
 
 
 def failed(error: str, seconds: float = 0.0) -> Margin:

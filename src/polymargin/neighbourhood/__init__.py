@@ -1,5 +1,6 @@
 """What a perturbation may be: norm, domain, movable coordinates, rivals."""
 
+from polymargin.neighbourhood.frame import Frame
 from polymargin.neighbourhood.neighbourhood import Neighbourhood, NeighbourhoodOptions, Norm
 
-__all__ = ["Neighbourhood", "NeighbourhoodOptions", "Norm"]
+__all__ = ["Frame", "Neighbourhood", "NeighbourhoodOptions", "Norm"]

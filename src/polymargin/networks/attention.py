@@ -25,6 +25,7 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.attention_forms import AttentionForms, digest, linear
 from polymargin.networks.cubes import sum_of_cubes
+from polymargin.networks.fixed_point import whole_numbers
 from polymargin.networks.layers import Layer, finite_array
 from polymargin.networks.network import Layered
 from polymargin.networks.readers.npz import read_attention, write_attention
@@ -173,8 +174,8 @@ class LightningAttention:
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        coordinates = real_array(point, "the point").tolist()
-        values = np.array([Fraction(value) for value in coordinates], dtype=object)
+        whole, exponent = whole_numbers(point)
+        values = np.array([Fraction(value, 1 << exponent) for value in whole], dtype=object)
         return [exact(value) for value in self.logits(values)]
 
     def precompose(self, matrix: Array, offset: Array) -> AttentionForms:

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 from flint import fmpz_mat
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import real_array
 
 Array = NDArray[np.float64]
 
@@ -24,9 +26,10 @@ class FixedPointLayers:
         self._layers = [(*_matrix(weights), *_matrix(bias[:, None])) for weights, bias in layers]
         self._activations = [integers(np.array(row)) for row in activations]
 
-    def __call__(self, point: Array) -> list[Fraction]:
+    def __call__(self, point: ArrayLike) -> list[Fraction]:
         """The logits at a point."""
-        values, exponent = _matrix(np.asarray(point, dtype=np.float64)[:, None])
+        whole, exponent = whole_numbers(point)
+        values = fmpz_mat(len(whole), 1, whole)
         for index, (weights, weight_exponent, bias, bias_exponent) in enumerate(self._layers):
             values, exponent = weights * values, exponent + weight_exponent
             common = max(exponent, bias_exponent)
@@ -54,6 +57,16 @@ def _matrix(values: Array) -> tuple[Any, int]:
     whole, exponent = integers(values)
     rows, columns = values.shape
     return fmpz_mat(rows, columns, whole), exponent
+
+
+def whole_numbers(point: ArrayLike) -> tuple[list[int], int]:
+    """A point of doubles or of dyadic Fractions, as integers over a power of two."""
+    array = np.asarray(point)
+    if array.dtype != object:
+        return integers(real_array(point, "the point"))
+    powers = [value.denominator.bit_length() - 1 for value in array.tolist()]
+    exponent = max(powers)
+    return [value.numerator << (exponent - own) for value, own in zip(array.tolist(), powers, strict=True)], exponent
 
 
 def integers(values: Array) -> tuple[list[int], int]:

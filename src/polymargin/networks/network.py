@@ -96,7 +96,7 @@ class Network(LogitMap, Protocol):
         ...
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
-        """The logits at one point in exact arithmetic."""
+        """The logits at one point of doubles, or of dyadic Fractions, in exact arithmetic."""
         ...
 
     def layered(self, label: int, rival: int) -> Layered:

@@ -108,7 +108,7 @@ class PolynomialNetwork(LayerStack):
 
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
-        return self._fixed_point(real_array(point, "the point"))
+        return self._fixed_point(point)
 
     @cached_property
     def _fixed_point(self) -> FixedPointLayers:
@@ -178,9 +178,17 @@ def activate(coefficients: tuple[float, ...], values: NDArray[Any]) -> NDArray[A
         if coefficient == 0.0:
             continue
         factor = coefficient if values.dtype != object else exact(coefficient)
-        term = values**power if coefficient == 1.0 else factor * values**power
+        term = _power(values, power) if coefficient == 1.0 else factor * _power(values, power)
         total = term if total is None else total + term
     return 0.0 * values if total is None else np.asarray(total)
+
+
+def _power(values: NDArray[Any], power: int) -> NDArray[Any]:
+    """By products: NumPy takes a logarithm for any power above the second, which costs ten times as much."""
+    if power <= 2:
+        return np.asarray(values**power)
+    half = _power(values, power // 2)
+    return np.asarray(half * half * values if power % 2 else half * half)
 
 
 def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: int) -> tuple[tuple[float, ...], ...]:

@@ -52,6 +52,9 @@ class ProductNetwork:
     """
 
     kind = "product-network"
+    # Where it was read from, as far as that had to be guessed; and what its classes are called there.
+    origin: str = ""
+    class_names: tuple[str, ...] | None = None
 
     def __init__(self, stages: Sequence[Stage], readout: Forms, *, entry: Layer | None = None) -> None:
         self.stages, self.readout = tuple(stages), readout
@@ -117,7 +120,8 @@ class ProductNetwork:
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in (self.dimension, *map(len, self.stages), self.class_count))
-        return f"ProductNetwork({sizes}, logits of degree {self.degree})"
+        origin = f"; {self.origin}" if self.origin else ""
+        return f"ProductNetwork({sizes}, logits of degree {self.degree}{origin})"
 
     # -- evaluation ----------------------------------------------------------------------------
 
@@ -140,7 +144,7 @@ class ProductNetwork:
         """The logits at one point in exact arithmetic."""
         if self.entry is not None:
             raise InputError("exact logits after a change of variables; ask the network itself")
-        return exact_values(self.stages, self.readout, real_array(point, "the point"))
+        return exact_values(self.stages, self.readout, point)
 
     def precompose(self, matrix: Array, offset: Array) -> ProductNetwork:
         """The network y ↦ f(offset + matrix @ y). The stages stay as they are: what they share is not rounded apart."""

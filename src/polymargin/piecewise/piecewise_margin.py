@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked
+from polymargin.class_names import named
 from polymargin.margins import Margins, PairMargin
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.piecewise.best_first import SearchOutcome
@@ -71,7 +72,7 @@ def piecewise_margin(
     array = one_or_many(points)
     question = _MarginQuestion(network, timeout, int(seed))
     if array.ndim == 1:
-        return question.at(array)
+        return named(question.at(array), network)
     about = {"answers": "piecewise margins", "timeout": timeout, "seed": int(seed)}
     store = (
         None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, PiecewiseMargin)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import checked, positive
 from polymargin.certificates import Answer, Verdict, Verdicts
 from polymargin.certificates.verdict import failed_verdict
+from polymargin.class_names import named
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.piecewise.best_first import SearchOutcome
 from polymargin.piecewise.incumbents import Incumbent
@@ -66,7 +67,7 @@ def piecewise_verify(
     array = one_or_many(points)
     question = _VerdictQuestion(network, positive(radius, "radius"), timeout, int(seed))
     if array.ndim == 1:
-        return question.at(array)
+        return named(question.at(array), network)
     about = {"answers": "piecewise verdicts", "radius": question.radius, "timeout": timeout, "seed": int(seed)}
     store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)
     return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import real_array
+from polymargin.class_names import class_numbers
 from polymargin.errors import InputError
 from polymargin.margins import Margin
 from polymargin.standing import Standing
@@ -100,23 +100,9 @@ def correct_rows(margins: Sequence[Margin], labels: ArrayLike | None) -> NDArray
     answered = np.array([margin.standing is not Standing.FAILED for margin in margins], dtype=bool)
     if labels is None:
         return answered
-    right = checked_labels(labels, len(margins))
+    right = class_numbers(labels, len(margins), margins[0].class_names if margins else None)
     same = [m.label == label for m, label in zip(margins, right.tolist(), strict=True)]
     return np.asarray(answered & np.array(same, dtype=bool))
-
-
-def checked_labels(labels: ArrayLike, count: int) -> NDArray[np.int64]:
-    """Right classes as integers (m,)."""
-    array = real_array(labels, "labels")
-    if array.ndim == 2 and 1 in array.shape:
-        array = array.ravel()
-    if array.shape != (count,):
-        raise InputError(f"labels of shape {array.shape} for {count} points: expected one class per point")
-    wrong = ~(np.isfinite(array) & (array == np.round(array)) & (array >= 0) & (array < 2**31))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"labels: row {row} is {array[row]:g}; expected the number of a class, 0, 1, 2, …")
-    return array.astype(np.int64)
 
 
 def _above(ascending: Array, radii: ArrayLike) -> Array:

@@ -74,7 +74,7 @@ def _draw_images(
         axes.text(
             column * step + 0.5,
             GAP,
-            f"{margin.label} → {margin.rival}\n{margin.upper:.3g}",
+            f"{margin.label_name} → {margin.rival_name}\n{margin.upper:.3g}",
             ha="center",
             va="bottom",
             color=INK,
@@ -105,6 +105,8 @@ def _draw_changes(axes: Any, array: Any, rows: list[int], nearest: list[Any], ma
         aspect="auto",
         interpolation="nearest",
     )
-    names = [f"row {row}: {margins[row].label} → {margins[row].rival}, {margins[row].upper:.3g}" for row in rows]
+    names = [
+        f"row {row}: {margins[row].label_name} → {margins[row].rival_name}, {margins[row].upper:.3g}" for row in rows
+    ]
     axes.set_yticks(range(len(rows)), names, fontsize="small")
     axes.set_xlabel("input; red: grows, blue: falls, each row relative to its largest change")

@@ -29,13 +29,13 @@ def cards(report: Report) -> str:
 def _card(report: Report, row: int, limits: tuple[float, float]) -> str:
     margin = report.margins[row]
     point, nearest = report.points[row], np.asarray(margin.point)
-    right = "" if report.labels is None else f", right class {report.labels[row]}"
+    right = "" if report.labels is None else f", right class {report.class_name(int(report.labels[row]))}"
     wrong = ' class="card wrong"' if not report.correct[row] else ' class="card"'
     size = f"{margin.upper:.4g}"
     if margin.standing is Standing.BRACKETED:
         size = f"{margin.lower:.3g} … {margin.upper:.3g}"
     shown = _images(report, point, nearest, limits) if report.image_shape is not None else _changes(point, nearest)
-    words = f"row {row}: class {margin.label} ties with {margin.rival}{right}"
+    words = f"row {row}: class {margin.label_name} ties with {margin.rival_name}{right}"
     return (
         f'<figure{wrong}>{shown}<figcaption><b class="{margin.standing.name.lower()}">{escape(size)}</b> '
         f"{escape(words)}</figcaption></figure>"

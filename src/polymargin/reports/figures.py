@@ -21,7 +21,7 @@ def figures(report: Report) -> dict[str, Any]:
             case "accuracy":
                 draw_accuracy(axes, report.accuracy)
             case "histogram":
-                margin_histogram(axes, report.margins, report.labels)
+                margin_histogram(axes, report.margins, report.named_labels)
             case _:
                 nearest_counterexamples(axes, report.points, report.margins, image_shape=report.image_shape)
         _quiet(axes)

@@ -135,7 +135,7 @@ def _classes(report: Report) -> str:
     head = ["class", "points"] + (["accuracy"] if report.labels is not None else [])
     head += ["smallest", "median", *(f"at {radius:g}" for radius in report.radii)]
     rows = [
-        [str(c.label), f"{c.count:,}"]
+        [report.class_name(c.label), f"{c.count:,}"]
         + ([_percent(c.accuracy)] if report.labels is not None else [])
         + [_number(c.smallest), _number(c.median), *map(_percent, c.certified)]
         for c in report.classes
@@ -152,11 +152,14 @@ def _rivals(report: Report) -> str:
         pairs = sorted(found.items(), key=lambda item: -item[1])
         more = f'<p class="soft">and {len(pairs) - MOST_PAIRS} more pairs</p>' if len(pairs) > MOST_PAIRS else ""
         return (
-            _table(["class", "nearest rival", "points"], [[str(a), str(b), str(n)] for (a, b), n in pairs[:MOST_PAIRS]])
+            _table(
+                ["class", "nearest rival", "points"],
+                [[report.class_name(a), report.class_name(b), str(n)] for (a, b), n in pairs[:MOST_PAIRS]],
+            )
             + more
         )
     numbers = range(report.class_count)
-    head = "".join(f"<th>{b}</th>" for b in numbers)
+    head = "".join(f"<th>{_text(report.class_name(b))}</th>" for b in numbers)
     lines = []
     for a in numbers:
         cells = "".join(
@@ -165,7 +168,7 @@ def _rivals(report: Report) -> str:
             else f'<td style="--share:{round(100 * found.get((a, b), 0) / most)}%">{found.get((a, b), "") or ""}</td>'
             for b in numbers
         )
-        lines.append(f"<tr><th>{a}</th>{cells}</tr>")
+        lines.append(f"<tr><th>{_text(report.class_name(a))}</th>{cells}</tr>")
     return f'<div class="scroll"><table class="matrix"><tr><th></th>{head}</tr>{"".join(lines)}</table></div>'
 
 
@@ -212,6 +215,7 @@ def _rows(report: Report, folder: Path) -> dict[str, Any]:
         "standings": [s.name for s in standings],
         "methods": methods,
         "notes": [printable(note)[:LONGEST_NOTE] for note in notes],
+        "names": None if report.class_names is None else [printable(name) for name in report.class_names],
         "class": [m.label for m in ms],
         "right": None if report.labels is None else report.labels.tolist(),
         "rival": [m.rival for m in ms],

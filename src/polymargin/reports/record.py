@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.class_names import name_of
 from polymargin.margins import Margin
 from polymargin.plots.accuracy import CertifiedAccuracy, correct_rows
 from polymargin.plots.counterexamples import most_vulnerable
@@ -52,6 +53,7 @@ class Report:
     labels        right classes (m,), or None
     margins       one `Margin` per point
     class_count   classes of the model
+    class_names   what they are called, or None
     image_shape   how a point is shown as an image, or None
     certificates  file of the proof per point, None where there is none
     about         where it comes from
@@ -64,6 +66,7 @@ class Report:
     image_shape: Shape | None
     certificates: tuple[Path | None, ...]
     about: About
+    class_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         word = "clean accuracy" if self.labels is not None else "answered"
@@ -72,12 +75,23 @@ class Report:
     @cached_property
     def accuracy(self) -> CertifiedAccuracy:
         """Certified accuracy at any radius: `.clean`, `.at(r)`, `.possible(r)`, and the parts of the curve."""
-        return CertifiedAccuracy.of(self.margins, self.labels)
+        return CertifiedAccuracy.of(self.margins, self.named_labels)
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
         """Rows with an answer whose class is right."""
-        return correct_rows(self.margins, self.labels)
+        return correct_rows(self.margins, self.named_labels)
+
+    def class_name(self, number: int | None) -> str:
+        """What a class is called: its name where there is one, else its number."""
+        return name_of(self.class_names, number)
+
+    @property
+    def named_labels(self) -> list[Any] | None:
+        """The right classes in the words of the model, as figures take them."""
+        if self.labels is None:
+            return None
+        return self.labels.tolist() if self.class_names is None else [self.class_names[n] for n in self.labels]
 
     @property
     def median(self) -> float:
@@ -140,6 +154,7 @@ class Report:
                 "class": m.label,
                 "right": None if self.labels is None else int(self.labels[index]),
                 "rival": m.rival,
+                **m.name_cells(),
                 "lower": m.lower,
                 "upper": m.upper,
                 "standing": m.standing.name,

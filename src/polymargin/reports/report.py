@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin import __version__
 from polymargin.arguments import DEFAULT_LIMIT, checked, real_array
 from polymargin.certificates import certify
+from polymargin.class_names import class_numbers, names_of
 from polymargin.continuation import available_threads
 from polymargin.errors import InputError
 from polymargin.margins import Margin, margin
 from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
-from polymargin.plots.accuracy import checked_labels
 from polymargin.plots.thumbnails import Shape, image_shape_of
 from polymargin.reports.record import About, Report
 from polymargin.work import Workers
@@ -30,9 +31,10 @@ from polymargin.work import Workers
 DEFAULT_TIMEOUT = 30.0
 
 
+@any_model(of_both_kinds=True)
 @checked(Network, ReLUNetwork, SplineNetwork)
 def report(
-    model: Network | ReLUNetwork | SplineNetwork,
+    model: Any,
     points: ArrayLike,
     labels: ArrayLike | None = None,
     *,
@@ -55,9 +57,9 @@ def report(
 
     Parameters
     ----------
-    model         a network, polynomial or piecewise
+    model         a network, polynomial or piecewise, a PyTorch module, a scikit-learn estimator or the path of a model file
     points        (m, n), or images (m, h, w), (m, h, w, 3), (m, 3, h, w)
-    labels        right classes (m,); without them the predicted ones take their place
+    labels        right classes (m,), numbers or the model's names for them; without them the predicted ones take their place
     image_shape   how flat points are shown: a shape, "none", or None for squares of 8 and more pixels a side
     title         of the page; by default what the model is
     command       printed on the page as what made it
@@ -79,7 +81,7 @@ def report(
         )
     array = given.reshape(len(given), -1)
     shape = image_shape_of(given, image_shape)
-    right = None if labels is None else checked_labels(labels, len(array))
+    right = None if labels is None else class_numbers(labels, len(array), names_of(model))
     piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
     if piecewise and (certificates is not None or checkpoint is not None):
         raise InputError("there are no certificates and no checkpoints for piecewise networks; leave them out")
@@ -124,7 +126,7 @@ def report(
         seed=int(seed),
         seconds=perf_counter() - started,
     )
-    return Report(array, right, tuple(margins), model.class_count, shape, files, about)
+    return Report(array, right, tuple(margins), model.class_count, shape, files, about, names_of(model))
 
 
 def _proved(

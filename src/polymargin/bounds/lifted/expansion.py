@@ -22,7 +22,8 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.local import LocalRows, as_array
+from polymargin.bounds.lifted.algebra import Algebra, Matrix, algebra_for
+from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
@@ -97,15 +98,39 @@ class Expansion:
         return self.layers[1:]
 
     @cached_property
-    def _gram(self) -> Array:
+    def algebra(self) -> Algebra:
+        """Where matrices as large as the lifted program are best kept."""
+        return algebra_for(self.variables)
+
+    @cached_property
+    def _placed(self) -> list[tuple[Matrix, Matrix]]:
+        """a and W of every layer for the algebra."""
+        return [(self.algebra.put(layer.slopes), self.algebra.put(layer.weights)) for layer in self.layers]
+
+    @cached_property
+    def _gram(self) -> Matrix:
         """W¹W¹ᵀ."""
-        return np.asarray(self.layers[0].slopes @ self.layers[0].slopes.T)
+        slopes = self._placed[0][0]
+        return slopes @ slopes.T
 
     def squared_curvature(self, weights: Array) -> Array:
         """Σ α_i Q_i²."""
-        first, second = self.layers[0], self.layers[1]
-        mixed = self._gram * as_array(second.weights.T @ (second.weights * weights[:, None]))
-        return np.asarray(first.bend**2 * (first.slopes.T @ (mixed @ first.slopes)))
+        slopes, second = self._placed[0][0], self._placed[1][1]
+        among = second.T @ (second * self.algebra.put(weights)[:, None])
+        among = among.toarray() if hasattr(among, "toarray") else among
+        return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((self._gram * among) @ slopes))
+
+    def rests_of_many(self, places: Matrix) -> list[Matrix]:
+        """w (N, h) of every lifted layer at each of the N rows δ, as matrices of the algebra."""
+        result: list[Matrix] = []
+        t = places @ self._placed[0][0].T
+        for below, above in zip(self.layers, self._placed[1:], strict=False):
+            moved = below.bend * t * t
+            if result:
+                moved = moved + result[-1] * self.algebra.put(below.rise)
+            result.append(moved @ above[1].T)
+            t = places @ above[0].T + result[-1]
+        return result
 
     def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
         """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""

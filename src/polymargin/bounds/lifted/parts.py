@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.gradients import evaluate
+from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
@@ -27,10 +29,13 @@ Array = NDArray[np.float64]
 ENOUGH = 1e-8
 # Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
 CLEARLY = 1e-12
+# What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
+CLEAR = 0.01
 WORST_STEPS = 20
 ROUNDS = 10
-# Variables up to which the program is solved.
+# Variables up to which the program is solved, on a CPU and on a GPU.
 LARGEST_PROGRAM = 1500
+LARGEST_ON_GPU = 6000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,8 @@ class Question:
     @property
     def by_guesses(self) -> bool:
         """Whether the first guesses of the multipliers have to do: few are missing, or too many to solve for."""
-        return len(self.expansion.layers) == 1 or self.expansion.variables > LARGEST_PROGRAM
+        largest = LARGEST_PROGRAM if self.expansion.algebra is NUMPY else LARGEST_ON_GPU
+        return len(self.expansion.layers) == 1 or self.expansion.variables > largest
 
     def on(self, radius: float) -> Question:
         """The same on another ball."""
@@ -84,6 +90,22 @@ class Question:
         if outcome.leaf is None:
             return outcome, None
         return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, deadline))
+
+    def by_norms(self) -> LiftedProof | None:
+        """A proof from interval ranges and norms alone, in milliseconds; no matrix over δ is made."""
+        expansion, radius = self.expansion, self.radius
+        rests = tuple(interval_ranges(expansion, radius))
+        width = len(expansion.layers[-1].value)
+        last = rests[-1] if rests else np.zeros((width, 2))
+        top = top_terms(expansion, *self.output, radius, last, np.zeros(width))
+        none = np.zeros((0, len(rests[0]) if rests else 0))
+        relaxation = Relaxation(expansion, top, self.size, radius, rests, none)
+        value, y = relaxation.by_norms()
+        if not value > CLEAR * abs(self.size):
+            return None
+        y[0] = value
+        leaf = LiftedLeaf(relaxation.natural(relaxation.with_room(y)), None, top.minorants)
+        return LiftedProof(rests, leaf)
 
     def relaxed_on(self, relaxation: Relaxation, radius: float) -> Relaxation:
         """The same relaxation on another ball."""
@@ -168,14 +190,16 @@ def bound_part(
     if large or (decide and value > 2 * enough):
         y[0] = value - enough
     elif solve and not deadline.passed and np.isfinite(value):
-        limits = {"enough": enough, "hopeless": enough} if decide else {}
+        limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
         size = relaxation.scale(value)
-        optimum = maximise(relaxation.program, y, size, tolerance=tolerance, deadline=deadline, **limits)
+        central = partial(relaxation.central, y, value)
+        program = relaxation.program.placed
+        optimum = maximise(program, y, size, central=central, tolerance=tolerance, deadline=deadline, **limits)
         y = y if optimum is None else optimum.y
     leaf = None
     if y[0] > enough:
         roomy = relaxation.with_room(y)
-        if clearly_positive(relaxation.reduced(roomy) if large else relaxation.program.matrix(roomy)):
+        if clearly_positive(relaxation.reduced(roomy)):
             leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
 
@@ -219,7 +243,10 @@ def _best_start(
 
 def clearly_positive(matrix: Array) -> bool:
     """Positive definite by more than all rounding, here and in the checker, could change."""
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
+    diagonal = np.diagonal(matrix)
+    if not diagonal.min(initial=np.inf) > 0:
+        return False
+    scale = 1 / np.sqrt(diagonal)
     scaled = matrix * scale[:, None] * scale
     scaled[np.arange(len(scaled)), np.arange(len(scaled))] -= CLEARLY * len(scaled)
     return bool(linalg.lapack.dpotrf(scaled, lower=1)[1] == 0)

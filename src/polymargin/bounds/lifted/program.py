@@ -6,32 +6,58 @@
 
 The rows of F are shared by all unknowns. A step of an interior-point method needs ⟨A_i, X A_j S⟩ for all i and j; with
 T = F X Fᵀ and U = F S Fᵀ this is squares (T∘U) squaresᵀ and smaller terms of the same kind: a few matrix products, whatever
-the number of unknowns. Dense matrices cost two products each.
+the number of unknowns. Dense matrices cost two products each. All matrices belong to one `Algebra`, which may keep them on a GPU;
+y and what `adjoint` returns are NumPy's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
+
 Array = NDArray[np.float64]
+
+
+class SparseRows:
+    """Entries of a sparse matrix, collected; those in the same place are added up."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._shape = (rows, columns)
+        self._entries: list[Any] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+
+    def add(self, rows: Any, columns: Any, values: Any) -> None:
+        """Numbers, or arrays of the same length."""
+        self._entries.append([part.ravel() for part in np.broadcast_arrays(rows, columns, values)])
+
+    def add_block(self, row: int, column: int, block: Array) -> None:
+        """A dense block whose corner is there."""
+        rows, columns = np.nonzero(block)
+        self.add(row + rows, column + columns, block[rows, columns])
+
+    def matrix(self) -> Any:
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        return sparse.csr_matrix((values, (rows, columns)), shape=self._shape)
 
 
 @dataclass(frozen=True, eq=False)
 class SemidefiniteProgram:
     """base (N, N), forms F (K, N), squares (n, K), linear and diagonal (n, N) sparse, signed (k,), dense {i: (N, N)}."""
 
-    base: Array
-    forms: Array
-    squares: Array
+    base: Matrix
+    forms: Matrix
+    squares: Matrix
     linear: Any
     diagonal: Any
     signed: NDArray[np.int64]
-    dense: tuple[tuple[int, Array], ...] = ()
+    dense: tuple[tuple[int, Matrix], ...] = ()
+    algebra: Algebra = NUMPY
 
     @classmethod
     def build(
@@ -39,12 +65,26 @@ class SemidefiniteProgram:
         base: Array,
         forms: Array,
         squares: Array,
-        linear: Array,
-        diagonal: Array,
+        linear: Any,
+        diagonal: Any,
         signed: NDArray[np.int64],
         dense: tuple[tuple[int, Array], ...] = (),
     ) -> SemidefiniteProgram:
         return cls(base, forms, squares, sparse.csr_matrix(linear), sparse.csr_matrix(diagonal), signed, dense)
+
+    def on(self, algebra: Algebra) -> SemidefiniteProgram:
+        """The same program where that algebra keeps its matrices."""
+        if algebra is self.algebra:
+            return self
+        names = ("base", "forms", "squares", "linear", "diagonal")
+        moved = {name: algebra.put(getattr(self, name)) for name in names}
+        dense = tuple((index, algebra.put(matrix)) for index, matrix in self.dense)
+        return replace(self, **moved, dense=dense, algebra=algebra)
+
+    @cached_property
+    def placed(self) -> SemidefiniteProgram:
+        """The same program where it is best solved."""
+        return self.on(algebra_for(self.side))
 
     @property
     def unknowns(self) -> int:
@@ -59,32 +99,42 @@ class SemidefiniteProgram:
         """Degree of the barrier."""
         return self.side + len(self.signed)
 
-    def matrix(self, y: Array) -> Array:
+    def matrix(self, y: Array) -> Matrix:
         """Z(y)."""
         return self.base + self.change(y)
 
-    def change(self, y: Array) -> Array:
+    def change(self, y: Array) -> Matrix:
         """Σ y_i A_i."""
-        result = self.forms.T @ ((y @ self.squares)[:, None] * self.forms)
-        border = y @ self.linear
-        result[0] += border / 2
-        result[:, 0] += border / 2
-        places = np.arange(self.side)
-        result[places, places] += y @ self.diagonal
+        known = self.algebra.put(y)
+        result = self.forms.T @ ((known @ self.squares)[:, None] * self.forms)
+        border = (known @ self.linear) / 2
+        result[0] += border
+        result[:, 0] += border
+        places = self.algebra.diagonal(result)
+        places += known @ self.diagonal
         for index, matrix in self.dense:
-            result += y[index] * matrix
-        return np.asarray(result)
+            result += float(y[index]) * matrix
+        return result
 
-    def adjoint(self, X: Array, image: Array | None = None) -> Array:
+    def lagrangian(self, y: Array, X: Matrix) -> float:
+        """⟨Z(y), X⟩."""
+        return self.algebra.inner(self.base, X) + float(y @ self.adjoint(X))
+
+    def adjoint(self, X: Matrix, image: Matrix | None = None) -> Array:
         """⟨A_i, X⟩ for symmetric X; `image` is F X where it is known already."""
+        algebra = self.algebra
         image = self.forms @ X if image is None else image
-        squares = np.einsum("kn,kn->k", image, self.forms)
-        result = self.squares @ squares + self.linear @ X[0] + self.diagonal @ np.diagonal(X)
+        squares = self.squares @ algebra.row_sums(image, self.forms)
+        result = algebra.get(squares + self.linear @ X[0] + self.diagonal @ algebra.diagonal(X))
         for index, matrix in self.dense:
-            result[index] += np.vdot(matrix, X)
-        return np.asarray(result)
+            result[index] += algebra.inner(matrix, X)
+        return result
 
-    def normal_matrix(self, X: Array, S: Array, image_X: Array, image_S: Array) -> Array:
+    def dual_slacks(self, X: Matrix) -> Array:
+        """x on the signed unknowns with b + ⟨A, X⟩ + x = 0 there."""
+        return np.asarray(-self.adjoint(X)[self.signed])
+
+    def normal_matrix(self, X: Matrix, S: Matrix, image_X: Matrix, image_S: Matrix) -> Matrix:
         """⟨A_i, X A_j S⟩, symmetrised; `image_X` = F X and `image_S` = F S."""
         F, C = self.forms, self.squares
         mixed = image_X * image_S
@@ -94,11 +144,13 @@ class SemidefiniteProgram:
         with_forms = image_X[:, :1] * (self.linear @ image_S.T).T + image_S[:, :1] * (self.linear @ image_X.T).T
         with_units = X[:, :1] * linear_S + S[:, :1] * linear_X
         cross = (C @ with_forms + self.diagonal @ with_units) / 2
-        corner = np.outer(linear_X[0], linear_S[0])
-        both = X[0, 0] * (self.linear @ linear_S) + S[0, 0] * (self.linear @ linear_X) + corner + corner.T
+        corner = linear_X[0][:, None] * linear_S[0]
+        both = float(X[0, 0]) * (self.linear @ linear_S) + float(S[0, 0]) * (self.linear @ linear_X)
+        both += corner + corner.T
         result = C @ on_forms + self.diagonal @ on_units + cross + cross.T + both / 4
         for index, matrix in self.dense:
             product = (X @ matrix) @ S
-            column = self.adjoint((product + product.T) / 2)
-            result[:, index] = result[index, :] = column
-        return np.asarray(result)
+            column = self.algebra.put(self.adjoint((product + product.T) / 2))
+            result[:, index] = column
+            result[index, :] = column
+        return result

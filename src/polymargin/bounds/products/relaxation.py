@@ -239,7 +239,7 @@ class ProductRelaxation:
 
     def _reduced(self, y: Array) -> Array:
         """Z(y) as a form in (1, η/r), the rests minimised over; infinite where it is not convex in them."""
-        Z = self.program.matrix(y)
+        Z = np.asarray(self.program.matrix(y))
         first = self._places.start
         inner, mixed = Z[first:, first:], Z[first:, :first]
         if not len(inner):

@@ -6,16 +6,14 @@ far is the next radius. What is returned lies in the domain and is compared in e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.regions.lowest import lowest_points, nearest_loss, random_starts
+from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.neighbourhood import Neighbourhood, Norm
-from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
@@ -28,43 +26,32 @@ ROUNDS = 60
 STARTS, FEW, MANY_STARTS = 4, 32, 24
 
 
-@dataclass(frozen=True, eq=False)
-class FoundLoss:
-    """A point of the domain at which the rival wins or ties exactly; its length rounded up."""
-
-    point: Array
-    rival: int
-    length: float
-
-
-def nearest_in(
-    network: Network, point: Array, label: int, rivals: list[int], near: Neighbourhood, starts: int | None, seed: int
-) -> FoundLoss | None:
+def nearest_in(at: NetworkAt, label: int, rivals: list[int], starts: int | None, seed: int) -> FoundLoss | None:
     """The nearest counterexample against any of the rivals; None if the search finds none."""
     best: FoundLoss | None = None
-    for steps, group in grouped(network, label, rivals):
-        found = _NearestSearch(network, steps, point, label, group, near, starts or _starts(near), seed).run(best)
+    for steps, group in at.grouped(label, rivals):
+        found = _NearestSearch(at, steps, label, group, starts or _starts(at.near), seed).run(best)
         best = found if found is not None else best
     return best
 
 
 def loss_within(
-    network: Network, region: AllowedRegion, label: int, rivals: list[int], seed: int, starts: int | None = None
+    at: NetworkAt, region: AllowedRegion, label: int, rivals: list[int], seed: int, starts: int | None = None
 ) -> tuple[FoundLoss | None, Array]:
     """A counterexample within the region, if one is found, and the lowest point (R, n) for each of the rivals."""
     generator = np.random.default_rng(seed)
     lowest = np.empty((len(rivals), len(region.point)))
     best: FoundLoss | None = None
-    for steps, group in grouped(network, label, rivals):
+    for steps, group in at.grouped(label, rivals):
         weights, constants = steps.difference(label, group)
         count = starts or _starts(region.near)
         values, points = _several(steps, region, weights, constants - region.near.abstain, count, generator)
         for value, x, rival in zip(values, points, group, strict=True):
             lowest[rivals.index(rival)] = x
             if value <= 1e-9 and (best is None or value < 0):
-                tie = nearest_loss(network, region.near, region.point, x, label, rival)
-                if tie is not None and tie[1] <= region.radius and (best is None or tie[1] < best.length):
-                    best = FoundLoss(tie[0], rival, tie[1])
+                tie = nearest_loss(at, x, label, rival)
+                if tie is not None and tie.length <= region.radius and (best is None or tie.length < best.length):
+                    best = tie
     return best, lowest
 
 
@@ -91,34 +78,14 @@ def _several(
     return values[best, np.arange(count)], points.reshape(starts, count, -1)[best, np.arange(count)]
 
 
-def grouped(network: Network, label: int, rivals: list[int]) -> list[tuple[NetworkSteps, list[int]]]:
-    """Steps, and the rivals that share them."""
-    result: list[tuple[NetworkSteps, list[int]]] = []
-    for rival in rivals:
-        steps = NetworkSteps.of(network, label, rival)
-        if result and result[-1][0] is steps:
-            result[-1][1].append(rival)
-        else:
-            result.append((steps, [rival]))
-    return result
-
-
 class _NearestSearch:
     def __init__(
-        self,
-        network: Network,
-        steps: NetworkSteps,
-        point: Array,
-        label: int,
-        rivals: list[int],
-        near: Neighbourhood,
-        starts: int,
-        seed: int,
+        self, at: NetworkAt, steps: NetworkSteps, label: int, rivals: list[int], starts: int, seed: int
     ) -> None:
-        self.network, self.steps, self.point, self.label = network, steps, point, label
-        self.rivals, self.near, self.starts = rivals, near, starts
+        self.at, self.near, self.start, self.steps = at, at.near, at.start, steps
+        self.label, self.rivals, self.starts = label, rivals, starts
         self.weights, constants = steps.difference(label, rivals)
-        self.constants = constants - near.abstain
+        self.constants = constants - at.near.abstain
         self.generator = np.random.default_rng(seed)
 
     def run(self, best: FoundLoss | None) -> FoundLoss | None:
@@ -128,7 +95,7 @@ class _NearestSearch:
         shrinkings = iter(SHRINKINGS)
         factor = next(shrinkings)
         for _ in range(ROUNDS):
-            nearer = self._look(found.length * factor, found.point)
+            nearer = self._look(found.length * factor, found.place)
             if nearer is not None and nearer.length < found.length:
                 found = nearer
                 continue
@@ -144,7 +111,7 @@ class _NearestSearch:
             found = self._look(radius, None)
             if found is not None and found.length < limit:
                 return found
-            region = AllowedRegion.of(self.near, self.point, radius)
+            region = self.at.region(radius)
             box = np.concatenate([region.low, region.high])
             if radius >= limit or (before is not None and np.array_equal(box, before) and region.is_box):
                 return None
@@ -155,7 +122,7 @@ class _NearestSearch:
 
     def _first_radius(self) -> float:
         """B(u) over the dual norm of its gradient, the least over the rivals."""
-        points = np.repeat(self.point[None], len(self.rivals), axis=0)
+        points = np.repeat(self.start[None], len(self.rivals), axis=0)
         values, slopes = self.steps.slopes(points, self.weights, self.constants)
         slopes = np.abs(slopes[:, list(self.near.moving)])
         if self.near.weights is not None:
@@ -166,10 +133,10 @@ class _NearestSearch:
 
     def _look(self, radius: float, start: Array | None) -> FoundLoss | None:
         """The nearest counterexample on the ways to the lowest points of the region of this radius."""
-        region = AllowedRegion.of(self.near, self.point, radius)
+        region = self.at.region(radius)
         values, points = _several(self.steps, region, self.weights, self.constants, self.starts, self.generator)
         if start is not None:
-            pulled = np.clip(self.point + 0.9 * (start - self.point), region.low, region.high)
+            pulled = np.clip(self.start + 0.9 * (start - self.start), region.low, region.high)
             again = np.repeat(pulled[None], len(self.rivals), axis=0)
             more, others = lowest_points(self.steps, region, self.weights, self.constants, again)
             better = more < values
@@ -178,7 +145,7 @@ class _NearestSearch:
         for value, x, rival in zip(values, points, self.rivals, strict=True):
             if value > 0:
                 continue
-            tie = nearest_loss(self.network, self.near, self.point, x, self.label, rival)
-            if tie is not None and (best is None or tie[1] < best.length):
-                best = FoundLoss(tie[0], rival, tie[1])
+            tie = nearest_loss(self.at, x, self.label, rival)
+            if tie is not None and (best is None or tie.length < best.length):
+                best = tie
         return best

@@ -6,16 +6,13 @@ of the box, a point of the sphere, a corner of the diamond. Some fractions of th
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
-from polymargin.neighbourhood import Neighbourhood, Norm
-from polymargin.networks.network import Network
+from polymargin.neighbourhood import Norm
 
 Array = NDArray[np.float64]
 
@@ -73,46 +70,23 @@ def random_starts(region: AllowedRegion, count: int, generator: np.random.Genera
     return region.lowest(generator.normal(size=(count, len(region.moving))))
 
 
-def exact_length(near: Neighbourhood, point: Array, other: Array) -> float:
-    """The length of the step between two points, rounded up."""
-    steps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(other.tolist(), point.tolist(), strict=True)]
-    if near.weights is not None:
-        steps = [Fraction(w) * step for w, step in zip(near.weights.tolist(), steps, strict=True)]
-    if near.norm is Norm.L2:
-        return math.nextafter(math.sqrt(sum((step * step for step in steps), Fraction(0))), math.inf)
-    total = max(steps) if near.norm is Norm.LINF else sum(steps, Fraction(0))
-    value = float(total)
-    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+def nearest_loss(at: NetworkAt, x: Array, label: int, rival: int) -> FoundLoss | None:
+    """The nearest place to the start on the segment from it to x at which the rival wins or ties exactly."""
+    start = at.start
 
+    def place(share: float) -> Array:
+        return np.asarray(at.near.clipped(np.where(x == start, start, start + share * (x - start))))
 
-def loses(network: Network, x: Array, label: int, rival: int, lead: float) -> bool:
-    """Whether the label does not lead by more than `lead` at x, in exact arithmetic."""
-    logits = network.exact_logits(x)
-    return bool(logits[label] - logits[rival] <= Fraction(lead))
-
-
-def nearest_loss(
-    network: Network, near: Neighbourhood, point: Array, x: Array, label: int, rival: int
-) -> tuple[Array, float] | None:
-    """The nearest point to u on the segment from u to x at which the rival wins or ties exactly, and its length."""
-
-    def at(share: float) -> Array:
-        return np.asarray(near.clipped(np.where(x == point, point, point + share * (x - point))))
-
-    def behind(share: float) -> bool:
-        logits = network(at(share))
-        return bool(logits[label] - logits[rival] <= near.abstain)
-
-    if not behind(1.0):
-        return (x, exact_length(near, point, x)) if loses(network, x, label, rival, near.abstain) else None
+    if not at.behind(place(1.0), label, rival):
+        return at.lost(x, label, rival)
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        low, high = (low, middle) if behind(middle) else (middle, high)
+        low, high = (low, middle) if at.behind(place(middle), label, rival) else (middle, high)
     extra = 2.0**-52
     for _ in range(NUDGES):
-        found = at(min(high, 1.0))
-        if loses(network, found, label, rival, near.abstain):
-            return found, exact_length(near, point, found)
+        found = at.lost(place(min(high, 1.0)), label, rival)
+        if found is not None:
+            return found
         high, extra = high + extra, 4 * extra
-    return (x, exact_length(near, point, x)) if loses(network, x, label, rival, near.abstain) else None
+    return at.lost(x, label, rival)

@@ -183,7 +183,7 @@ def improved(
     y[0] = bound_of(scaled.matrix(y[1 : side + 1], y[-1] if with_norm else 0.0)) - 0.1 * scale
     if not math.isfinite(y[0]):
         return start
-    found = maximise(program, y, scale, tolerance=1e-4, enough=enough, hopeless=0.0, deadline=deadline)
+    found = maximise(program.placed, y, scale, tolerance=1e-4, enough=enough, hopeless=0.0, deadline=deadline)
     if found is None or not found.y[0] > start[0]:
         return start
     return float(found.y[0]), found.y[1 : side + 1], float(found.y[-1]) if with_norm else 0.0

@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from time import perf_counter
 
-import numpy as np
-from numpy.typing import NDArray
-
 from polymargin.bounds.exclusion import Exclusion
-from polymargin.bounds.regions.attack import grouped, loss_within, nearest_in
-from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.attack import loss_within, nearest_in
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.search import RegionProof, prove_whole
 from polymargin.deadlines import Deadline
-from polymargin.neighbourhood import Neighbourhood
-from polymargin.networks.network import Network
-
-Array = NDArray[np.float64]
 
 # What a radius is sought to at best: every digit costs an expansion and a factorisation per rival.
 TOLERANCE = 2e-3
@@ -28,28 +21,26 @@ EVALUATIONS = 40
 
 
 def largest_proved(
-    network: Network,
-    point: Array,
+    at: NetworkAt,
     label: int,
     rivals: list[int],
-    near: Neighbourhood,
     tolerance: float,
     limit: float | None,
     deadline: Deadline,
 ) -> tuple[float, int, tuple[Exclusion, ...]]:
     """The radius, the rival that limits it, and one proof per rival; no proofs at radius 0."""
     started = perf_counter()
-    nearest = nearest_in(network, point, label, rivals, near, None, 0) if limit is None else None
+    nearest = nearest_in(at, label, rivals, None, 0) if limit is None else None
     high = limit if limit is not None else LARGEST if nearest is None else nearest.length
     low, limiting = 0.0, rivals[0] if nearest is None else nearest.rival
     best: dict[int, RegionProof] = {}
     trial = 0.98 * high if high < LARGEST else 1.0
     for _ in range(EVALUATIONS):
-        region = AllowedRegion.of(near, point, trial)
-        lost, lowest = loss_within(network, region, label, rivals, 0, starts=1)
+        region = at.region(trial)
+        lost, lowest = loss_within(at, region, label, rivals, 0, starts=1)
         proofs: dict[int, RegionProof] = {}
         if lost is None:
-            for steps, group in grouped(network, label, rivals):
+            for steps, group in at.grouped(label, rivals):
                 rows = lowest[[rivals.index(rival) for rival in group]]
                 proofs |= prove_whole(steps, region, label, group, rows)
         if len(proofs) == len(rivals):

@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import InputError
 from polymargin.neighbourhood import Neighbourhood, Norm
 
 Array = NDArray[np.float64]
@@ -38,10 +37,6 @@ class AllowedRegion:
 
     @classmethod
     def of(cls, near: Neighbourhood, point: Array, radius: float) -> AllowedRegion:
-        if near.subspace is not None or (near.weights is not None and near.weights.ndim == 2):
-            raise InputError(
-                "bounds and proofs take coordinates and a weight for each; subspaces and matrices have margins only"
-            )
         reach = np.zeros(near.dimension)
         moving = list(near.moving)
         reach[moving] = radius if near.weights is None else radius / near.weights[moving]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.regions.leaves import LARGEST_LIFTED, LARGEST_QUADRATIC, RegionLeaf, RegionPart
 from polymargin.bounds.regions.lowest import lowest_points
+from polymargin.bounds.regions.network_at import FoundLoss
 from polymargin.bounds.regions.quadratic import lifted_forms
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
@@ -73,11 +74,11 @@ class RegionProof:
 
 @dataclass(frozen=True, eq=False)
 class CutOutcome:
-    """A proof, or the reason why there is none; a point at which the functional seems not to be positive."""
+    """A proof, or the reason why there is none; what was lost on the way."""
 
     proof: RegionProof | None
     reason: str
-    place: Array | None = None
+    loss: FoundLoss | None = None
 
 
 def prove_whole(
@@ -104,10 +105,10 @@ def prove_by_cutting(
     rival: int,
     worst: Array,
     deadline: Deadline,
-    suspect: Callable[[Array], bool],
+    lost: Callable[[Array], FoundLoss | None],
     most_leaves: int = MOST_LEAVES,
 ) -> CutOutcome:
-    """Branch and bound for one rival; `suspect` says whether a point is a counterexample."""
+    """Branch and bound for one rival; `lost` says what is lost at a place."""
     if len(region.moving) > MOST_COORDINATES:
         return CutOutcome(None, "too large")
     numbers = count()
@@ -131,8 +132,9 @@ def prove_by_cutting(
                 found[number] = leaf
                 leaves += 1
                 continue
-            if suspect(place):
-                return CutOutcome(None, "counterexample", place)
+            loss = lost(place)
+            if loss is not None:
+                return CutOutcome(None, "counterexample", loss)
             coordinate = int(part.region.moving[int(np.argmax(score))])
             cut = float(here.middle[coordinate])
             if not here.low[coordinate] < cut < here.high[coordinate]:

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.polynomial import chebyshev, polynomial
+from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -21,7 +21,8 @@ from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, Activation
+from polymargin.networks.program.squares import rounded
+from polymargin.networks.program.stages import Activation
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,12 @@ class AffineForm:
         for source, operator in self.blocks:
             total = total + (operator @ values[source].T).T
         return np.asarray(total)
+
+    def along(self, directions: Array, origin: Array) -> AffineForm:
+        """As a form of z instead of the inputs origin + directions @ z."""
+        bias = self.bias + sum(operator @ origin for source, operator in self.blocks if source == 0)
+        blocks = ((source, operator @ directions if source == 0 else operator) for source, operator in self.blocks)
+        return AffineForm(tuple(blocks), bias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +101,14 @@ class NetworkSteps:
             made = _of_layers(network, None) if isinstance(network, PolynomialNetwork) else _of_products(network)
             _known[network] = made
         return _known[network]
+
+    def along(self, directions: Array, origin: Array) -> NetworkSteps:
+        """The network as a function of z, at the inputs origin + directions @ z."""
+        steps = tuple(
+            NetworkStep(tuple(form.along(directions, origin) for form in step.forms), step.coefficients)
+            for step in self.steps
+        )
+        return NetworkSteps(directions.shape[1], steps, self.readout.along(directions, origin), self.lowering)
 
     def difference(self, label: int, rivals: Sequence[int]) -> tuple[list[Array], Array]:
         """f_label − f_rival for every rival: weights (rivals, ·) on each source, and constants."""
@@ -154,8 +169,7 @@ def _of_products(network: ProductNetwork) -> NetworkSteps:
     for stage in network.stages:
         coefficients = None
         if isinstance(stage, Activation):
-            coefficients = np.array(stage.coefficients)
-            coefficients = chebyshev.cheb2poly(coefficients) if stage.basis == CHEBYSHEV else coefficients
+            coefficients = np.array([rounded(c) for c in stage.recurrence.in_powers(stage.coefficients)])
         steps.append(NetworkStep(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
     return NetworkSteps(network.dimension, tuple(steps), _form(network.readout, sizes))
 

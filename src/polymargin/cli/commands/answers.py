@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
     Abstain,
@@ -22,12 +23,14 @@ from polymargin.cli.options import (
     Model,
     Movable,
     Norm,
+    Outputs,
     Points,
     Rivals,
     Seed,
     Threads,
     Timeout,
     Trust,
+    Weights,
 )
 from polymargin.cli.work_options import WorkOptions, spread
 
@@ -38,6 +41,7 @@ def margin(
     points: Points,
     as_json: AsJson = False,
     norm: Norm = "l2",
+    weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
@@ -56,7 +60,7 @@ def margin(
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
 
-    near = Given(norm, domain, movable, rivals, abstain)
+    near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(run_margin(model, points, work, as_json=as_json, timeout=timeout, near=near))
 
 
@@ -68,6 +72,7 @@ def verify(
     certificates: Certificates = None,
     timeout: Timeout = 60.0,
     norm: Norm = "l2",
+    weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
@@ -79,7 +84,7 @@ def verify(
     """Does the class stay the same within a radius? Yes or no with a proof, otherwise unknown."""
     from polymargin.cli.verdicts import run_verify
 
-    near = Given(norm, domain, movable, rivals, abstain)
+    near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(
         run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates, near=near)
     )
@@ -93,6 +98,7 @@ def certify(
     method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
     timeout: Timeout = 60.0,
     norm: Norm = "l2",
+    weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
@@ -104,7 +110,7 @@ def certify(
     """Two proved numbers that enclose the margin of each point."""
     from polymargin.cli.certified import run_certify
 
-    near = Given(norm, domain, movable, rivals, abstain)
+    near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(
         run_certify(
             model,
@@ -127,11 +133,12 @@ def check(
     ] = False,
     trust: Trust = False,
     activation: Activation = None,
+    outputs: Outputs = None,
 ) -> None:
     """Check certificates with the separate checker: 0 only if every one is proved."""
     from polymargin.cli.checks import run_check
 
-    raise typer.Exit(run_check(model, certificates, exact=exact, trust=trust, activation=activation))
+    raise typer.Exit(run_check(model, certificates, ModelOptions(trust, activation, outputs), exact=exact))
 
 
 @spread
@@ -198,6 +205,7 @@ def explore(
     seed: Seed = 0,
     trust: Trust = False,
     activation: Activation = None,
+    outputs: Outputs = None,
 ) -> None:
     """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
     from polymargin.cli.explore import run_explore
@@ -215,8 +223,7 @@ def explore(
             browser=not no_browser,
             timeout=timeout,
             seed=seed,
-            trust=trust,
-            activation=activation,
+            reading=ModelOptions(trust, activation, outputs),
         )
     )
 

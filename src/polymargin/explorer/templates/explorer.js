@@ -181,6 +181,7 @@
   const redraw = () => { if (!drawn) { drawn = true; requestAnimationFrame(draw); } };
 
   // What is known at the point
+  const called = (k) => k === null ? "–" : scene.names[k] ?? String(k);
   const swatch = (k) => { const made = element("span", undefined, "swatch"); made.style.background = css(colour(k), 1); return made; };
   const show = () => {
     const bracket = answer.lower !== answer.upper && answer.upper !== null && Math.abs(answer.upper - answer.lower) > 1e-9 * answer.upper;
@@ -188,13 +189,13 @@
     $("standing").textContent = answer.standing;
     $("standing").className = answer.standing.toLowerCase();
     const off = answer.nearest && answer.nearest[2] > 1e-6 ? `, ${number(answer.nearest[2], 3)} off this plane` : "";
-    $("sentence").replaceChildren(swatch(answer.class), answer.rival === null ? `class ${answer.class}, and no tie with another class is known` : `class ${answer.class}; the nearest tie is with class ${answer.rival}${off}`);
+    $("sentence").replaceChildren(swatch(answer.class), answer.rival === null ? `class ${called(answer.class)}, and no tie with another class is known` : `class ${called(answer.class)}; the nearest tie is with class ${called(answer.rival)}${off}`);
     $("tie").hidden = answer.tied.length < 2;
-    $("tie").textContent = answer.tied.length > 1 ? `Classes ${answer.tied.join(" and ")} are equally near.` : "";
+    $("tie").textContent = answer.tied.length > 1 ? `Classes ${answer.tied.map(called).join(" and ")} are equally near.` : "";
     const order = (x) => x === null ? Infinity : x === "inf" ? 1e300 : x;
     $("rivals").replaceChildren(...[...answer.rivals].sort((a, b) => order(a.upper) - order(b.upper)).map((rival) => {
       const line = element("tr", undefined, rival.rival === answer.rival ? "nearest" : ""), name = element("td");
-      name.append(swatch(rival.rival), `class ${rival.rival}`);
+      name.append(swatch(rival.rival), `class ${called(rival.rival)}`);
       line.append(name, element("td", number(rival.upper)), element("td", number(rival.complex)), element("td", number(rival.real)));
       return line;
     }));
@@ -292,7 +293,7 @@
       const button = element("button");
       button.type = "button";
       if (entry.image) { const image = element("img"); image.alt = ""; image.src = entry.image; button.append(image); }
-      button.append(`${entry.row}: class ${entry.class}${entry.right !== null && entry.right !== entry.class ? ` (right: ${entry.right})` : ""}`);
+      button.append(`${entry.row}: class ${called(entry.class)}${entry.right !== null && entry.right !== entry.class ? ` (right: ${called(entry.right)})` : ""}`);
       button.addEventListener("click", () => pick(entry.row).catch(trouble));
       return button;
     }));
@@ -304,7 +305,7 @@
     $("picked").replaceChildren(element("p", "computing …", "soft"));
     const found = await ask("point", { row });
     const bracket = found.lower === found.upper ? number(found.upper) : `${number(found.lower)} … ${number(found.upper)}`;
-    const head = element("p", `Point ${row}, class ${found.class}${found.right === null ? "" : `, right class ${found.right}`}: margin ${bracket} (${found.standing}).`);
+    const head = element("p", `Point ${row}, class ${called(found.class)}${found.right === null ? "" : `, right class ${called(found.right)}`}: margin ${bracket} (${found.standing}).`);
     const cards = element("div", undefined, "cards");
     for (const rival of found.rivals) {
       const card = element("figure"), pictures = element("div");
@@ -312,7 +313,7 @@
         const image = element("img"); image.alt = alt; image.src = address; pictures.append(image);
       }
       const size = rival.lower === rival.upper ? number(rival.upper, 4) : `${number(rival.lower, 3)} … ${number(rival.upper, 3)}`;
-      card.append(pictures, element("figcaption", `class ${rival.rival} at ${size}${rival.change ? `; change ${rival.change.join(", ")}` : ""}`));
+      card.append(pictures, element("figcaption", `class ${called(rival.rival)} at ${size}${rival.change ? `; change ${rival.change.join(", ")}` : ""}`));
       cards.append(card);
     }
     $("picked").replaceChildren(head, element("p", found.notes.join("; "), "soft"), cards);

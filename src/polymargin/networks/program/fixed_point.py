@@ -10,18 +10,19 @@ from fractions import Fraction
 from operator import mul
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from polymargin.networks.fixed_point import integers
+from polymargin.networks.fixed_point import integers, whole_numbers
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, Activation, Stage
+from polymargin.networks.program.recurrences import POWERS
+from polymargin.networks.program.stages import Activation, Stage
 
 Fixed = tuple[list[int], int]
 
 
-def exact_values(stages: Sequence[Stage], readout: Forms, point: NDArray[np.float64]) -> list[Fraction]:
+def exact_values(stages: Sequence[Stage], readout: Forms, point: ArrayLike) -> list[Fraction]:
     """The read-out at a point."""
-    values: Fixed = integers(point)
+    values: Fixed = whole_numbers(point)
     for stage in stages:
         values = _joined(values, _stage(stage, values))
     results, exponent = _forms(readout, values)
@@ -50,9 +51,10 @@ def _forms(forms: Forms, values: Fixed) -> Fixed:
 
 def _activated(stage: Activation, z: list[int], exponent: int) -> Fixed:
     coefficients, own = integers(np.array(stage.coefficients))
-    degree = stage.degree
-    if stage.basis == CHEBYSHEV:
-        return [_clenshaw(coefficients, entry, exponent) for entry in z], exponent * degree + own
+    degree, basis = stage.degree, stage.recurrence
+    if basis is not POWERS:
+        each = exponent + basis.spare_bits
+        return [basis.whole(coefficients, entry, exponent) for entry in z], each * degree + own
     scaled = [c << (exponent * (degree - k)) for k, c in enumerate(coefficients)]
     results = []
     for entry in z:
@@ -61,14 +63,6 @@ def _activated(stage: Activation, z: list[int], exponent: int) -> Fixed:
             total = total * entry + c
         results.append(total)
     return results, exponent * degree + own
-
-
-def _clenshaw(coefficients: list[int], z: int, exponent: int) -> int:
-    """Σ c_k T_k(z 2^(−e)) times 2^(e d): b_k is kept times 2^(e (d − k))."""
-    later, last = 0, coefficients[-1]
-    for step, c in enumerate(coefficients[-2:0:-1], start=1):
-        later, last = last, 2 * z * last - (later << 2 * exponent) + (c << exponent * step)
-    return z * last - (later << 2 * exponent) + (coefficients[0] << exponent * (len(coefficients) - 1))
 
 
 def _joined(first: Fixed, second: Fixed) -> Fixed:

@@ -1,10 +1,12 @@
 """How far the floating-point logits of a program can be from the exact ones: errors carried along with the values.
 
 For z = W v + b the error is |W| e + γ (|W| |v| + |b|); for a product |p| e_q + |q| e_p + e_p e_q and its own rounding;
-for a power series that of its derivative with absolute coefficients. For Σ c_k T_k(z) it is e_z Σ |c_k| k² T_k(r), r =
-max(1, |z| + e_z), as |T_k'| ≤ k² T_k(r) up to r, and Clenshaw's own error is of the order of degree² roundings of Σ |c_k|
-T_k(r). Sums of absolute terms, as networks of layers use them, would not do: for Chebyshev's recurrence they grow like
-2.4^degree where the values stay of size one.
+for a series e_z times a bound of its derivative, and the roundings of Clenshaw's rule. Chebyshev's and Legendre's polynomials
+P_k are at most T_k(r) up to r = max(1, |z| + e_z), as those of Legendre are mixtures of T_j with weights that add up to one, and
+|P_k'| ≤ k² T_k(r). A rounding in step k of the rule counts P_k(z) times, and is one of sums of c_j times associated polynomials,
+which at r are below U_(j−k)(r) ≤ (j − k + 1) T_(j−k)(r): all of them together are of the order of degree² roundings of Σ |c_k|
+T_k(r). Sums of absolute terms would not do: for Chebyshev's recurrence they grow like 2.4^degree where the values stay of size
+one. For powers and Hermite's polynomials, which are nowhere of one size, they are what is used.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, Activation, Product, Stage
+from polymargin.networks.program.recurrences import POWERS
+from polymargin.networks.program.stages import Activation, Product, Stage
 
 Array = NDArray[np.float64]
 
@@ -41,7 +44,7 @@ def _stage_errors(stage: Stage, values: Array, errors: Array, new: Array) -> Arr
         e, f = (_form_errors(form, values, errors) for form in stage.forms)
         return np.asarray(p * f + q * e + e * f + EPSILON * np.abs(new))
     z, e = stage.form(values), _form_errors(stage.form, values, errors)
-    bends, sizes = (_chebyshev if stage.basis == CHEBYSHEV else _powers)(stage, np.abs(z) + e)
+    bends, sizes = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
     return np.asarray(e * bends + EPSILON * sizes)
 
 
@@ -51,16 +54,23 @@ def _form_errors(forms: Forms, values: Array, errors: Array) -> Array:
     return np.asarray(straight(errors) + (forms.longest + 2) * EPSILON * positive(np.abs(values)))
 
 
-def _powers(stage: Activation, reach: Array) -> tuple[Array, Array]:
-    """Bounds of |σ'| up to `reach`, and of the roundings of Horner's rule."""
-    row = np.abs(stage.coefficients)
-    slopes = np.polynomial.polynomial.polyder(row)
-    values, bends = (np.polynomial.polynomial.polyval(reach, part) for part in (row, slopes))
-    return np.asarray(bends, dtype=np.float64), np.asarray((2 * stage.degree + 2) * values, dtype=np.float64)
-
-
-def _chebyshev(stage: Activation, reach: Array) -> tuple[Array, Array]:
+def _bounded(stage: Activation, reach: Array) -> tuple[Array, Array]:
+    """Bounds of |σ'| up to `reach`, and of the roundings of Clenshaw's rule, for a basis that is of size one on [−1, 1]."""
     row, orders = np.abs(stage.coefficients), np.arange(len(stage.coefficients), dtype=np.float64)
     angles = np.arccosh(np.maximum(reach, 1.0))
     tops = np.cosh(orders * angles[..., None])
     return tops @ (row * orders**2), 8.0 * len(row) ** 2 * (tops @ row)
+
+
+def _absolute(stage: Activation, reach: Array) -> tuple[Array, Array]:
+    """The same for any basis, from what the recurrence makes of absolute values: S_(k+1) = α_k r S_k + β_k S_(k−1)."""
+    values, slopes = [np.ones_like(reach)], [np.zeros_like(reach)]
+    for k in range(stage.degree):
+        first, second = map(float, stage.recurrence.factors(k))
+        older = (values[-2], slopes[-2]) if k else (0.0, 0.0)
+        slopes.append(first * (values[-1] + reach * slopes[-1]) + second * older[1])
+        values.append(first * reach * values[-1] + second * older[0])
+    row = np.abs(stage.coefficients)
+    roundings = (2 if stage.recurrence is POWERS else 8) * (stage.degree + 1)
+    total, bends = (np.tensordot(np.stack(part, axis=-1), row, axes=1) for part in (values, slopes))
+    return np.asarray(bends), np.asarray(roundings * total)

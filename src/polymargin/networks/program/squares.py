@@ -3,7 +3,8 @@
     p q = ((α p + q/α)² − (α p − q/α)²) / 4,
 
 and a value z that only has to pass a layer is the product z · 1. Powers and Chebyshev polynomials are products as well,
-z^(a+b) = z^a z^b and T_(a+b) = 2 T_a T_b − T_(a−b) with a − b ≤ 1, so every activation becomes log₂(degree) layers. Layer l
+z^(a+b) = z^a z^b and T_(a+b) = 2 T_a T_b − T_(a−b) with a − b ≤ 1, so every activation becomes log₂(degree) layers; series in
+other bases are rewritten in Chebyshev polynomials, without rounding. Layer l
 computes all products whose factors are known after layer l − 1, in their order, then carries what later factors need of
 earlier values: either their sums, or the single values where these are fewer; once sums, always sums.
 
@@ -26,7 +27,8 @@ from polymargin.errors import InputError
 from polymargin.networks.network import Layered
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, Activation, Product, Stage
+from polymargin.networks.program.recurrences import POWERS, rational
+from polymargin.networks.program.stages import Activation, Product, Stage
 
 # A matrix of more weights than this is not made: no bound could be computed with it.
 LARGEST_LAYER = 1 << 24
@@ -110,15 +112,16 @@ def combined(terms: list[tuple[Any, Affine]], constant: Any) -> Affine:
 
 def _series(stage: Activation, z: Affine, atoms: Atoms) -> Affine:
     """Σ c_k z^k or Σ c_k T_k(z) over new products."""
-    chebyshev = stage.basis == CHEBYSHEV
+    in_powers = stage.recurrence is POWERS
+    row = [rational(c) for c in stage.coefficients] if in_powers else stage.recurrence.in_chebyshev(stage.coefficients)
     parts: dict[int, Affine] = {0: Affine({}, ONE), 1: z}
-    for k in needed_orders([k for k, c in enumerate(stage.coefficients) if c]):
+    for k in needed_orders([k for k, c in enumerate(row) if c != 0]):
         more, less = parts[(k + 1) // 2], parts[k // 2]
         product = Affine({atoms.product(more, less): ONE}, flint.fmpq(0))
-        if chebyshev:
+        if not in_powers:
             product = combined([(flint.fmpq(2), product), (-ONE, parts[k % 2])], flint.fmpq(0))
         parts[k] = product
-    return combined([(rational(c), parts[k]) for k, c in enumerate(stage.coefficients) if c], flint.fmpq(0))
+    return combined([(c, parts[k]) for k, c in enumerate(row) if c != 0], flint.fmpq(0))
 
 
 def needed_orders(used: list[int]) -> list[int]:
@@ -230,10 +233,6 @@ def _squared(neurons: list[Affine], left: Affine, right: Affine, scale: float) -
     zero = flint.fmpq(0)
     neurons += [combined([(alpha, left), (sign / alpha, right)], zero) for sign in (ONE, -ONE)]
     return {place: QUARTER, place + 1: -QUARTER}
-
-
-def rational(value: float) -> Any:
-    return flint.fmpq(*value.as_integer_ratio())
 
 
 def rounded(value: Any) -> float:

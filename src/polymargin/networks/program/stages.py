@@ -1,12 +1,8 @@
 """The steps of a program: each computes a block of new values from affine forms of all earlier ones.
 
 A `Product` multiplies two forms entry by entry. An `Activation` puts one polynomial on every form, written in powers of z or in
-Chebyshev polynomials T_k(z); a series stays in the basis it came in. Horner's rule and Clenshaw's
-
-    b_k = c_k + 2 z b_{k+1} − b_{k+2},      Σ c_k T_k(z) = c_0 + z b_1 − b_2
-
-run on floats, symbolic scalars and Fractions alike. T_k is of size one on [−1, 1] where its coefficients of powers are as large
-as 2^(k−1): expanded, a degree of 60 has no digit left.
+another basis with a three-term recurrence (`recurrences.py`); a series stays in the basis it came in. A Chebyshev polynomial T_k
+is of size one on [−1, 1] where its coefficients of powers are as large as 2^(k−1): expanded, a degree of 60 has no digit left.
 """
 
 from __future__ import annotations
@@ -19,9 +15,9 @@ from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.networks.program.forms import Forms
+from polymargin.networks.program.recurrences import POWERS, Recurrence, basis_named
 from polymargin.polynomials import exact
 
-POWERS, CHEBYSHEV = "powers", "chebyshev"
 LARGEST_DEGREE = 127
 
 
@@ -56,15 +52,14 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Activation:
-    """σ(form(v)), entry by entry, with σ = Σ c_k z^k (basis 'powers') or Σ c_k T_k(z) (basis 'chebyshev')."""
+    """σ(form(v)), entry by entry, with σ = Σ c_k P_k(z) in one of the bases: powers, chebyshev, legendre, hermite, hermite_e."""
 
     form: Forms
     coefficients: tuple[float, ...]
-    basis: str = POWERS
+    basis: str = POWERS.name
 
     def __post_init__(self) -> None:
-        if self.basis not in (POWERS, CHEBYSHEV):
-            raise InputError(f"the basis {self.basis!r} of an activation; expected {POWERS!r} or {CHEBYSHEV!r}")
+        basis_named(self.basis)
         if not 2 <= len(self.coefficients) <= LARGEST_DEGREE + 1 or self.coefficients[-1] == 0.0:
             raise InputError(
                 f"an activation with {len(self.coefficients)} coefficients; expected 2 to {LARGEST_DEGREE + 1}, the last not 0"
@@ -74,6 +69,10 @@ class Activation:
 
     def __len__(self) -> int:
         return len(self.form)
+
+    @property
+    def recurrence(self) -> Recurrence:
+        return basis_named(self.basis)
 
     @property
     def degree(self) -> int:
@@ -86,34 +85,13 @@ class Activation:
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         z = self.form(values)
         numbers = self.coefficients if z.dtype != object else tuple(exact(c) for c in self.coefficients)
-        rule = horner if self.basis == POWERS else clenshaw
-        return np.asarray(rule(numbers, z))
+        return self.recurrence.sum(numbers, z)
 
     def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.degree * degrees_of(self.form, before)
 
 
 Stage = Product | Activation
-
-
-def horner(coefficients: tuple[Any, ...], z: NDArray[Any]) -> NDArray[Any]:
-    """Σ c_k z^k; a plain power stays one."""
-    if not any(coefficients[:-1]):
-        power = z ** (len(coefficients) - 1)
-        return np.asarray(power if coefficients[-1] == 1 else coefficients[-1] * power)
-    total = coefficients[-1] * z + coefficients[-2]
-    for c in coefficients[-3::-1]:
-        total = total * z
-        total = total + c if c else total
-    return np.asarray(total)
-
-
-def clenshaw(coefficients: tuple[Any, ...], z: NDArray[Any]) -> NDArray[Any]:
-    """Σ c_k T_k(z)."""
-    later, last = 0 * z, 0 * z + coefficients[-1]
-    for c in coefficients[-2:0:-1]:
-        later, last = last, 2 * (z * last) - later + c
-    return np.asarray(z * last - later + coefficients[0])
 
 
 def degrees_of(forms: Forms, before: NDArray[np.int64]) -> NDArray[np.int64]:

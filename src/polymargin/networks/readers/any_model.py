@@ -23,8 +23,13 @@ PIECEWISE = "polymargin.piecewise"
 PIECEWISE_KINDS = {"ReLUNetwork", "SplineNetwork"}
 
 
-def any_model(piecewise: str | None = None) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
-    """Read the first argument of a function; `piecewise` names the function that answers for networks with ReLU, if any does."""
+def any_model(
+    piecewise: str | None = None, *, of_both_kinds: bool = False
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
+    """Read the first argument of a function; `piecewise` names the function that answers for networks with ReLU, if any does.
+
+    A function `of_both_kinds` takes such networks itself.
+    """
 
     def decorate(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         signature = inspect.signature(function)
@@ -37,7 +42,7 @@ def any_model(piecewise: str | None = None) -> Callable[[Callable[Parameters, An
             except TypeError:  # Python has a better sentence for this
                 return function(*args, **kwargs)
             given.arguments[first] = network_from(given.arguments[first])
-            if type(given.arguments[first]).__name__ in PIECEWISE_KINDS:
+            if type(given.arguments[first]).__name__ in PIECEWISE_KINDS and not of_both_kinds:
                 if piecewise is None:
                     raise InputError(
                         f"{function.__name__} is for polynomial networks; piecewise_margin and piecewise_verify answer for "

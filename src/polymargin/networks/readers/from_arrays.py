@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.readers.npz import MOST_COEFFICIENTS
+from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.program.recurrences import BASES
+from polymargin.networks.readers.activations import LayerActivation, activations_of, network_of_layers
 
 Array = NDArray[np.float64]
 Layers = list[tuple[str, Array, Array | None]]
@@ -25,11 +27,13 @@ Layers = list[tuple[str, Array, Array | None]]
 ROWS, COLUMNS = "rows", "columns"
 _SHAPES = {ROWS: "(outputs, inputs)", COLUMNS: "(inputs, outputs)"}
 _WEIGHTS, _BIASES = ("weight", "kernel", "w"), ("bias", "b")
-_COEFFICIENTS = ("coefficients", "coeffs")
+_COEFFICIENTS = {"coefficients": "powers", "coeffs": "powers"} | {f"{name}_coefficients": name for name in BASES}
 MOST_ARRAYS = 10_000
 
 
-def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: str | None = None) -> PolynomialNetwork:
+def from_arrays(
+    arrays: Mapping[str, Any], activation: Any = None, *, outputs: str | None = None
+) -> PolynomialNetwork | ProductNetwork:
     """The network of linear layers whose weights and biases are given by name.
 
     Parameters
@@ -38,8 +42,10 @@ def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: s
         Matrices and vectors by name, nested or with dots or slashes: 'fc1.weight' and 'fc1.bias', 'W1' and 'b1', or
         {'Dense_0': {'kernel': …, 'bias': …}}. Layers come in the order of the mapping, numbered ones by their numbers.
     activation
-        What stands between the layers: 'square', a degree d for z^d, or coefficients (c_0, c_1, …); a list of such things
-        that are not plain numbers gives one for each hidden layer. Not needed where the arrays hold coefficients themselves.
+        What stands between the layers: 'square', a degree d for z^d, coefficients (c_0, c_1, …), or a series in another basis:
+        ('legendre', (c_0, c_1, …)) or an object of `numpy.polynomial`; a list of such things that are not plain numbers gives
+        one for each hidden layer. Not needed where the arrays hold coefficients themselves, by names such as 'act.coefficients'
+        for powers, 'act.legendre_coefficients' and 'act.domain' for other bases.
     outputs
         Where the outputs are in a matrix: 'rows' (PyTorch) or 'columns' (flax, Keras); by default the shapes decide.
 
@@ -57,64 +63,29 @@ def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: s
     if len(given) != len(layers) - 1:
         raise InputError(
             f"{len(layers)} linear layers and {len(given)} activations; the weights alone do not say what the network computes: "
-            "say activation='square', a degree, or coefficients"
+            "say activation='square', a degree, or coefficients (--activation)"
         )
     where = _orientation(layers, outputs)
     pairs = [(weight if where == ROWS else weight.T, bias) for _, weight, bias in layers]
-    network = PolynomialNetwork(pairs, activations=given)
+    network = network_of_layers(pairs, given)
     network.origin = f"matrices are {_SHAPES[where]}"
     return network
 
 
-def activations_of(activation: Any, hidden: int) -> list[tuple[float, ...]]:
-    """Coefficients for each hidden layer, from one description for all or one each.
-
-    >>> activations_of("square", 2)
-    [(0.0, 0.0, 1.0), (0.0, 0.0, 1.0)]
-    >>> activations_of([3, [0.5, 1.0]], 2) == activations_of([[0, 0, 0, 1], (0.5, 1.0)], 2)
-    True
-    """
-    if isinstance(activation, (list, tuple)) and not all(_is_number(entry) for entry in activation):
-        if len(activation) != hidden:
-            raise InputError(
-                f"{len(activation)} activations for {hidden} hidden layers; expected one for each, or one for all"
-            )
-        return [_coefficients(entry) for entry in activation]
-    return [_coefficients(activation)] * hidden
-
-
-def _coefficients(activation: Any) -> tuple[float, ...]:
-    if isinstance(activation, str):
-        if activation != "square":
-            raise InputError(f"activation {activation!r}; expected 'square', a degree, or coefficients (c_0, c_1, …)")
-        return (0.0, 0.0, 1.0)
-    if isinstance(activation, (int, np.integer)) and not isinstance(activation, bool):
-        if not 1 <= activation < MOST_COEFFICIENTS:
-            raise InputError(f"activation of degree {activation}; expected a degree from 1 to {MOST_COEFFICIENTS - 1}")
-        return (*[0.0] * int(activation), 1.0)
-    try:
-        row = real_array(activation, "the coefficients of the activation")
-    except InputError:
-        row = np.zeros(0)
-    if row.ndim != 1 or not row.size or not np.isfinite(row).all():
-        raise InputError(
-            f"activation {str(activation)[:60]}; expected 'square', a degree, or coefficients (c_0, c_1, …)"
-        )
-    return tuple(row.tolist())
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _collected(arrays: Mapping[str, Any]) -> tuple[Layers, list[tuple[float, ...]]]:
+def _collected(arrays: Mapping[str, Any]) -> tuple[Layers, list[LayerActivation]]:
     """Layers by the names of their owners, and coefficients where there are any."""
     found: dict[str, dict[str, Any]] = {}
+    bases: dict[str, str] = {}
     for name, values in _flat(arrays, ""):
         owner, part = _owner(name)
         array = real_array(values, name)
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} contains {array[~np.isfinite(array)][0]}: expected finite numbers")
         if part in _COEFFICIENTS and array.ndim == 1:
             kind = "coefficients"
+            bases[owner] = _COEFFICIENTS[part]
+        elif part == "domain" and array.shape == (2,):
+            kind = "domain"
         elif part in _WEIGHTS and array.ndim == 2:
             kind = "weight"
         elif part in _BIASES and array.ndim <= 2 and array.size == max(array.shape, default=0):
@@ -133,7 +104,7 @@ def _collected(arrays: Mapping[str, Any]) -> tuple[Layers, list[tuple[float, ...
         raise InputError(f"{missing[0]!r} has no weight" if missing else "no weights among the arrays")
     rows = _ordered([owner for owner, parts in found.items() if "coefficients" in parts])
     layers = [(owner, found[owner]["weight"], found[owner].get("bias")) for owner in owners]
-    return layers, [tuple(found[owner]["coefficients"].tolist()) for owner in rows]
+    return layers, [LayerActivation.of(found[o]["coefficients"], bases[o], found[o].get("domain")) for o in rows]
 
 
 def _flat(arrays: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
@@ -177,7 +148,8 @@ def _orientation(layers: Layers, wanted: str | None) -> str:
         raise InputError(f"layers {shapes} fit each other and their biases neither with outputs in rows nor in columns")
     if len(fitting) > 1:
         raise InputError(
-            f"layers {shapes} fit either way; say outputs='rows' (PyTorch) or outputs='columns' (flax, Keras)"
+            f"layers {shapes} fit either way; say outputs='rows' (PyTorch) or outputs='columns' (flax, Keras), --outputs on the "
+            "command line"
         )
     return fitting[0]
 

@@ -78,14 +78,14 @@ def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) 
 
 
 def _trace(torch: Any, module: Any) -> Any:
-    from polymargin.networks.readers.torch_layers import Chebyshev
+    from polymargin.networks.readers.torch_layers import Chebyshev, Series
 
     class Tracer(torch.fx.Tracer):  # type: ignore[misc]
         def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
             return attr_val
 
         def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-            return type(m) is Chebyshev or bool(super().is_leaf_module(m, module_qualified_name))
+            return type(m) in (Chebyshev, Series) or bool(super().is_leaf_module(m, module_qualified_name))
 
     try:
         return Tracer().trace(module)
@@ -128,8 +128,8 @@ def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Oper
 
 def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> Any:
     from polymargin.networks.readers.torch_functions import FUNCTIONS
-    from polymargin.networks.readers.torch_layers import Chebyshev
-    from polymargin.networks.readers.torch_modules import MODULES, chebyshev_module, numbers
+    from polymargin.networks.readers.torch_layers import Chebyshev, Series
+    from polymargin.networks.readers.torch_modules import MODULES, numbers, series_module
 
     if node.op == "output":
         return arguments[0]
@@ -139,8 +139,8 @@ def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> A
     if node.op == "call_module":
         inner = module.get_submodule(node.target)
         name = type(inner).__name__
-        if type(inner) is Chebyshev:
-            return chebyshev_module(inner, *arguments)
+        if type(inner) in (Chebyshev, Series):
+            return series_module(inner, *arguments)
         if name not in MODULES or getattr(torch.nn, name, None) is not type(inner):
             raise InputError(why_not(name))
         return MODULES[name](inner, *arguments, **options)

@@ -30,7 +30,7 @@ from polymargin.networks.readers.npz import load_npz, read_arrays
 def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str | None = None) -> Network:
     """Read a network.
 
-    .npz                 what `save` writes; or plain arrays by name, with activation=
+    .npz                 what `save` writes; or plain arrays by name, with coefficients or with activation=
     .onnx                from PyTorch, Keras or any other exporter
     .pt, .pth            a state dict with coefficients, or with activation=; whole modules only with trust=True
     .safetensors         arrays by name, with activation=
@@ -54,10 +54,11 @@ def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str
         raise InputError(
             f"{path}: unknown kind of model file {file.suffix!r}; expected {', '.join(_READERS)} or a folder"
         )
-    if activation is not None and reader not in (_npz, _torch, _safetensors):
-        raise InputError(
-            f"{path}: activation= is for files of plain weights; a {file.suffix} file says what it computes"
-        )
+    for name, value in (("activation", activation), ("outputs", outputs)):
+        if value is not None and reader not in (_npz, _torch, _safetensors):
+            raise InputError(
+                f"{path}: {name}= (--{name}) is for files of plain weights; a {file.suffix} file says what it computes"
+            )
     return reader(file, _Options(trust, activation, outputs))
 
 
@@ -69,12 +70,14 @@ class _Options:
 
 
 def _npz(file: Path, options: _Options) -> Network:
-    if options.activation is None:
-        return load_npz(file)
     arrays = read_arrays(file)
-    if "format" in arrays:
-        raise InputError(f"{file}: a network with its activations; leave activation= out")
-    return _from_plain(file, arrays, options)
+    told = options.activation is not None or options.outputs is not None or any("coeff" in name for name in arrays)
+    if told and "format" not in arrays:
+        return _from_plain(file, arrays, options)
+    for name in ("activation", "outputs"):
+        if getattr(options, name) is not None:
+            raise InputError(f"{file}: a network with its activations; leave {name}= (--{name}) out")
+    return load_npz(file)
 
 
 def _safetensors(file: Path, options: _Options) -> Network:

@@ -1,6 +1,7 @@
 """Programs of products as .npz files.
 
-    polymargin-products-1    stages            one letter per stage: P product, A activation in powers, C in Chebyshev polynomials
+    polymargin-products-1    stages            one letter per stage: P product; A activation in powers; C, L, H, E in polynomials
+                                               Chebyshev, Legendre, Hermite (physicists') and Hermite (probabilists')
                              sizes             inputs, values of each stage, logits
                              forms_i_starts, forms_i_columns, forms_i_weights, forms_i_bias     i = 1, 2, … in the order of use
                              activation_k      coefficients of stage k, where it is an activation
@@ -19,10 +20,11 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, POWERS, Activation, Product, Stage
+from polymargin.networks.program.recurrences import BASES
+from polymargin.networks.program.stages import Activation, Product, Stage
 from polymargin.networks.readers.npz import MOST_LAYERS, PRODUCTS_FORMAT, expect_format, expect_members, read_arrays
 
-LETTERS = {"P": None, "A": POWERS, "C": CHEBYSHEV}
+LETTERS = {"P": None} | {basis.letter: basis.name for basis in BASES.values()}
 PARTS = ("starts", "columns", "weights", "bias")
 
 

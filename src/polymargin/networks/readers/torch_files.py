@@ -14,7 +14,6 @@ from typing import Any
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
-from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.readers.archives import ARCHIVE_DAMAGE, bounded_archive
 from polymargin.networks.readers.foreign import first_line, opened, package
 from polymargin.networks.readers.from_arrays import from_arrays
@@ -67,7 +66,7 @@ def check_archive(file: Path) -> None:
         )
 
 
-def _from_state(torch: Any, content: Any, file: Path, activation: Any) -> PolynomialNetwork:
+def _from_state(torch: Any, content: Any, file: Path, activation: Any) -> Network:
     state = _state(torch, content)
     if state is None:
         raise InputError(f"{file}: expected a state dict, tensors by name, alone or in a checkpoint")

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from polymargin.networks.program.recurrences import basis_named
+
 
 class Polynomial(torch.nn.Module):  # type: ignore[misc]
     """Σ_k c_k x^k per entry; the coefficients (c_0, c_1, …) are a buffer. A plain power x^d stays a plain power."""
@@ -31,25 +33,42 @@ class Polynomial(torch.nn.Module):  # type: ignore[misc]
         return f"degree={self.degree}"
 
 
-class Chebyshev(torch.nn.Module):  # type: ignore[misc]
-    """Σ_k c_k T_k(z) per entry, z = (2x − a − b) / (b − a) on the domain (a, b), by Clenshaw's rule.
+class Series(torch.nn.Module):  # type: ignore[misc]
+    """Σ_k c_k P_k(z) per entry, z = (2x − a − b) / (b − a) on the domain (a, b), by Clenshaw's rule.
 
-    `from_torch` keeps it in this basis, up to degree 127; nothing is expanded into powers of x.
+    The basis is "chebyshev", "legendre", "hermite" (of physicists) or "hermite_e" (of probabilists). `from_torch` keeps it, up to
+    degree 127; nothing is expanded into powers of x. The state dict says what it holds: `chebyshev_coefficients` and `domain`.
     """
 
-    coefficients: Any
+    domain: Any
 
-    def __init__(self, coefficients: Any, domain: tuple[float, float] = (-1.0, 1.0)) -> None:
+    def __init__(self, coefficients: Any, basis: str, domain: tuple[float, float] = (-1.0, 1.0)) -> None:
         super().__init__()
-        self.register_buffer("coefficients", torch.as_tensor(coefficients, dtype=torch.float64))
-        self.low, self.high = (float(end) for end in domain)
+        self.basis = basis_named(basis).name
+        self.register_buffer(f"{basis}_coefficients", torch.as_tensor(coefficients, dtype=torch.float64))
+        self.register_buffer("domain", torch.as_tensor(domain, dtype=torch.float64))
+
+    @property
+    def coefficients(self) -> Any:
+        return getattr(self, f"{self.basis}_coefficients")
 
     def forward(self, x: Any) -> Any:
-        z = (2.0 * x - (self.low + self.high)) / (self.high - self.low)
-        later, last = torch.zeros_like(z), torch.zeros_like(z)
-        for c in reversed(self.coefficients[1:].unbind(0)):
-            later, last = last, 2.0 * z * last - later + c
-        return z * last - later + self.coefficients[0]
+        low, high = self.domain.unbind(0)
+        z = x if (float(low), float(high)) == (-1.0, 1.0) else (2.0 * x - (low + high)) / (high - low)
+        row, recurrence = self.coefficients.unbind(0), basis_named(self.basis)
+        later, last = torch.zeros_like(z), torch.zeros_like(z) + row[-1]
+        for k in range(len(row) - 2, -1, -1):
+            first, second = float(recurrence.factors(k)[0]), float(recurrence.factors(k + 1)[1])
+            later, last = last, first * (z * last) - second * later + row[k]
+        return last
 
     def extra_repr(self) -> str:
-        return f"degree={len(self.coefficients) - 1}, domain=({self.low:g}, {self.high:g})"
+        low, high = self.domain.tolist()
+        return f"degree={len(self.coefficients) - 1}, basis={self.basis}, domain=({low:g}, {high:g})"
+
+
+class Chebyshev(Series):
+    """A `Series` in Chebyshev polynomials."""
+
+    def __init__(self, coefficients: Any, domain: tuple[float, float] = (-1.0, 1.0)) -> None:
+        super().__init__(coefficients, "chebyshev", domain)

@@ -17,8 +17,7 @@ from polymargin.networks.readers.torch_functions import (
     linear,
     pad_last_axes,
 )
-from polymargin.networks.tape.arithmetic import divide, multiply, subtract
-from polymargin.networks.tape.series import chebyshev
+from polymargin.networks.tape.series import series
 from polymargin.networks.tape.windows import normalised, rearranged
 
 PADDINGS = {
@@ -61,10 +60,10 @@ def _pad_module(mode: str) -> Callable[..., Any]:
     return lambda module, value: pad_last_axes(value, module.padding, mode, getattr(module, "value", 0.0))
 
 
-def chebyshev_module(module: Any, value: Any) -> Any:
+def series_module(module: Any, value: Any) -> Any:
     """The one activation that is not traced: its basis would be lost."""
-    centred = subtract(multiply(value, 2.0), module.low + module.high)
-    return chebyshev(divide(centred, module.high - module.low), numbers(module.coefficients).tolist())
+    low, high = numbers(module.domain).tolist()
+    return series(value, numbers(module.coefficients).tolist(), module.basis, (low, high))
 
 
 def _dropout_module(module: Any, value: Any) -> Any:

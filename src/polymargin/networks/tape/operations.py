@@ -55,8 +55,8 @@ class OperationTape:
         self.input_count = 0
         # Atoms that are products of two forms, and not P(form).
         self.products: dict[int, tuple[Form, Form]] = {}
-        # Atoms that are a series in Chebyshev polynomials of a form: the form and the coefficients.
-        self.series: dict[int, tuple[Form, tuple[float, ...]]] = {}
+        # Atoms that are a series of a form in a basis other than powers: the form, the coefficients, the basis.
+        self.series: dict[int, tuple[Form, tuple[float, ...], str]] = {}
         # A product of three matrices, and which atoms are its entries.
         self.attention: tuple[Tensor, Tensor, Tensor] | None = None
         self.attention_atoms = range(0)
@@ -131,12 +131,12 @@ class OperationTape:
             self.spend(ATOM_WORK)
         return self._known[key]
 
-    def series_of(self, form: Form, coefficients: tuple[float, ...]) -> int:
-        """The number of an atom that is Σ c_k T_k(form)."""
-        key = ("chebyshev", form, coefficients)
+    def series_of(self, form: Form, coefficients: tuple[float, ...], basis: str) -> int:
+        """The number of an atom that is Σ c_k P_k(form)."""
+        key = (basis, form, coefficients)
         if key not in self._known:
             self._known[key] = len(self.levels)
-            self.series[len(self.levels)] = (form, coefficients)
+            self.series[len(self.levels)] = (form, coefficients, basis)
             self.levels.append(1 + self._direction_level(form[0]))
             self.atoms.append((CONSTANT, 0.0, ()))
             self.spend(ATOM_WORK)

@@ -9,7 +9,8 @@ import numpy as np
 
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import CHEBYSHEV, POWERS, Activation, Product, Stage
+from polymargin.networks.program.recurrences import POWERS
+from polymargin.networks.program.stages import Activation, Product, Stage
 from polymargin.networks.tape.operations import Array, Form, OperationTape
 
 SQUARE = (0.0, 0.0, 1.0)
@@ -39,9 +40,9 @@ def program(tape: OperationTape, rows: Any, constants: Array) -> ProductNetwork:
 
 def _kind(tape: OperationTape, atom: int) -> Kind:
     if atom in tape.series:
-        return tape.series[atom][1], CHEBYSHEV
+        return tape.series[atom][1:]
     coefficients = SQUARE if atom in tape.products else tape.atoms[atom - tape.input_count][2]
-    return None if coefficients == SQUARE else (coefficients, POWERS)
+    return None if coefficients == SQUARE else (coefficients, POWERS.name)
 
 
 def factors_of(tape: OperationTape, atom: int) -> tuple[Form, Form]:

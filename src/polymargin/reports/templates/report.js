@@ -11,11 +11,11 @@
   const size4 = (x) => x === null ? "–" : x === Infinity ? "∞" : String(Number(x.toPrecision(4)));
   const margin = (row) => lower[row] === upper[row] ? size4(lower[row]) : `${size4(lower[row])} … ${size4(upper[row])}`;
   const time = (s) => s < 1 ? `${Number((1000 * s).toPrecision(2))} ms` : `${Number(s.toPrecision(2))} s`;
-  const word = (x) => x === null ? "–" : String(x);
+  const word = (x) => x === null ? "–" : data.names ? data.names[x] : String(x);
   const columns = [
     ["row", (row) => row, (row) => String(row)],
     ["class", (row) => data.class[row], (row) => word(data.class[row])],
-    ...(data.right ? [["right", (row) => data.right[row], (row) => String(data.right[row])]] : []),
+    ...(data.right ? [["right", (row) => data.right[row], (row) => word(data.right[row])]] : []),
     ["rival", (row) => data.rival[row], (row) => word(data.rival[row])],
     ["margin", (row) => lower[row], margin],
     ["standing", (row) => data.standing[row], (row) => data.standings[data.standing[row]]],

@@ -1,0 +1,118 @@
+"""A network at a point, in coordinates in which what a neighbourhood allows is a region.
+
+Mostly these are the inputs themselves. Where a matrix weighs perturbations or a subspace holds them, they are z with the inputs
+u + E T z (`Frame`): an L2 ball around z = 0. What is found in z is told in inputs, and compared in exact arithmetic there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.bounds.regions.region import AllowedRegion
+from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.neighbourhood import Frame, Neighbourhood
+from polymargin.neighbourhood.lengths import length_above
+from polymargin.networks.network import Network
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FoundLoss:
+    """Where the rival wins or ties exactly: in the coordinates of the search, as inputs, and its length rounded up.
+
+    along    with a frame, the sums y for which the inputs are u + E y exactly; `point` is rounded then
+    """
+
+    place: Array
+    point: Array
+    rival: int
+    length: float
+    along: tuple[tuple[float, ...], ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkAt:
+    """`near` and `start` are the neighbourhood and the point in the coordinates of the search."""
+
+    network: Network
+    point: Array
+    near: Neighbourhood
+    start: Array
+    frame: Frame | None
+    _turned: dict[int, tuple[NetworkSteps, NetworkSteps]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, network: Network, point: Array, near: Neighbourhood) -> NetworkAt:
+        near.check_inside(point)
+        frame = Frame.of(near)
+        if frame is None:
+            return cls(network, point, near, point, None)
+        size = len(frame.turn)
+        plain = Neighbourhood(size, rivals=near.rivals, abstain=near.abstain)
+        return cls(network, point, plain, np.zeros(size), frame)
+
+    def region(self, radius: float) -> AllowedRegion:
+        return AllowedRegion.of(self.near, self.start, radius)
+
+    def steps(self, label: int, rival: int) -> NetworkSteps:
+        found = NetworkSteps.of(self.network, label, rival)
+        if self.frame is None:
+            return found
+        if id(found) not in self._turned:
+            self._turned[id(found)] = found, found.along(self.frame.directions, self.point)
+        return self._turned[id(found)][1]
+
+    def grouped(self, label: int, rivals: list[int]) -> list[tuple[NetworkSteps, list[int]]]:
+        """Steps, and the rivals that share them."""
+        result: list[tuple[NetworkSteps, list[int]]] = []
+        for rival in rivals:
+            steps = self.steps(label, rival)
+            if result and result[-1][0] is steps:
+                result[-1][1].append(rival)
+            else:
+                result.append((steps, [rival]))
+        return result
+
+    def behind(self, place: Array, label: int, rival: int) -> bool:
+        """Whether the label does not lead by what is asked for, in doubles."""
+        logits = self.network(self._inputs(place))
+        return bool(logits[label] - logits[rival] <= self.near.abstain)
+
+    def lost(self, place: Array, label: int, rival: int) -> FoundLoss | None:
+        """What is found at a place if the label does not lead there by what is asked for, in exact arithmetic."""
+        exact = self._exact(place)
+        logits = self.network.exact_logits(exact)
+        if logits[label] - logits[rival] > Fraction(self.near.abstain):
+            return None
+        return FoundLoss(place, exact.astype(np.float64), rival, self.length(place), self._along(place))
+
+    def length(self, place: Array) -> float:
+        """Of the perturbation that leads to a place, rounded up."""
+        pairs = zip(self._exact(place).tolist(), self.point.tolist(), strict=True)
+        steps = [Fraction(value) - Fraction(start) for value, start in pairs]
+        return length_above(self.near, steps) if self.frame is None else self.frame.length(steps)
+
+    def _inputs(self, place: Array) -> Array:
+        """In doubles."""
+        return place if self.frame is None else self.point + self.frame.columns @ (self.frame.turn @ place)
+
+    def _exact(self, place: Array) -> NDArray[Any]:
+        """The inputs; Fractions in a subspace, in which doubles would not stay."""
+        if self.frame is None or self.frame.near.subspace is None:
+            return self._inputs(place)
+        return np.array(self.frame.moved(self.point, self.frame.turn @ place), dtype=object)
+
+    def _along(self, place: Array) -> tuple[tuple[float, ...], ...] | None:
+        if self.frame is None:
+            return None
+        if self.frame.near.subspace is not None:
+            return tuple((step,) for step in (self.frame.turn @ place).tolist())
+        moving = list(self.frame.near.moving)
+        ends, starts = self._inputs(place)[moving].tolist(), (-self.point[moving]).tolist()
+        return tuple(zip(ends, starts, strict=True))

@@ -1,0 +1,167 @@
+"""What classes are called where a model comes from, and how results say it.
+
+A network counts its classes; an estimator has names for them, and a person thinks in these. The network keeps them
+(`class_names`), every result takes them over in one place (`named`), and whatever prints a class asks the result. Inside the
+package classes stay numbers: a session that serves two models with the same weights knows no names, so sentences that speak of
+"class 2" are put into the model's words when the result is handed out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import real_array
+from polymargin.errors import InputError
+from polymargin.standing import Standing
+
+Names = tuple[str, ...]
+Found = TypeVar("Found")
+
+NOBODY = "–"
+# Fields of results that hold sentences, one or several; an error was told by who knows the model, and in its words.
+SENTENCES = {"notes", "reason"}
+_SPOKEN = re.compile(r"\b(class|classes) (\d+)(?:( and )(\d+))?\b")
+
+
+class HasClasses(Protocol):
+    @property
+    def label(self) -> int | None: ...
+
+    @property
+    def rival(self) -> int | None: ...
+
+    @property
+    def class_names(self) -> Names | None: ...
+
+
+class AboutClasses:
+    """Gives a result about a class and its rival the names of both."""
+
+    def class_name(self: HasClasses, number: int | None) -> str:
+        """What a class is called: its name where there is one, else its number."""
+        return name_of(self.class_names, number)
+
+    @property
+    def label_name(self: HasClasses) -> str:
+        return name_of(self.class_names, self.label)
+
+    @property
+    def rival_name(self: HasClasses) -> str:
+        return name_of(self.class_names, self.rival)
+
+    def name_cells(self: HasClasses) -> dict[str, str | None]:
+        """Columns of a table beside `label` and `rival`; none where numbers are all there is."""
+        if self.class_names is None:
+            return {}
+        ends = {"label_name": self.label, "rival_name": self.rival}
+        return {key: None if number is None else self.class_names[number] for key, number in ends.items()}
+
+
+def names_of(model: Any) -> Names | None:
+    """What a model calls its classes, one name for each; None where it only counts them."""
+    names = getattr(model, "class_names", None)
+    if names is None:
+        return None
+    known = () if isinstance(names, str) else tuple(str(name) for name in names)
+    if len(set(known)) != model.class_count or len(known) != model.class_count:
+        raise InputError(f"class_names {names!r}: expected {model.class_count} different names, one for each class")
+    return known
+
+
+def class_name(model: Any, number: int | None) -> str:
+    """What a model calls one of its classes."""
+    return name_of(names_of(model), number)
+
+
+def named(result: Found, model: Any) -> Found:
+    """The result in the words of the model; itself where the model only counts its classes."""
+    names = names_of(model)
+    return result if names is None else cast(Found, _named(result, names))
+
+
+def class_numbers(labels: ArrayLike, count: int, names: Sequence[str] | None = None) -> NDArray[np.int64]:
+    """Right classes as numbers (m,); given as the model's names for them, or as numbers where one of them is no name.
+
+    >>> class_numbers(["no", "yes", "no"], 3, ("no", "yes"))
+    array([0, 1, 0])
+    >>> class_numbers([7, 3], 2, ("3", "7"))          # an estimator that calls its two classes 3 and 7
+    array([1, 0])
+    """
+    given = _column(np.asarray(labels), count) if names is not None else None
+    if names is not None and given is not None:
+        number = {name: place for place, name in enumerate(names)}
+        spelt = [_spelt(value) for value in given.tolist()]
+        if all(name in number for name in spelt):
+            return np.array([number[name] for name in spelt], dtype=np.int64)
+        if given.dtype.kind in "USO":
+            row, name = next((row, name) for row, name in enumerate(spelt) if name not in number)
+            raise InputError(f"labels: row {row} is {name!r}; expected one of the classes {', '.join(names)}")
+    array = _column(real_array(labels, "labels"), count)
+    limit = 2**31 if names is None else len(names)
+    wrong = ~(np.isfinite(array) & (array == np.round(array)) & (array >= 0) & (array < limit))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        or_names = "" if names is None else f", or one of {', '.join(names)} in every row"
+        raise InputError(f"labels: row {row} is {array[row]:g}; expected the number of a class, 0, 1, 2, …{or_names}")
+    return array.astype(np.int64)
+
+
+def _column(array: NDArray[Any], count: int) -> NDArray[Any]:
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.shape != (count,):
+        raise InputError(f"labels of shape {array.shape} for {count} points: expected one class per point")
+    return array
+
+
+def _spelt(value: Any) -> str:
+    """As `str` writes the entries of an estimator's `classes_`; files keep whole numbers as floats."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def name_of(names: Sequence[str] | None, number: int | None) -> str:
+    if number is None:
+        return NOBODY
+    return str(number) if names is None else names[number]
+
+
+def _named(result: Any, names: Names) -> Any:
+    """With names in its fields, in the results that it holds and in its sentences."""
+    if not isinstance(result, AboutClasses) or getattr(result, "class_names", None) is not None:
+        return result
+    changed: dict[str, Any] = {}
+    failed = getattr(result, "standing", None) is Standing.FAILED
+    for name in [item.name for item in fields(cast(Any, result))]:
+        value = getattr(result, name)
+        if name == "class_names":
+            changed[name] = names
+        elif name in SENTENCES and not failed:
+            one = isinstance(value, str)
+            changed[name] = _in_words(value, names) if one else tuple(_in_words(text, names) for text in value)
+        elif isinstance(value, AboutClasses):
+            changed[name] = _named(value, names)
+        elif isinstance(value, tuple) and any(isinstance(part, AboutClasses) for part in value):
+            changed[name] = tuple(_named(part, names) for part in value)
+    return replace(cast(Any, result), **changed)
+
+
+def _in_words(sentence: str, names: Names) -> str:
+    """
+    >>> _in_words("classes 0 and 2 tie; against class 1: no time", ("a", "b", "c"))
+    'classes a and c tie; against class b: no time'
+    """
+
+    def spoken(found: re.Match[str]) -> str:
+        word, first, link, second = found.groups()
+        numbers = [int(number) for number in (first, second) if number is not None]
+        if any(number >= len(names) for number in numbers):
+            return found.group()
+        return f"{word} {(link or '').join(names[number] for number in numbers)}"
+
+    return _SPOKEN.sub(spoken, sentence)

@@ -1,0 +1,86 @@
+"""Dense linear algebra on a GPU, by CuPy: cuBLAS and cuSOLVER under NumPy's names.
+
+What `polymargin.bounds.lifted.algebra` asks for. Everything a program needs is dense here: at these sizes the products of a
+sparse matrix are no faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.gpu.bundles import chosen_device
+from polymargin.gpu.device import cupy_or_reason, required_cupy
+
+
+def dense_algebra() -> CupyAlgebra | None:
+    """Where a GPU is wanted or found, its algebra."""
+    name = chosen_device(None)
+    found = name == "cuda" or (
+        name == "auto" and find_spec("cupy") is not None and not isinstance(cupy_or_reason(), str)
+    )
+    return CupyAlgebra() if found else None
+
+
+class CupyAlgebra:
+    """By cuBLAS and cuSOLVER; matrices are CuPy's."""
+
+    def __init__(self) -> None:
+        self._cupy = required_cupy()
+
+    def put(self, array: Any) -> Any:
+        return self._cupy.asarray(array.toarray() if hasattr(array, "toarray") else array)
+
+    def get(self, matrix: Any) -> NDArray[np.float64]:
+        return np.asarray(matrix.get())
+
+    def diagonal(self, matrix: Any) -> Any:
+        return matrix.diagonal()
+
+    def inner(self, left: Any, right: Any) -> float:
+        return float(self._cupy.vdot(left, right))
+
+    def row_sums(self, left: Any, right: Any) -> Any:
+        return (left * right).sum(axis=1)
+
+    def finite(self, matrix: Any) -> bool:
+        return bool(self._cupy.isfinite(matrix).all())
+
+    def inverse_root(self, matrix: Any) -> Any | None:
+        from cupyx.scipy.linalg import solve_triangular
+
+        factor = self._factor(matrix)
+        return None if factor is None else solve_triangular(factor, self._cupy.eye(len(factor)), lower=True)
+
+    def gram(self, root: Any) -> Any:
+        return root.T @ root
+
+    def definite(self, matrix: Any) -> bool:
+        return self._factor(matrix) is not None
+
+    def solver(self, matrix: Any) -> Callable[[Any], Any] | None:
+        from cupyx.scipy.linalg import solve_triangular
+
+        factor = self._factor(matrix)
+        if factor is None:
+            return None
+
+        def solve(right: Any) -> Any:
+            half = solve_triangular(factor, right, lower=True)
+            return solve_triangular(factor, half, lower=True, trans="T")
+
+        return solve
+
+    def _factor(self, matrix: Any) -> Any | None:
+        from cupyx import errstate
+
+        try:
+            with errstate(linalg="raise"):
+                factor = self._cupy.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            return None
+        return factor if np.isfinite(float(factor[-1, -1])) else None

@@ -1,0 +1,29 @@
+"""Lengths of perturbations without rounding, then rounded up to a double."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from polymargin.neighbourhood.neighbourhood import Neighbourhood, Norm
+
+
+def length_above(near: Neighbourhood, delta: Sequence[Fraction]) -> float:
+    """The least double that is at least the norm of δ, or the one after it; for weights one per coordinate."""
+    steps = [abs(step) for step in delta]
+    if near.weights is not None:
+        steps = [Fraction(w) * step for w, step in zip(near.weights.tolist(), steps, strict=True)]
+    if near.norm is Norm.L2:
+        return root_above(sum((step * step for step in steps), Fraction(0)))
+    total = max(steps) if near.norm is Norm.LINF else sum(steps, Fraction(0))
+    value = float(total)
+    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+
+
+def root_above(square: Fraction) -> float:
+    """A double that is at least the root."""
+    root = math.sqrt(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root

@@ -1,0 +1,217 @@
+"""One owner of class names: what a model calls its classes is what every result, table, file and page says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import polymargin as pm
+from polymargin.bounds import bracket, exclude
+from polymargin.class_names import AboutClasses, class_numbers, named, names_of
+from polymargin.cli.app import app
+
+NAMES = ("setosa", "versicolor", "virginica")
+# Three classes on a line of two inputs: ties at x = -1 and x = 1.
+RIDGES = pm.PolynomialNetwork(
+    [([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 0.1], [2.0, -0.3]], [1.0, 0.0, -2.0])], degree=2
+)
+U = np.array([[0.25, 0.1], [1.2, 0.2], [2.5, 0.3]])
+
+
+def ridges(names: Any = NAMES) -> pm.PolynomialNetwork:
+    network = pm.PolynomialNetwork(
+        [(layer.weights, layer.bias) for layer in RIDGES.layers], activations=RIDGES.activations
+    )
+    network.class_names = names
+    return network
+
+
+def test_every_kind_of_result_takes_the_names_over() -> None:
+    network = ridges()
+    found = [
+        pm.margin(network, U[0], cache=False),
+        pm.margin(network, U, cache=False)[1],
+        pm.verify(network, U[0], 0.1, cache=False),
+        pm.verify(network, U, 5.0, cache=False)[0],
+        pm.certify(network, U[0], cache=False),
+        pm.certify(network, U, cache=False)[2],
+        pm.attack(network, U[0]),
+        pm.attack(network, U)[1],
+        pm.lower_bound(network, U[0]),
+        pm.lower_bound(network, U[0]).exclusions[0],
+        bracket(network, U[0]),
+        exclude(network, U[0], 0, 1, 0.1),
+    ]
+    for result in found:
+        assert result.class_names == NAMES
+        assert result.label_name == NAMES[result.label]
+        assert result.rival_name == ("–" if result.rival is None else NAMES[result.rival])
+    plain = pm.margin(RIDGES, U[0], cache=False)
+    assert (plain.class_names, plain.label_name, plain.rival_name) == (None, "0", "1")
+    assert "class_names" not in plain.to_dict()
+    assert "label_name" not in plain.to_row()
+
+
+def test_what_is_printed_calls_classes_by_name() -> None:
+    network = ridges()
+    assert "class setosa loses to versicolor" in repr(pm.attack(network, U[0]))
+    assert "class setosa, limited by versicolor" in repr(pm.lower_bound(network, U[0]))
+    assert "class setosa against versicolor" in repr(bracket(network, U[0]))
+    assert pm.Boundary.from_network(network, 0, 2).name == "class setosa against class virginica"
+    lost = pm.verify(network, U[0], 5.0, cache=False)
+    assert lost.reason.startswith("class versicolor ties or wins at distance ")
+    tie = pm.margin(network, [1.0, 0.0], cache=False)  # 1 = x²
+    assert tie.notes == ("classes setosa and versicolor tie exactly at the point",)
+    with pytest.raises(pm.InputError, match="classes setosa and versicolor tie exactly at the point"):
+        pm.attack(network, [1.0, 0.0])
+    with pytest.raises(pm.InputError, match="classes setosa and versicolor tie at the point"):
+        pm.certify(network, [1.0, 0.0], cache=False)
+
+
+def test_tables_files_and_plain_data_have_them_beside_the_numbers(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    network = ridges()
+    for rows in (pm.margin(network, U), pm.verify(network, U, 0.1), pm.certify(network, U)):
+        frame = rows.to_frame()
+        assert frame["label"].tolist() == [0, 1, 2]
+        assert frame["label_name"].tolist() == list(NAMES)
+        read = pandas.read_csv(rows.to_csv(tmp_path / "rows.csv"))
+        assert read["label_name"].tolist() == list(NAMES)
+        assert '<td style="">virginica</td>' in rows._repr_html_()
+        again = [type(row).from_dict(json.loads(json.dumps(row.to_dict()))) for row in rows]
+        assert [row.label_name for row in again] == list(NAMES)
+        assert [row.to_dict() for row in again] == [row.to_dict() for row in rows]
+    bad = pm.margin(network, [[0.25, 0.1], [np.nan, 0.0]], cache=False)
+    assert list(bad[0].to_row()) == list(bad[1].to_row())
+    assert [row.to_row()["rival_name"] for row in bad] == ["versicolor", None]
+
+
+def test_rows_that_are_told_early_or_come_from_a_checkpoint_have_them(tmp_path: Path) -> None:
+    network, told = ridges(), {}
+    options: dict[str, Any] = {"checkpoint": tmp_path / "rows.jsonl", "cache": False}
+    for _ in range(2):
+        told.clear()
+        pm.margin(network, U, on_row=lambda row, found: told.__setitem__(row, found.label_name), **options)
+        assert told == dict(enumerate(NAMES))
+    # The names are no part of what was computed: another model with the same weights has its own.
+    assert [m.label_name for m in pm.margin(ridges(("a", "b", "c")), U, **options)] == ["a", "b", "c"]
+    options["checkpoint"] = tmp_path / "verdicts.jsonl"
+    for names in (NAMES, ("a", "b", "c")):
+        verdicts = pm.verify(
+            ridges(names), U, 5.0, on_row=lambda row, v: told.__setitem__(row, v.label_name), **options
+        )
+        assert told == dict(enumerate(names))
+        assert verdicts[0].reason.startswith(f"class {names[1]} ties")
+
+
+def test_names_that_are_numbers_are_put_in_once() -> None:
+    """Class 1 is called 2 and class 2 is called 0: a sentence that is translated twice would speak of another class."""
+    network = ridges(("1", "2", "0"))
+    lost = pm.verify(network, U[0], 5.0, cache=False)
+    assert lost.rival == 1
+    assert lost.reason.startswith("class 2 ties or wins")
+    assert named(lost, network) is lost
+    with pytest.raises(pm.InputError, match="classes 1 and 2 tie"):
+        pm.attack(network, [1.0, 0.0])
+    failed = pm.certify(network, [[1.0, 0.0]], cache=False)[0]
+    assert failed.margin.error is not None
+    assert failed.margin.error.startswith("classes 1 and 2 tie")
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "b"), "abc"])
+def test_names_that_do_not_fit_are_refused(names: Any) -> None:
+    with pytest.raises(pm.InputError, match=r"class_names .*: expected 3 different names, one for each class"):
+        pm.margin(ridges(names), U[0], cache=False)
+
+
+def test_results_that_know_no_classes_are_left_alone() -> None:
+    model = SimpleNamespace(class_names=["x", "y"], class_count=2)
+    assert names_of(model) == ("x", "y")
+    assert names_of(object()) is None
+    assert named(None, model) is None
+    assert not isinstance(3, AboutClasses)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "numbers"),
+    [
+        (["versicolor", "setosa"], NAMES, [1, 0]),
+        ([1, 0], NAMES, [1, 0]),
+        ([[2], [1]], ("1", "2"), [1, 0]),  # all of them are names
+        ([0, 1], ("1", "2"), [0, 1]),  # one of them is not: numbers
+        ([2.0, 1.0], ("1", "2"), [1, 0]),
+        ([True, False], ("False", "True"), [1, 0]),
+        ([4, 5], None, [4, 5]),
+    ],
+)
+def test_right_classes_are_taken_as_names_or_numbers(labels: Any, names: Any, numbers: list[int]) -> None:
+    assert class_numbers(labels, 2, names).tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "message"),
+    [
+        (["rose", "setosa"], NAMES, "row 0 is 'rose'; expected one of the classes setosa, versicolor, virginica"),
+        ([0, 3], NAMES, "row 1 is 3; expected the number of a class, 0, 1, 2, …, or one of setosa"),
+        ([0, 1, 2], NAMES, r"shape \(3,\) for 2 points"),
+        (["a", "b"], None, "labels: not an array of real numbers"),
+        ([0.5, 1], None, "row 0 is 0.5"),
+    ],
+)
+def test_other_labels_get_one_sentence(labels: Any, names: Any, message: str) -> None:
+    with pytest.raises(pm.InputError, match=message):
+        class_numbers(labels, 2, names)
+
+
+def test_estimators_report_in_their_own_words(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_iris
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+    data = load_iris()
+    words = data.target_names[data.target]
+    points, right = data.data[::15], words[::15]
+    model = QuadraticDiscriminantAnalysis().fit(data.data, words)
+    made = pm.report(model, points, right, cache=False)
+    assert made.accuracy.clean == float((model.predict(points) == right).mean())
+    assert [row["label_name"] for row in made.table] == model.predict(points).tolist()
+    page = made.save(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<th>virginica</th>" in page
+    assert '"names":["setosa","versicolor","virginica"]' in page
+    assert "class versicolor ties with virginica" in page
+    digits = QuadraticDiscriminantAnalysis().fit(data.data, np.array([7, 1, 0])[data.target])
+    numbered = np.array([7, 1, 0])[data.target[::15]]
+    assert pm.report(digits, points, numbered, cache=False).accuracy.clean == made.accuracy.clean
+
+
+def test_the_command_line_says_them(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    joblib = pytest.importorskip("joblib")
+    from sklearn.datasets import load_iris
+    from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+    data = load_iris()
+    model = QuadraticDiscriminantAnalysis().fit(data.data, data.target_names[data.target])
+    file, points, labels = tmp_path / "iris.joblib", tmp_path / "points.npy", tmp_path / "labels.csv"
+    joblib.dump(model, file)
+    np.save(points, data.data[[0, 70, 120]])
+    labels.write_text("setosa\nversicolor\nvirginica\n")
+    run = CliRunner()
+    for command in (["margin"], ["verify", "--radius", "9"], ["certify"]):
+        table = run.invoke(app, [command[0], str(file), str(points), *command[1:], "--trust"]).output
+        assert {"setosa", "versicolor"} <= set(table.split()), table
+        said = run.invoke(app, [command[0], str(file), str(points), *command[1:], "--trust", "--json"]).output
+        rows = next(value for key, value in json.loads(said).items() if key in ("margins", "verdicts"))
+        assert rows[0]["label"] == 0
+        assert rows[0]["label_name"] == "setosa"
+    page = tmp_path / "page.html"
+    made = run.invoke(app, ["report", str(file), str(points), "--labels", str(labels), "-o", str(page), "--trust"])
+    assert "clean accuracy 66.7%" in made.output, (  # row 70 is a virginica to the model
+        made.output
+    )
