@@ -63,6 +63,8 @@ def main() -> int:
     everything = [mutant for mutant in everything if (mutant.key in listed) == arguments.again]
     memory = Memory(ROOT)
     for module, name in (
+        (pm, "attack"),
+        (pm, "lower_bound"),
         (pm, "margin"),
         (pm, "critical_points"),
         (pm, "verify"),
@@ -74,7 +76,8 @@ def main() -> int:
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]
-        options.append("--assert=plain")  # nobody reads why a test failed
+        options += ["--assert=plain"]  # nobody reads why a test failed
+        options += ["-o", "tmp_path_retention_policy=failed"]  # none is left, or looking for the next name takes long
         pytest.main([*options, *arguments.tests], [session])
     if len(session.killers) != len(everything):
         print("the tests did not run; see above")

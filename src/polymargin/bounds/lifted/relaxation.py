@@ -232,9 +232,25 @@ class Relaxation:
 
         Infinite where Z is not convex in a rest.
         """
-        m, r, layers = self.expansion.dimension, self.radius, self.expansion.layers
-        corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
+        m, r = self.expansion.dimension, self.radius
+        terms = self._terms(y)
+        if terms is None:
+            return np.full((1 + m, 1 + m), np.inf)
+        corner, border, weights = terms
         inner = y[1] * np.eye(m)
+        for layer, factors in zip(self.expansion.layers, weights, strict=True):
+            inner += r * r * layer.squares.weighted(factors)
+        for index, multiplier in enumerate(y[self._cut_place] / self.cut_scales):
+            inner -= multiplier * r**4 * self._squared_curvatures[index]
+        result = np.empty((1 + m, 1 + m))
+        result[0, 0], result[1:, 1:] = corner, inner
+        result[0, 1:] = result[1:, 0] = border
+        return result
+
+    def _terms(self, y: Array) -> tuple[float, Array, list[Array]] | None:
+        """Corner and border of that form, and the factors of (a_j·δ)² of every layer in it; None where it is not convex."""
+        r, layers = self.radius, self.expansion.layers
+        corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
         outers = [
             -(layers[k + 1].weights.T @ (y[nu] / half))
             for k, ((nu, _), half) in enumerate(zip(self.unknowns, self.halves, strict=True))
@@ -247,7 +263,7 @@ class Relaxation:
             squares[0][neuron] += eta
             corner += eta * low * high
             border -= eta * (low + high) / 2 * r * layers[0].slopes[neuron]
-        inner += r * r * layers[0].squares.weighted(squares[0])
+        weights = [squares[0]]
         for k, ((nu, kappa), middle, half) in enumerate(zip(self.unknowns, self.middles, self.halves, strict=True)):
             layer, square, slope = layers[k + 1], squares[k + 1], slopes[k + 1]
             own = square * half**2 + y[kappa]
@@ -257,18 +273,31 @@ class Relaxation:
                 own = own + theta * half**2
                 pull = pull + theta * middle * half
                 corner += float(theta @ middle**2)
-                for index, multiplier in enumerate(y[self._cut_place] / self.cut_scales):
-                    inner -= multiplier * r**4 * self._squared_curvatures[index]
             if own.min() <= 0:
-                return np.full((1 + m, 1 + m), np.inf)
+                return None
             mixed = square * half
-            inner += r * r * layer.squares.weighted(square - mixed**2 / own)
+            weights.append(square - mixed**2 / own)
             border += r * (layer.slopes.T @ (square * middle - mixed * pull / own))
             corner -= float((pull**2 / own).sum())
-        result = np.empty((1 + m, 1 + m))
-        result[0, 0], result[1:, 1:] = corner, inner
-        result[0, 1:] = result[1:, 0] = border
-        return result
+        return float(corner), border, weights
+
+    def by_norms(self) -> tuple[float, Array]:
+        """The γ that norms alone prove with the first guess of the multipliers, and these; −∞ if none. For no cuts.
+
+        The least eigenvalue of Σ d_j a_j a_jᵀ is at least minus the largest row sum of Σ |a_j| max(0, −d_j) |a_j|ᵀ.
+        """
+        y = self._guess([(middle, middle) for middle in self.middles], 0.0)
+        terms = self._terms(y)
+        if terms is None:
+            return -np.inf, y
+        corner, border, weights = terms
+        sums = np.zeros(self.expansion.dimension)
+        for layer, factors in zip(self.expansion.layers, weights, strict=True):
+            sizes = np.abs(layer.slopes)
+            sums += self.radius**2 * ((np.maximum(0.0, -factors) * sizes.sum(axis=1)) @ sizes)
+        least, length = float(sums.max()) * (1 + 1e-9), float(np.linalg.norm(border)) + 1e-9 * abs(self.size)
+        y[1] = least + length
+        return corner - y[1] - length, y
 
     def minimiser(self, y: Array) -> Array:
         """δ where Z(y) is least, the rests minimised over."""
