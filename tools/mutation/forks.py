@@ -6,6 +6,7 @@ without the mutant; if it does not, and if the process ends, the mutant is judge
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -21,7 +22,7 @@ from _pytest.tmpdir import tmppath_result_key
 from mutation.mutants import Mutant
 from mutation.patching import applied
 
-SURVIVED, AGAIN, BROKEN = "survived", "again", "broken"
+SURVIVED, AGAIN, UNMADE = "survived", "again", "unmade"
 _MEMORY = 6 << 30
 _PATIENCE = 60
 """Seconds on the clock after which a test waits for something that will not come, a writer of a pipe for example."""
@@ -56,20 +57,21 @@ class Judge:
             os.dup2(1, 2)
             with report.open("w") as lines:
                 for position, mutant in enumerate(batch):
-                    try:
-                        answer = self._judge(mutant, fresh=position == 0)
-                    except Exception:
-                        answer = BROKEN
+                    answer = self._judge(mutant, fresh=position == 0)
                     lines.write(f"{answer}\n")
                     lines.flush()
-                    if answer in (AGAIN, BROKEN):
+                    if answer == AGAIN:
                         break
         finally:
             os._exit(0)
 
     def _judge(self, mutant: Mutant, fresh: bool) -> str:
         order = self._order(mutant)
-        with applied(mutant, self._package):
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(applied(mutant, self._package))
+            except Exception:  # a constant that has no value: the module could not be imported
+                return UNMADE
             killer = self._first_that_fails(order)
         self._take_down()
         if killer is None:
