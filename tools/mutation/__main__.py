@@ -7,6 +7,7 @@ false. Status 1: there is a survivor that is not on the list.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import tempfile
 import time
@@ -37,6 +38,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="what has to notice")
     parser.add_argument("--again", action="store_true", help="the mutants on the list, which are left out otherwise")
+    parser.add_argument("--quick", action="store_true", help="what is not noticed soon has survived")
     parser.add_argument("--last", action="store_true", help="the new survivors of the last run, and nothing else")
     arguments = parser.parse_args()
     listed = dict(line.rsplit(" | ", 1) for line in LIST.read_text(encoding="utf-8").splitlines() if " | " in line)
@@ -66,7 +68,8 @@ def main() -> int:
         (pm.bounds, "exclude"),
     ):
         memory.remember(module, name)
-    session = MutationSession(PACKAGE, everything, arguments.jobs, memory, lambda text: print(text, flush=True))
+    tell = functools.partial(print, flush=True)
+    session = MutationSession(PACKAGE, everything, arguments.jobs, arguments.quick, memory, tell)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]

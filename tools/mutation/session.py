@@ -30,6 +30,8 @@ _BATCH = 20
 _ENDED = "the process ended"
 _LONGEST = 1.0
 """Seconds of a test that is used, while its lines are seen: what only a long test notices counts as not noticed."""
+_SOON = 2.0
+"""Seconds of computing for a mutant at first; those that were not noticed in it get another turn with all tests."""
 _NEARBY = 5
 """Lines from one mutant to another that one test may well notice both."""
 
@@ -38,10 +40,16 @@ class MutationSession:
     """A pytest plugin; `survivors` and `killers` are filled by its test loop."""
 
     def __init__(
-        self, package: str, mutants: Iterable[Mutant], jobs: int, memory: Memory, tell: Callable[[str], None]
+        self,
+        package: str,
+        mutants: Iterable[Mutant],
+        jobs: int,
+        quick: bool,
+        memory: Memory,
+        tell: Callable[[str], None],
     ) -> None:
-        self.package, self.mutants, self.jobs, self.tell = package, list(mutants), jobs, tell
-        self.memory = memory
+        self.package, self.mutants, self.jobs, self.quick = package, list(mutants), jobs, quick
+        self.memory, self.tell = memory, tell
         self.survivors: list[Mutant] = []
         self.killers: dict[str, str] = {}
         self._lines: dict[Line, list[int]] = {}
@@ -54,7 +62,13 @@ class MutationSession:
             return False
         self._first_round(session.items)
         gc.freeze()  # nothing that is there now is looked at, and copied, by a collection in a fork
-        self._judge_all(Judge(self.package, session.items, self._seconds, self._order, self._note))
+        judge = Judge(self.package, session.items, self._seconds, self._order, self._note)
+        judge.patience = _SOON
+        self._judge_all(judge, self.mutants)
+        if not self.quick:
+            judge.patience, slow, self.survivors = None, self.survivors, []
+            self.tell(f"{len(slow)} have not been noticed soon")
+            self._judge_all(judge, slow)
         self.memory.keep()
         return True
 
@@ -82,10 +96,10 @@ class MutationSession:
                 self._lines.setdefault(line, []).append(index)
         self.tell(f"{len(items)} tests of {sum(self._seconds):.0f} s, {len(new)} of them new")
 
-    def _judge_all(self, judge: Judge) -> None:
-        waiting = deque(self._batches())
+    def _judge_all(self, judge: Judge, mutants: list[Mutant]) -> None:
+        waiting = deque(self._batches(mutants))
         running: dict[int, tuple[list[Mutant], Path]] = {}
-        told, numbers = 0, count()
+        told, numbers = len(self.killers), count()
         with tempfile.TemporaryDirectory() as folder:
             while waiting or running:
                 while waiting and len(running) < self.jobs:
@@ -98,11 +112,12 @@ class MutationSession:
                 if len(self.killers) >= told + 100:
                     told = len(self.killers)
                     self.tell(f"{told} of {len(self.mutants)}")
+                    self.memory.keep()
 
-    def _batches(self) -> list[list[Mutant]]:
+    def _batches(self, mutants: list[Mutant]) -> list[list[Mutant]]:
         """Those that ended their process the last time are judged alone."""
-        alone = [[m] for m in self.mutants if self.memory.killers.get(m.key) == _ENDED]
-        others = [m for m in self.mutants if self.memory.killers.get(m.key) != _ENDED]
+        alone = [[m] for m in mutants if self.memory.killers.get(m.key) == _ENDED]
+        others = [m for m in mutants if self.memory.killers.get(m.key) != _ENDED]
         return alone + [others[start : start + _BATCH] for start in range(0, len(others), _BATCH)]
 
     def _collect(self, batch: list[Mutant], answers: list[str]) -> list[list[Mutant]]:
