@@ -108,7 +108,7 @@ class Expansion:
         return [(self.algebra.put(layer.slopes), self.algebra.put(layer.weights)) for layer in self.layers]
 
     @cached_property
-    def _gram(self) -> Matrix:
+    def gram(self) -> Matrix:
         """W¹W¹ᵀ."""
         slopes = self._placed[0][0]
         return slopes @ slopes.T
@@ -118,7 +118,7 @@ class Expansion:
         slopes, second = self._placed[0][0], self._placed[1][1]
         among = second.T @ (second * self.algebra.put(weights)[:, None])
         among = among.toarray() if hasattr(among, "toarray") else among
-        return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((self._gram * among) @ slopes))
+        return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((self.gram * among) @ slopes))
 
     def rests_of_many(self, places: Matrix) -> list[Matrix]:
         """w (N, h) of every lifted layer at each of the N rows δ, as matrices of the algebra."""

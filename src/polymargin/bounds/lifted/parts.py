@@ -17,7 +17,7 @@ from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
-from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights
+from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights, violated_cut
 from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof
@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 ENOUGH = 1e-8
 # Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
 CLEARLY = 1e-12
+# Cuts that are added one by one, for programs up to so many variables and bounds that miss so little of the value at the point.
+CUTS, LARGEST_WITH_CUTS, NEARLY = 3, 300, 0.05
 # What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
 CLEAR = 0.01
 WORST_STEPS = 20
@@ -191,10 +193,10 @@ def bound_part(
         y[0] = value - enough
     elif solve and not deadline.passed and np.isfinite(value):
         limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
-        size = relaxation.scale(value)
-        central = partial(relaxation.central, y, value)
-        program = relaxation.program.placed
-        optimum = maximise(program, y, size, central=central, tolerance=tolerance, deadline=deadline, **limits)
+        limits |= {"tolerance": tolerance, "deadline": deadline}
+        optimum = _solved(relaxation, y, value, limits)
+        if optimum is not None and expansion.variables <= LARGEST_WITH_CUTS:
+            relaxation, optimum = _with_cuts(relaxation, optimum, question, limits)
         y = y if optimum is None else optimum.y
     leaf = None
     if y[0] > enough:
@@ -202,6 +204,34 @@ def bound_part(
         if clearly_positive(relaxation.reduced(roomy)):
             leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
+
+
+def _solved(relaxation: Relaxation, y: Array, value: float, limits: dict[str, Any]) -> Optimum | None:
+    """From a start and the bound it proves."""
+    central = partial(relaxation.central, y, value)
+    return maximise(relaxation.program.placed, y, relaxation.scale(value), central=central, **limits)
+
+
+def _with_cuts(
+    relaxation: Relaxation,
+    optimum: Optimum,
+    question: Question,
+    limits: dict[str, Any],
+) -> tuple[Relaxation, Optimum]:
+    """Where a bound is not positive, but nearly so: again with the cuts that the moments of the worst inputs break."""
+    for _ in range(CUTS):
+        hopeful = optimum.y[0] + optimum.gap > -NEARLY * abs(question.size)
+        if optimum.y[0] > question.enough or not hopeful or limits["deadline"].passed:
+            break
+        extra = violated_cut(relaxation, optimum.X)
+        if extra is None:
+            break
+        more = replace(relaxation, cuts=np.vstack([relaxation.cuts, extra]))
+        found = _solved(more, *more.start(math.inf, limits["deadline"]), limits)
+        if found is None:
+            break
+        relaxation, optimum = more, found
+    return relaxation, optimum
 
 
 def _best_start(

@@ -45,6 +45,8 @@ SLACKS = (0.3, 1.0)
 CENTRAL = 1e-3
 # Dimensions of δ up to which the best μ is found from all eigenvalues.
 FEW = 160
+# Cuts that are broken by less than this, relative to the largest moment, are not worth a row.
+BROKEN = 1e-3
 # A cut costs a matrix with the square of the width of the first layer, which a GPU has at once.
 WIDEST_CUT = 2000
 WIDEST_CUT_ON_GPU = 20_000
@@ -387,6 +389,24 @@ def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Arra
     middles = [limits.mean(axis=1) for limits in ranges]
     weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
+
+
+def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:
+    """Weights (h₂,) of the cut that the moments X break most, by how much each neuron breaks it; None if none does.
+
+    E(w_i²) − r² E‖Q_iδ‖², with ‖Q_iδ‖² = c² (W_i ∘ t)ᵀ W¹W¹ᵀ (W_i ∘ t) for t = W¹δ.
+    """
+    expansion, m = relaxation.expansion, relaxation.expansion.dimension
+    if not relaxation.ranges or len(expansion.layers[0].value) > WIDEST_CUT:
+        return None
+    first, second, place = expansion.layers[0], as_array(expansion.layers[1].weights), relaxation.places[0]
+    X = X / X[0, 0]
+    middle, half = relaxation.middles[0], relaxation.halves[0]
+    squares = half**2 * np.diagonal(X)[place] + 2 * middle * half * X[0, place] + middle**2
+    moved = relaxation.radius**2 * (first.slopes @ X[1 : 1 + m, 1 : 1 + m] @ first.slopes.T)
+    bounds = (relaxation.radius * first.bend) ** 2 * ((second @ (expansion.gram * moved)) * second).sum(axis=1)
+    broken = np.maximum(0.0, squares - bounds)
+    return broken / broken.max() if broken.max() > BROKEN * float(squares.max()) else None
 
 
 def best_ball(rest: Array, scale: float) -> tuple[float, float]:
