@@ -179,9 +179,13 @@ def bound_part(
     tolerance: float = 1e-7,
     decide: bool = True,
     solve: bool = True,
+    whole: bool = True,
     deadline: Deadline = NEVER,
 ) -> Outcome:
-    """Bound the functional on a part; with `decide` only as far as its sign, without `solve` by guessed multipliers alone."""
+    """Bound the functional on a part; with `decide` only as far as its sign, without `solve` by guessed multipliers alone.
+
+    Cuts are added for a `whole` ball; where it is split already, the next split costs less and gives more.
+    """
     expansion, rests = question.expansion, part.rests
     if part.first:
         rests = narrowed(expansion, question.radius, rests, part.first)
@@ -195,7 +199,7 @@ def bound_part(
         limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
         limits |= {"tolerance": tolerance, "deadline": deadline}
         optimum = _solved(relaxation, y, value, limits)
-        if optimum is not None and expansion.variables <= LARGEST_WITH_CUTS:
+        if whole and optimum is not None and expansion.variables <= LARGEST_WITH_CUTS:
             relaxation, optimum = _with_cuts(relaxation, optimum, question, limits)
         y = y if optimum is None else optimum.y
     leaf = None
