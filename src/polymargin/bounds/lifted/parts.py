@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ ENOUGH = 1e-8
 # Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
 CLEARLY = 1e-12
 # Cuts that are added one by one, for programs up to so many variables and bounds that miss so little of the value at the point.
-CUTS, LARGEST_WITH_CUTS, NEARLY = 3, 300, 0.05
+CUTS, LARGEST_WITH_CUTS, NEARLY = 4, 400, 0.05
 # What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
 CLEAR = 0.01
 WORST_STEPS = 20
@@ -212,8 +212,7 @@ def bound_part(
 
 def _solved(relaxation: Relaxation, y: Array, value: float, limits: dict[str, Any]) -> Optimum | None:
     """From a start and the bound it proves."""
-    central = partial(relaxation.central, y, value)
-    return maximise(relaxation.program.placed, y, relaxation.scale(value), central=central, **limits)
+    return maximise(relaxation.program.placed, y, relaxation.scale(value), **limits)
 
 
 def _with_cuts(
@@ -232,7 +231,7 @@ def _with_cuts(
             break
         more = replace(relaxation, cuts=np.vstack([relaxation.cuts, extra]))
         found = _solved(more, *more.start(math.inf, limits["deadline"]), limits)
-        if found is None:
+        if found is None or found.y[0] <= optimum.y[0]:
             break
         relaxation, optimum = more, found
     return relaxation, optimum
