@@ -361,8 +361,12 @@ def best_ball(rest: Array, scale: float) -> tuple[float, float]:
         return -np.inf, scale
     if len(inner) <= FEW:
         return _exact_ball(inner, border, float(corner), scale)
-    found = extremes(NUMPY, lambda v: inner @ v, len(inner), LANCZOS)
-    floor = max(0.0, found.least_error - found.least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    found = extremes(NUMPY, lambda v: v @ inner, 1, len(inner), LANCZOS)
+    floor = (
+        max(0.0, float(found.least_error[0] - found.least[0]))
+        + 1e-3 * scale
+        + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    )
     best = (-np.inf, floor)
     for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
         factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)
