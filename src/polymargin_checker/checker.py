@@ -229,13 +229,14 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         return None
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
-    place = rival
+    place, known = rival, situation.known
     model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
     if isinstance(model, Attention):
         if word == "exclusion" and "lowering" not in proof:
             raise Refused("exclusion proof: the key 'lowering' is missing, which an attention module needs")
         lowering = proof.pop("lowering") if word == "exclusion" else None
-        model, label, rival = model.layers(label, rival, lowering), 0, 1
+        # These layers are for one rival alone, and so is what is known about them.
+        model, label, rival, known = model.layers(label, rival, lowering), 0, 1, Known()
     if isinstance(model, Products):
         return _check_products(situation, model, rival, lower, proof)
     if word == "products":
@@ -248,7 +249,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
             raise Refused("the lower bound is above the radius of the exclusion proof")
         return None
     if word == "lifted":
-        if not at_least(check_lifted(model, point, label, rival, proof, situation.known, situation.exact), lower):
+        if not at_least(check_lifted(model, point, label, rival, proof, known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
     return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)

@@ -33,7 +33,7 @@ NARROW, FEWER = 256, 8
 """Columns at least, and how many times as many products have to be saved, before rows are taken patch by patch."""
 
 _AT_ONCE = 64
-_ENTRY, _READ, _RATIONAL, _BALL = 4, 16, 256, 128
+_ENTRY, _READ, _RATIONAL, _BALL = 1, 16, 256, 128
 """Products that an entry counts for: in a sum or product entry by entry, read from a list, from a rational, made a ball."""
 
 
@@ -148,7 +148,7 @@ class Floats:
             _spend(rows * side * side // (2 * _AT_ONCE) + rows * side)
             middle = self.middle.T @ (self.middle * weights.middle)
         else:
-            _spend(_ENTRY * side * side + sum(patches.work for patches in stack) // 16)
+            _spend(side * side // 4 + sum(patches.work for patches in stack) // 32)
             flat = np.zeros(side * side)
             for patches in stack:
                 flat += patches.weighted(weights.middle[:, 0], side)
@@ -187,7 +187,7 @@ class Floats:
 
     @cached_property
     def _squares(self) -> Squares:
-        _spend(self.middle.size)
+        _spend(self.middle.size // 2)
         return Squares.of(self.middle, self.radius)
 
     @cached_property
@@ -203,11 +203,11 @@ class Floats:
 
     def support(self, rows: Sequence[int]) -> list[int]:
         chosen = np.array(rows, dtype=int)
-        _spend(len(chosen) * self.shape[1] // _ENTRY)
+        _spend(len(chosen) * self.shape[1] // _AT_ONCE + self.shape[1])
         return [int(column) for column in np.flatnonzero(self._pattern[chosen].any(axis=0))]
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-        _spend(len(rows) * len(columns))
+        _spend(len(rows) * len(columns) // 2)
         place = np.ix_(np.array(rows, dtype=int), np.array(columns, dtype=int))
         middle = self.middle[place]
         return Floats(middle, self.radius[place] if self._wide else np.zeros_like(middle))

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from polymargin_checker.refusal import Unusable
 from polymargin_checker.words import shown
 
-LARGEST_FILE = 1 << 26
+LARGEST_FILE = 1 << 28
 _LARGEST_INTEGER = 1 << 53
 _LONGEST_HEADER = 4096
 _LARGEST_DIRECTORY = 1 << 20

@@ -122,7 +122,6 @@ class _RegionForm:
             self._squares[place] = self._of(size, 1, kappa)
             products = [q * lo * hi for q, (lo, hi) in zip(kappa, ends, strict=True)]
             self._corner = self._corner + self._of(1, 1, [sum(products, fmpq(0))])
-            self._crosses[place] = None
 
     def add_steps(self, minorants: list[Any]) -> None:
         """β_v ρ_v of every step."""
@@ -227,17 +226,15 @@ class _RegionForm:
 
     def matrix(self) -> Any:
         """[[corner, border/2], [border/2, inner]] with all rests."""
-        arithmetic, half, size = self._expansion.arithmetic, fmpq(1, 2), self._inner.shape[0]
+        arithmetic, half = self._expansion.arithmetic, fmpq(1, 2)
         blocks: list[list[Any]] = [[self._corner], [self._border.times(half), self._inner]]
         places = list(self._rests)
         for index, place in enumerate(places):
             height = self._squares[place].shape[0]
-            cross = self._crosses[place]
-            line = [self._pulls[place].times(half)]
-            line.append(self._of(height, size, [0.0] * height * size) if cross is None else cross)
+            line = [self._pulls[place].times(half), self._crosses[place]]
             for other in places[:index]:
                 width = self._squares[other].shape[0]
-                if other[0] == place[0] and place[0] in self._pairs:
+                if other[0] == place[0]:
                     line.append(arithmetic.identity(height).entrywise(self._pairs[place[0]]))
                 else:
                     line.append(self._of(height, width, [0.0] * height * width))

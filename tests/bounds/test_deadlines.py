@@ -53,9 +53,10 @@ def test_little_is_done_after_the_deadline(name: str, seconds: int) -> None:
     network, clock = NETWORKS[name], Clock()
     u = point_of(network)
     found = bracket_by(Deadline.after(seconds, clock), network, u)
-    # One reading a rival to see that the time is up, and a few on the way out.
+    # A reading or two a rival to see that the time is up, some for a proof that costs next to nothing, and a few on the way out.
     rivals = network.class_count - 1
-    assert clock.now <= 1 + seconds + 12 * rivals
+    assert clock.now <= 1 + seconds + 20 * rivals
+    assert found.lower > 0 or name == "a gate"
     nearest = pm.attack(network, u)
     assert found.lower <= found.upper
     assert nearest is None or found.lower <= nearest.distance

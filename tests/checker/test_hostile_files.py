@@ -18,7 +18,7 @@ from checker.deep_exclusions import deep_leaf
 from problems import random_network
 
 import polymargin as pm
-from polymargin_checker import check
+from polymargin_checker import check, npy
 from polymargin_checker.checker import FORMAT as CERTIFICATES
 from polymargin_checker.model import read_model
 from polymargin_checker.refusal import Refused
@@ -132,7 +132,9 @@ def test_strange_arrays_are_one_sentence(tmp_path: Path, content: bytes) -> None
     assert "weight_1" in verdict.reason
 
 
-def test_bombs_and_broken_archives(tmp_path: Path) -> None:
+def test_bombs_and_broken_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert npy.LARGEST_FILE == 1 << 28
+    monkeypatch.setattr(npy, "LARGEST_FILE", 1 << 26)
     path = saved(tmp_path, **GOOD)
     whole = path.read_bytes()
     for size in (0, 1, 10, 100, len(whole) // 2, len(whole) - 5):

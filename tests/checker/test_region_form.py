@@ -20,7 +20,7 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.model import read_model
 from polymargin_checker.neighbourhood import StatedNeighbourhood
-from polymargin_checker.region import CheckedRegion, product, total
+from polymargin_checker.region import CheckedRegion
 from polymargin_checker.region_expansion import EnclosedExpansion
 from polymargin_checker.region_leaf import _RegionForm, check_linear
 from polymargin_checker.region_proof import KnownExpansions
@@ -172,11 +172,3 @@ def test_the_linear_bound_is_refused_where_a_point_has_less_than_the_lead(name: 
         with pytest.raises(Refused):
             check_linear(expansion, expansion.functional(0, 1), rational(lowest), "leaf")
         check_linear(expansion, expansion.functional(0, 1), rational(lowest - 100.0), "leaf")
-
-
-def test_intervals() -> None:
-    assert product((-2.0, 3.0), (-5.0, 4.0)) == pytest.approx((-15.0, 12.0))
-    assert total((-2.0, 3.0), (-5.0, 4.0)) == pytest.approx((-7.0, 7.0))
-    low, high = product((-2.0, 3.0), (-5.0, 4.0))
-    assert low < -15
-    assert high > 12

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from flint import fmpq
 
-from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood
+from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
+from polymargin_checker.refusal import Refused
 
 U = (fmpq(0), fmpq(0))
 
@@ -94,3 +95,63 @@ def test_words() -> None:
         ", within the stated domain, with 1 coordinates that may change, against the classes 1, 2 alone, "
         "where a lead of at most 0.5 counts as a tie"
     )
+
+
+@pytest.mark.parametrize("half", [{"low": (fmpq(-1), fmpq(-1))}, {"high": (fmpq(1), fmpq(1))}, {}])
+def test_half_a_domain_is_none(half: dict[str, Any]) -> None:
+    assert near(**half).ends(0) == (None, None)
+
+
+STATED = {
+    "norm": "l1",
+    "weights": ["0x1p+1", "0x1p-1"],
+    "low": ["-0x1p+0", None],
+    "high": [None, "0x1p+2"],
+    "movable": [0, 1],
+    "rivals": [0, 2],
+    "abstain": "0x1p-3",
+}
+
+
+def test_what_is_read() -> None:
+    assert read_neighbourhood(STATED, U, 3) == StatedNeighbourhood(
+        "l1",
+        (fmpq(2), fmpq(1, 2)),
+        (fmpq(-1), None),
+        (None, fmpq(4)),
+        frozenset({0, 1}),
+        frozenset({0, 2}),
+        fmpq(1, 8),
+    )
+    nothing = {"weights": None, "low": None, "high": None, "movable": None, "rivals": None, "abstain": "0x0p+0"}
+    assert read_neighbourhood({"norm": "l2", **nothing}, U, 3) == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"norm": "L1"}, "norm: 'L1'; expected one of l2, linf, l1"),
+        ({"norm": ["l1"]}, "norm: "),
+        ({"norm": None}, "norm: None; expected"),
+        ({"weights": ["0x1p+0", None]}, "weights: expected positive numbers"),
+        ({"weights": ["0x1p+0", "0x0p+0"]}, "weights: expected positive numbers"),
+        ({"weights": ["-0x1p-9", "0x1p+0"]}, "weights: expected positive numbers"),
+        ({"weights": ["0x1p+0"]}, "weights"),
+        ({"low": None}, "a domain needs both low and high"),
+        ({"high": None}, "a domain needs both low and high"),
+        ({"low": ["0x1p-9", None]}, "the point lies outside the domain"),
+        ({"high": [None, "-0x1p-9"]}, "the point lies outside the domain"),
+        ({"abstain": "-0x1p-60"}, "a lead is not negative"),
+        ({"movable": []}, "movable: expected different numbers, at least one"),
+        ({"movable": [1, 1]}, "movable: expected different numbers, at least one"),
+        ({"movable": [2]}, "movable"),
+        ({"movable": [-1]}, "movable"),
+        ({"rivals": []}, "rivals: expected different numbers, at least one"),
+        ({"rivals": [0, 0]}, "rivals: expected different numbers, at least one"),
+        ({"rivals": [3]}, "rivals"),
+    ],
+)
+def test_what_is_refused(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        read_neighbourhood({**STATED, **changes}, U, 3)
+    assert reason in str(refusal.value)

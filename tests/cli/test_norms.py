@@ -41,6 +41,47 @@ def test_wrong_values_get_one_sentence(tmp_path: Path) -> None:
     model, file = tmp_path / "model.npz", tmp_path / "points.npy"
     random_network([2, 3, 2], 2, seed=1).save(model)
     np.save(file, np.array([[0.1, 0.2]]))
-    found = run("verify", model, file, "--radius", "0.1", "--rivals", "first")
-    assert found.returncode == 2
-    assert "expected whole numbers" in found.stderr
+    for command in (("verify", "--radius", "0.1"), ("margin",), ("certify",)):
+        ask = (command[0], model, file, *command[1:])
+        for option, value, words in (
+            ("--rivals", "first", "expected whole numbers such as 0,3,5"),
+            ("--rivals", "0,9", "rivals [0, 9]: the model has classes 0 to 1"),
+        ):
+            found = run(*ask, option, value)
+            assert found.returncode == 2
+            assert words in " ".join(found.stderr.split())
+            assert "\n" not in found.stderr.strip() or len(found.stderr) < 200
+    ask = ("verify", model, file, "--radius", "0.1")
+    np.savetxt(tmp_path / "matrix.csv", np.eye(2), delimiter=",")
+    for options, words in (
+        (("--movable", "x"), "or a .npy, .npz or .csv file with the columns of a subspace"),
+        (("--movable", tmp_path / "none.npy"), "no such file"),
+        (("--weights", tmp_path / "weights.txt"), "no such file"),
+        (("--weights", tmp_path / "matrix.csv", "--domain", "-1,1"), "leave out the domain"),
+    ):
+        found = run(*ask, *options)
+        assert found.returncode == 2
+        assert words in " ".join(found.stderr.split())
+
+
+def test_matrices_and_subspaces_come_from_files(tmp_path: Path) -> None:
+    network, point = random_network([2, 3, 3], 2, seed=1), np.array([0.1, 0.2])
+    model, file = tmp_path / "model.npz", tmp_path / "points.npy"
+    network.save(model)
+    np.save(file, point[None])
+    matrix, column = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([1.0, -0.5])
+    np.savetxt(tmp_path / "matrix.csv", matrix, delimiter=",")
+    np.save(tmp_path / "column.npy", column)
+    np.savetxt(tmp_path / "vector.csv", np.array([[1.0], [3.0]]), delimiter=",")
+    for arguments, options in (
+        (("--weights", tmp_path / "matrix.csv"), {"weights": matrix}),
+        (("--movable", tmp_path / "column.npy"), {"movable": column[:, None]}),
+        (("--weights", tmp_path / "vector.csv"), {"weights": [1.0, 3.0]}),
+    ):
+        exact = pm.margin(network, point, cache=False, **options).radius
+        data = json.loads(run("margin", model, file, *arguments, "--json").stdout)
+        assert np.isclose(data["margins"][0]["radius"], exact)
+    proofs = tmp_path / "proofs"
+    verdict = run("verify", model, file, "--radius", 0.9 * exact, *arguments, "--certificates", proofs)
+    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+    assert run("check", model, proofs / "point-0.json").returncode == 0

@@ -32,7 +32,7 @@ _NAMES = {
 }  # fmt: skip
 _VALUES = {"real", "imag", "rows", "columns", "p", "q"}
 _ESTIMATES = {"_spend", "work", "bits", "_products", "_length", "_inverse_length"}
-"""Functions that say how much work there is, not what is true."""
+"""Functions that say how much work there is, not what is true; they return a whole number, or nothing."""
 _WORDS = {"shown"}
 """Functions that shorten a foreign value for a message."""
 _BALLS = {"ball", "solve", "inv", "sqrt", "sigma", "first", "second"}
@@ -41,11 +41,12 @@ _BALLS = {"ball", "solve", "inv", "sqrt", "sigma", "first", "second"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed module; `place` is the function it changes (or the name it assigns), `line` where it stands."""
+    """A changed module; `place` is the function it changes (or the name it assigns), `lines` those of its statement."""
 
     file: str
     place: str
     line: int
+    lines: range
     change: str
     build: Callable[[], ast.Module]
 
@@ -59,12 +60,13 @@ def mutants(path: Path) -> Iterator[Mutant]:
     source = ast.parse(path.read_text(encoding="utf-8"))
     seen: dict[str, int] = {}
     for place, statement in _places(source):
-        if place.split(".")[-1] in _ESTIMATES | _WORDS:
+        if _is_left_alone(place.split(".")[-1], statement):
             continue
         for line, before, after, build in _changes(_alone(source, statement), statement):
             change = f"{before} → {after}"
             count = seen[place + change] = seen.get(place + change, 0) + 1
-            yield Mutant(path.name, place, line, change if count == 1 else f"{change} ({count})", build)
+            lines = _statement_lines(statement, line)
+            yield Mutant(path.name, place, line, lines, change if count == 1 else f"{change} ({count})", build)
 
 
 def by_hand(path: Path, place: str, before: str, after: str) -> Mutant:
@@ -74,7 +76,8 @@ def by_hand(path: Path, place: str, before: str, after: str) -> Mutant:
         raise ValueError(f"{path.name}: {before!r} occurs {text.count(before)} times; expected once")
     line = text[: text.index(before)].count("\n") + 1
     change = " ".join(f"{before} → {after}".split())
-    return Mutant(path.name, place, line, change, lambda: ast.parse(text.replace(before, after)))
+    lines = range(line, line + before.count("\n") + 1)
+    return Mutant(path.name, place, line, lines, change, lambda: ast.parse(text.replace(before, after)))
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
@@ -90,6 +93,15 @@ def _places(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
             yield node.targets[0].id, node
 
 
+def _statement_lines(function: ast.stmt, line: int) -> range:
+    """Of the innermost statement around a line; of one with a body, its head."""
+    around = [n for n in ast.walk(function) if isinstance(n, ast.stmt) and n.lineno <= line <= (n.end_lineno or 0)]
+    inner = max(around, key=lambda node: node.lineno)
+    body = getattr(inner, "body", None)
+    end = max(inner.lineno, body[0].lineno - 1) if body else inner.end_lineno or inner.lineno
+    return range(inner.lineno, end + 1)
+
+
 def _alone(source: ast.Module, statement: ast.stmt) -> ast.Module:
     """The module without its other functions and methods: what has to be copied and compiled for a mutant."""
     body: list[ast.stmt] = [
@@ -101,6 +113,12 @@ def _alone(source: ast.Module, statement: ast.stmt) -> ast.Module:
         elif isinstance(node, ast.ClassDef) and statement in node.body:
             body.append(ast.ClassDef(node.name, node.bases, node.keywords, [statement], []))
     return ast.Module(body, [])
+
+
+def _is_left_alone(name: str, statement: ast.stmt) -> bool:
+    if name in _ESTIMATES and isinstance(statement, ast.FunctionDef) and statement.returns is not None:
+        return ast.unparse(statement.returns) in ("int", "None")
+    return name in _WORDS
 
 
 def _is_limit(value: ast.expr) -> bool:

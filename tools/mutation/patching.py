@@ -7,15 +7,19 @@ constant is assigned in its module and wherever it was imported to.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import sys
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 from mutation.mutants import Mutant
 
 
-def apply(mutant: Mutant, package: str) -> None:
+@contextlib.contextmanager
+def applied(mutant: Mutant, package: str) -> Iterator[None]:
+    """Inside, everyone runs the mutant."""
     stem = mutant.file.removesuffix(".py")
     module = sys.modules[package if stem == "__init__" else f"{package}.{stem}"]
     tree = mutant.build()
@@ -24,12 +28,26 @@ def apply(mutant: Mutant, package: str) -> None:
         target = vars(target)[part] if isinstance(target, type) else getattr(target, part)
     function = _function(target)
     if function is not None:
+        before = function.__code__
         function.__code__ = _code(compile(tree, str(module.__file__), "exec"), mutant.place)
     else:
-        _assign(module, tree, mutant.place, package)
-    for name, other in list(sys.modules.items()):
+        value = _value(module, tree, mutant.place)
+        _assign(mutant.place, target, value, package)
+    _forget(package)
+    try:
+        yield
+    finally:
+        if function is not None:
+            function.__code__ = before
+        else:
+            _assign(mutant.place, value, target, package)
+        _forget(package)
+
+
+def _forget(package: str) -> None:
+    for name, module in list(sys.modules.items()):
         if name.startswith(package):
-            for value in vars(other).values():
+            for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
 
@@ -50,11 +68,16 @@ def _code(module: CodeType, place: str) -> CodeType:
     return code
 
 
-def _assign(module: Any, tree: ast.Module, name: str, package: str) -> None:
+def _value(module: Any, tree: ast.Module, name: str) -> Any:
+    """What the changed assignment gives."""
     statement = next(n for n in tree.body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == name)
-    before = getattr(module, name)
-    exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), vars(module))
-    after = getattr(module, name)
-    for other in list(sys.modules.values()):
-        if getattr(other, "__name__", "").startswith(package) and getattr(other, name, None) is before:
-            setattr(other, name, after)
+    names = dict(vars(module))
+    exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), names)
+    return names[name]
+
+
+def _assign(name: str, before: Any, after: Any, package: str) -> None:
+    """In its module, and wherever it was imported to."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").startswith(package) and getattr(module, name, None) is before:
+            setattr(module, name, after)

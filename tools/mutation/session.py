@@ -1,8 +1,8 @@
 """One pytest session that runs every test once, and then again for every mutant until one fails.
 
-Each mutant lives in a fork of the session, so nothing is imported or collected twice, and what the first round found out is
-remembered (`memory`). Only tests that run the changed line are tried: first those that killed other mutants of the same
-function, then the fastest, none of the long ones.
+What the first round found out is remembered (`memory`). Only tests that run the changed statement are tried: first the one
+that noticed this mutant in an earlier run, then those that noticed the most mutants nearby for the time they take, none of
+the long ones. Mutants are judged in forks of the session (`forks`).
 """
 
 from __future__ import annotations
@@ -10,30 +10,29 @@ from __future__ import annotations
 import gc
 import math
 import os
-import resource
-import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
-from _pytest.runner import CallInfo
-from _pytest.tmpdir import tmppath_result_key
 
+from mutation.forks import AGAIN, BROKEN, SURVIVED, Judge, fails
 from mutation.memory import Line, Memory
 from mutation.mutants import Mutant
-from mutation.patching import apply
 
-_MEMORY = 6 << 30
-_LONGEST = 0.25
+_BATCH = 20
+"""Mutants that one fork judges."""
+_ENDED = "the process ended"
+_LONGEST = 0.5
 """Seconds of a test that is used: what only a long test notices counts as not noticed."""
-_PATIENCE = 60
-"""Seconds on the clock after which a test waits for something that will not come, a writer of a pipe for example."""
+_NEARBY = 5
+"""Lines from one mutant to another that one test may well notice both."""
 _TRACED = 40
 """How many times longer a test may take where its lines are seen and the solver has not answered yet."""
 
@@ -51,27 +50,15 @@ class MutationSession:
         self._lines: dict[Line, list[int]] = {}
         self._seconds: list[float] = []
         self._kills: Counter[tuple[str, int]] = Counter()
+        self._names: list[str] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed or session.config.option.collectonly:
             return False
         self._first_round(session.items)
         gc.freeze()  # nothing that is there now is looked at, and copied, by a collection in a fork
-        running: dict[int, tuple[Mutant, Path]] = {}
-        with tempfile.TemporaryDirectory() as folder:
-            for number, mutant in enumerate(self.mutants):
-                if len(running) >= self.jobs:
-                    self._collect(running)
-                report = Path(folder) / str(number)
-                running[self._start(session.items, mutant, report)] = mutant, report
-                if number % 100 == 99:
-                    self.tell(f"{number + 1} of {len(self.mutants)}")
-            while running:
-                self._collect(running)
-        quick = [item for item, seconds in zip(session.items, self._seconds, strict=True) if seconds < _LONGEST]
-        for item, following in pairwise([*quick, None]):  # nothing that the mutants did may have stayed
-            if _fails(item, following):
-                raise pytest.UsageError(f"{item.nodeid} fails after the mutants, without any")
+        self._judge_all(Judge(self.package, session.items, self._seconds, self._order, self._note))
+        self.memory.keep()
         return True
 
     def _first_round(self, items: list[pytest.Item]) -> None:
@@ -93,6 +80,7 @@ class MutationSession:
         self.memory.keep()
         for index, item in enumerate(items):
             seen = self.memory.tests[item.nodeid]
+            self._names.append(item.nodeid)
             self._seconds.append(seen.seconds)
             for line in seen.lines:
                 self._lines.setdefault(line, []).append(index)
@@ -100,78 +88,103 @@ class MutationSession:
 
     def _timed(self, item: pytest.Item, following: pytest.Item | None) -> float:
         begin = time.process_time()
-        if _fails(item, following):
+        if fails(item, following):
             raise pytest.UsageError(f"{item.nodeid} fails without any mutant")
         return time.process_time() - begin
 
-    def _start(self, items: list[pytest.Item], mutant: Mutant, report: Path) -> int:
-        order = self._order(mutant)
-        child = os.fork()
-        if child:
-            return child
-        try:
-            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            os.dup2(1, 2)
-            apply(mutant, self.package)
-            for position, index in enumerate(order):
-                following = items[order[position + 1]] if position + 1 < len(order) else None
-                seconds = int(
-                    time.process_time() + 3 + 4 * self._seconds[index]
-                )  # for this test: a loop may have no end
-                resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
-                signal.alarm(_PATIENCE)
-                if _fails(items[index], following):
-                    report.write_text(str(index))
-                    break
+    def _judge_all(self, judge: Judge) -> None:
+        waiting = deque(self._batches())
+        running: dict[int, tuple[list[Mutant], Path]] = {}
+        told, numbers = 0, count()
+        with tempfile.TemporaryDirectory() as folder:
+            while waiting or running:
+                while waiting and len(running) < self.jobs:
+                    batch, report = waiting.popleft(), Path(folder) / str(next(numbers))
+                    report.touch()
+                    running[judge.start(batch, report)] = batch, report
+                child, _ = os.wait()
+                batch, report = running.pop(child)
+                waiting.extendleft(reversed(self._collect(batch, report.read_text().split())))
+                if len(self.killers) >= told + 100:
+                    told = len(self.killers)
+                    self.tell(f"{told} of {len(self.mutants)}")
+
+    def _batches(self) -> list[list[Mutant]]:
+        """Those that ended their process the last time are judged alone."""
+        alone = [[m] for m in self.mutants if self.memory.killers.get(m.key) == _ENDED]
+        others = [m for m in self.mutants if self.memory.killers.get(m.key) != _ENDED]
+        return alone + [others[start : start + _BATCH] for start in range(0, len(others), _BATCH)]
+
+    def _collect(self, batch: list[Mutant], answers: list[str]) -> list[list[Mutant]]:
+        """Take the answers of a fork; returned are the batches that are still to be judged."""
+        if answers[-1:] == [BROKEN]:
+            raise pytest.UsageError(f"{batch[len(answers) - 1].key}: this mutant cannot be made")
+        again = answers[-1:] == [AGAIN]
+        judged = len(answers) - again
+        for mutant, answer in zip(batch, answers[:judged], strict=False):
+            if answer == SURVIVED:
+                self.survivors.append(mutant)
+                self.tell(f"survived  {mutant.line:4d} {mutant.key}")
             else:
-                report.write_text("survived")
-        finally:
-            os._exit(0)
+                self._note(mutant, int(answer))
+            self.killers[mutant.key] = answer
+        rest = batch[judged:]
+        if not rest:
+            return []
+        if judged == 0 and not again:  # it had the process for itself
+            self.killers[rest[0].key] = self.memory.killers[rest[0].key] = _ENDED
+            return [rest[1:]] if rest[1:] else []
+        return [part for part in (rest[:1], rest[1:]) if part]
+
+    def _note(self, mutant: Mutant, index: int) -> None:
+        for place in _nearby(mutant):
+            self._kills[place, index] += 1
+        self.memory.killers[mutant.key] = self._names[index]
 
     def _order(self, mutant: Mutant) -> list[int]:
-        """Tests that run the line; a constant is used everywhere in its file, and a line may belong to a longer statement."""
-        if mutant.place.isupper() or (mutant.place.startswith("_") and mutant.place[1:].isupper()):
-            lines = [tests for (file, _), tests in self._lines.items() if file == mutant.file]
-        else:
-            lines = [
-                tests
-                for (file, line), tests in self._lines.items()
-                if file == mutant.file and abs(line - mutant.line) <= 3
-            ]
-        place = mutant.file + mutant.place
+        """Tests that run the statement; a constant is used everywhere in its file."""
+        constant = mutant.place.lstrip("_").isupper()
+        lines = [
+            tests
+            for (file, line), tests in self._lines.items()
+            if file == mutant.file and (constant or line in mutant.lines)
+        ]
         quick = {index for index in set().union(*lines) if self._seconds[index] < _LONGEST}
-        return sorted(quick, key=lambda index: (-self._kills[place, index], self._seconds[index]))
+        before = self.memory.killers.get(mutant.key)
+        return sorted(quick, key=lambda index: (self._names[index] != before, -self._promise(mutant, index)))
 
-    def _collect(self, running: dict[int, tuple[Mutant, Path]]) -> None:
-        child, _ = os.wait()
-        mutant, report = running.pop(child)
-        answer = report.read_text() if report.exists() else "the process ended"
-        if answer == "survived":
-            self.survivors.append(mutant)
-            self.tell(f"survived  {mutant.line:4d} {mutant.key}")
-        elif answer.isdigit():
-            self._kills[mutant.file + mutant.place, int(answer)] += 1
-        self.killers[mutant.key] = answer
+    def _promise(self, mutant: Mutant, index: int) -> float:
+        """How much a test can be expected to notice in a second, from what it has noticed nearby."""
+        noticed = sum(
+            weight * self._kills[place, index] for place, weight in zip(_nearby(mutant), (10, 3, 1), strict=True)
+        )
+        return (noticed + 0.1) / (self._seconds[index] + 0.002)
 
 
-def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
-    """Set up, called and taken down as pytest does it, but without the report of a failure, which costs more than the test."""
-    item._initrequest()  # type: ignore[attr-defined]
-    item.stash[tmppath_result_key] = {}  # what the report would have said to the fixture tmp_path
-    hooks = item.ihook
-    before = CallInfo.from_call(lambda: hooks.pytest_runtest_setup(item=item), "setup")
-    during = before if before.excinfo else CallInfo.from_call(lambda: hooks.pytest_runtest_call(item=item), "call")
-    after = CallInfo.from_call(lambda: hooks.pytest_runtest_teardown(item=item, nextitem=following), "teardown")
-    errors = [call.excinfo.value for call in (before, during, after) if call.excinfo is not None]
-    return any(not isinstance(error, pytest.skip.Exception) for error in errors)
+def _nearby(mutant: Mutant) -> tuple[str, str, str]:
+    """A few lines, the function and the file."""
+    return f"{mutant.file} {mutant.line // _NEARBY}", f"{mutant.file} {mutant.place}", mutant.file
 
 
 def _tracer(package: str, lines: set[Line]) -> Callable[..., Any]:
+    """Adds the lines of the package that are run; what has been seen of a function as a whole is not looked at again."""
     folder = f"{os.sep}{package}{os.sep}"
+    unseen: dict[CodeType, set[int]] = {}
 
-    def local(frame: Any, event: str, argument: object) -> Any:
-        lines.add((os.path.basename(frame.f_code.co_filename), frame.f_lineno))
-        return local
+    def on_line(frame: FrameType, event: str, argument: object) -> Any:
+        rest = unseen[frame.f_code]
+        if frame.f_lineno in rest:
+            rest.remove(frame.f_lineno)
+            lines.add((os.path.basename(frame.f_code.co_filename), frame.f_lineno))
+        frame.f_trace_lines = bool(rest)
+        return on_line
 
-    return lambda frame, event, argument: local(frame, event, argument) if folder in frame.f_code.co_filename else None
+    def on_call(frame: FrameType, event: str, argument: object) -> Any:
+        code = frame.f_code
+        if folder not in code.co_filename:
+            return None
+        if code not in unseen:
+            unseen[code] = {line for _, _, line in code.co_lines() if line is not None}
+        return on_line(frame, event, argument) if unseen[code] else None
+
+    return on_call

@@ -118,8 +118,16 @@ def attack(
     if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     array = one_or_many(points)
     if array.ndim == 2:
         return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, near=near), network), array)

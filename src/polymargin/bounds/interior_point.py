@@ -54,9 +54,9 @@ def maximise(
     result = BatchOptimum(x.copy(), np.full(batch, np.inf), [dual.copy() for dual in X], 0)
     active = np.arange(batch)
     ceiling = x[:, -2] + CEILING * scale
-    iterations = 0
-    while len(active) and iterations < ITERATIONS and not deadline.passed:
-        iterations += 1
+    iterations, longest = 0, 0.0
+    while len(active) and iterations < ITERATIONS and deadline.left > longest:
+        iterations, began = iterations + 1, deadline.clock()
         try:
             with np.errstate(all="ignore"):  # a program that breaks down stops below, at its last good x
                 x, X, residual, moved = _step(program, x, X, ceiling)
@@ -74,6 +74,7 @@ def maximise(
             keep = np.flatnonzero(~done)
             program, x, X, scale = program.take(keep), x[keep], [dual[keep] for dual in X], scale[keep]
             active, ceiling = active[keep], ceiling[keep]
+        longest = max(longest, deadline.clock() - began)
     return BatchOptimum(result.x, result.gap, result.duals, iterations)
 
 

@@ -24,7 +24,14 @@ from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.lifted.expansion import Expansion, can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
-from polymargin.bounds.lifted.radius import HALVINGS, BallQuestion, largest_radius, prove_at, proved_at_once
+from polymargin.bounds.lifted.radius import (
+    HALVINGS,
+    BallQuestion,
+    largest_radius,
+    prove_at,
+    proved_at_once,
+    proved_by_norms,
+)
 from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
@@ -35,7 +42,7 @@ from polymargin.bounds.tree import Leaf
 from polymargin.bounds.view import View, label_at
 from polymargin.bounds.views import AnyView, view_of
 from polymargin.class_names import AboutClasses, named
-from polymargin.deadlines import NEVER, Deadline, TimeUpError
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
@@ -115,8 +122,16 @@ def lower_bound(
     tolerance = positive(tolerance, "tolerance")
     limit = None if limit is None else positive(limit, "limit")
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     array = one_or_many(points)
     if array.ndim == 2:
         return each(
@@ -259,10 +274,11 @@ class _Deep:
         return self._exclusion(radius, prove_at(self._question(radius), self.deadline), started)
 
     def quick(self, radius: float) -> Exclusion:
-        started = perf_counter()
-        return self._exclusion(
-            *proved_at_once(self._question(radius), radius, deadline=self.deadline, cheaply=True), started
-        )
+        started, question = perf_counter(), self._question(radius)
+        found, proof = proved_at_once(question, radius, deadline=self.deadline, cheaply=True)
+        if proof is None:  # no time for more
+            found, proof = proved_by_norms(question, radius)
+        return self._exclusion(found, proof, started)
 
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         started = perf_counter()
@@ -301,7 +317,15 @@ class _Shallow:
             found = self.at(radius / 2**k)
             if found.proved or self.deadline.passed:
                 break
-        return found if found.proved else _nothing(self.view, self.label, self.rival)
+        if found.proved:
+            return found
+        if can_lift(self.view):
+            return _Deep(expansion_at(self.view), self.label, self.rival, self.deadline).quick(radius)
+        for k in range(HALVINGS + 1):  # when the time is up, lines and parabolas are not sought but flat
+            found = self._attempt(radius / 4**k, decide=True)[1]
+            if found.proved:
+                return found
+        return _nothing(self.view, self.label, self.rival)
 
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         """Bracket and shrink: `low` is proved, `high` is not."""
@@ -318,7 +342,7 @@ class _Shallow:
         side = 0
         for _ in range(EVALUATIONS):
             value, exclusion = self._attempt(trial, decide=False, tolerance=tolerance)
-            if value == -math.inf and self.deadline.passed:
+            if value <= 0 and self.deadline.passed:
                 break
             if value > 0:
                 low, at_low, best = trial, value, exclusion
@@ -341,16 +365,13 @@ class _Shallow:
         return best
 
     def _attempt(self, radius: float, *, decide: bool, tolerance: float = 1e-6) -> tuple[float, Exclusion]:
-        """The bound, −∞ where the time did not allow one, and the proof if it is positive."""
+        """The bound, a poor one where the time is up, and the proof if it is positive."""
         started, view = perf_counter(), self.view
         gamma, constant = view.difference(self.label, self.rival)
         one = np.array([radius])
         first, free = view.root_ranges(radius)[None], np.array([constant])
         options: dict[str, Any] = {"decide": decide, "tolerance": tolerance / 100, "deadline": self.deadline}
-        try:
-            found = bound_leaves(view, first, gamma[None], free, one, **options)
-        except TimeUpError:
-            return -math.inf, _nothing(view, self.label, self.rival)
+        found = bound_leaves(view, first, gamma[None], free, one, **options)
         value, leaf = float(found.values[0]), found.leaves[0]
         seconds = perf_counter() - started
         return value, _single(view, radius, self.label, self.rival, leaf if value > 0 else None, seconds)

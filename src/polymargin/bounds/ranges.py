@@ -46,13 +46,14 @@ def layer_ranges(view: View, first: Array, radius: Array, deadline: Deadline = N
         weights, bias = view.weights(layer), view.bias(layer)
         cases = [(leaf, i, side) for leaf in range(len(first)) for i in range(len(bias)) for side in (0, 1)]
         for start in range(0, len(cases), CHUNK):
-            deadline.check()
+            if deadline.passed:
+                break  # intervals have to do for the others
             part = cases[start : start + CHUNK]
             leaves = np.array([leaf for leaf, _, _ in part])
             neurons = np.array([i for _, i, _ in part])
             signs = np.array([1.0 if side == 0 else -1.0 for _, _, side in part])
             gamma = signs[:, None] * weights[neurons]
-            values, bounds = _functionals(view, [r[leaves] for r in ranges], gamma, radius[leaves])
+            values, bounds = _functionals(view, [r[leaves] for r in ranges], gamma, radius[leaves], deadline)
             for (leaf, i, side), sign, value, bound in zip(part, signs, values, bounds, strict=True):
                 limit = bias[i] + sign * value - sign * 1e-14 * abs(bias[i])
                 if np.isfinite(value) and sign * (limit - limits[leaf, i, side]) > 0:
@@ -78,10 +79,12 @@ def interval_limits(view: View, layer: int, below: Array) -> Array:
     return np.stack([low - room, high + room], axis=-1)
 
 
-def _functionals(view: View, ranges: list[Array], gamma: Array, radius: Array) -> tuple[Array, list[Bound]]:
-    """Lower bounds of γ·a for a batch of γ."""
+def _functionals(
+    view: View, ranges: list[Array], gamma: Array, radius: Array, deadline: Deadline
+) -> tuple[Array, list[Bound]]:
+    """Lower bounds of γ·a for a batch of γ, worse ones if the time is up."""
     if sum(r.shape[1] for r in ranges) > WIDEST:
         return linear_bounds(view, ranges, gamma, radius)
     none = np.zeros(len(gamma))
     program = GramRelaxation.build(view, ranges, gamma, none, radius)
-    return rigorous(view, ranges, gamma, none, radius, program, maximise(program, tolerance=1e-6).x)
+    return rigorous(view, ranges, gamma, none, radius, program, maximise(program, tolerance=1e-6, deadline=deadline).x)

@@ -122,8 +122,16 @@ def certify(
         raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     if method == "completeness" and not near.is_ball:
         raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
     question = _ProofQuestion(network, method, options, timeout, near)

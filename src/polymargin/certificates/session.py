@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypedDict
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -19,7 +18,7 @@ from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
@@ -51,7 +50,7 @@ class Options:
         return self.threads or available_threads()
 
 
-class ProofOptions(TypedDict, total=False):
+class ProofOptions(NeighbourhoodOptions, total=False):
     """The keywords of `verify`, for type checkers."""
 
     timeout: float | None
@@ -63,12 +62,6 @@ class ProofOptions(TypedDict, total=False):
     checkpoint: str | Path | None
     on_row: OnRow | None
     executor: Workers | None
-    norm: str
-    weights: ArrayLike | None
-    domain: tuple[Any, Any] | None
-    movable: Any
-    rivals: Sequence[int] | None
-    abstain: float
 
 
 # Kinds of networks that the separate checker reads.

@@ -106,7 +106,7 @@ def verify(
     checkpoint   a file that collects finished rows with their certificates; the same call continues where it stopped
     on_row       called with the number of a row and its verdict as soon as there is one
     executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
-    norm, weights, domain, movable, rivals, abstain   as for `margin`; weights one per coordinate, movable coordinates
+    norm, weights, domain, movable, rivals, abstain   as for `margin`; no matrix of weights within a domain
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
@@ -120,8 +120,16 @@ def verify(
     """
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
     near = Neighbourhood.of(
-        network.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
     )
+    near.check_bounded()
     question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout, near)
     array = one_or_many(points)
     if array.ndim == 1:

@@ -1,11 +1,15 @@
-"""--norm, --domain, --movable, --rivals and --abstain, as `margin`, `verify` and `certify` take them."""
+"""--norm, --weights, --domain, --movable, --rivals and --abstain, as `margin`, `verify` and `certify` take them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from polymargin.cli.points import interval
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.cli.points import FILES, interval, read_array
 from polymargin.errors import InputError
 
 
@@ -14,6 +18,7 @@ class Given:
     """What was written on the command line."""
 
     norm: str = "l2"
+    weights: Path | None = None
     domain: str | None = None
     movable: str | None = None
     rivals: str | None = None
@@ -24,8 +29,9 @@ class Given:
         """For a function of a polynomial network."""
         return {
             "norm": self.norm,
+            "weights": None if self.weights is None else _weights(self.weights),
             "domain": None if self.domain is None else interval(self.domain),
-            "movable": None if self.movable is None else _numbers("--movable", self.movable),
+            "movable": None if self.movable is None else _movable(self.movable),
             "rivals": None if self.rivals is None else _numbers("--rivals", self.rivals),
             "abstain": self.abstain,
         }
@@ -33,15 +39,30 @@ class Given:
     def refuse_for_relu(self) -> None:
         if self != Given():
             raise InputError(
-                "--norm, --domain, --movable, --rivals and --abstain: ReLU networks have L2 margins of every perturbation"
+                "--norm, --weights, --domain, --movable, --rivals and --abstain: "
+                "ReLU networks have L2 margins of every perturbation"
             )
 
 
-def _numbers(option: str, text: str) -> list[int]:
+def _weights(path: Path) -> NDArray[np.float64]:
+    """A row or a column of numbers is a vector, anything else a matrix."""
+    array = read_array(path, "weights")
+    return array.ravel() if 1 in array.shape else array
+
+
+def _movable(text: str) -> list[int] | NDArray[np.float64]:
+    """Numbers of inputs, or the columns of a subspace in a file."""
+    if Path(text).suffix not in FILES:
+        return _numbers("--movable", text, ", or a .npy, .npz or .csv file with the columns of a subspace")
+    array = read_array(Path(text), "directions")
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _numbers(option: str, text: str, or_else: str = "") -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"{option} {text!r}: expected whole numbers such as 0,3,5") from None
+        raise InputError(f"{option} {text!r}: expected whole numbers such as 0,3,5{or_else}") from None
 
 
 L2 = Given()

@@ -60,8 +60,19 @@ Norm = Annotated[str, typer.Option(help="Norm of a perturbation: l2, linf or l1.
 Domain = Annotated[
     str | None, typer.Option(help="Perturbed points stay within lo,hi, such as 0,1.", show_default="anywhere")
 ]
+Weights = Annotated[
+    Path | None,
+    typer.Option(
+        help="File (.npy, .npz, .csv) with a weight for each input, or for l2 a positive definite matrix.",
+        show_default="none",
+    ),
+]
 Movable = Annotated[
-    str | None, typer.Option(help="Only these inputs change: their numbers, such as 0,3,5.", show_default="all")
+    str | None,
+    typer.Option(
+        help="Only these inputs change: their numbers, such as 0,3,5, or for l2 a file with the columns of a subspace.",
+        show_default="all",
+    ),
 ]
 Rivals = Annotated[
     str | None, typer.Option(help="Only ties with these classes count, such as 1,7.", show_default="all")

@@ -16,6 +16,7 @@ from polymargin.errors import InputError
 from polymargin.networks.readers.archives import LARGEST_FILE
 from polymargin.networks.readers.npz import read_arrays
 
+FILES = (".npy", ".npz", ".csv")
 # What csv and NumPy's reader of headers raise for damaged files.
 _DAMAGE = (
     TypeError,
@@ -32,7 +33,7 @@ _DAMAGE = (
 
 def read_points(path: Path) -> NDArray[np.float64]:
     """The points as an array (m, n). Rows may hold NaN: margins report those row by row."""
-    array = np.atleast_2d(_read(path, "points"))
+    array = np.atleast_2d(read_array(path, "points"))
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers")
     return array
@@ -40,7 +41,7 @@ def read_points(path: Path) -> NDArray[np.float64]:
 
 def read_data(path: Path) -> NDArray[np.float64]:
     """The same where images may keep their shape: (m, n), (m, h, w), (m, h, w, 3) or (m, 3, h, w)."""
-    array = np.atleast_2d(_read(path, "points"))
+    array = np.atleast_2d(read_array(path, "points"))
     if array.ndim > 4 or 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers, or images")
     return array
@@ -48,7 +49,7 @@ def read_data(path: Path) -> NDArray[np.float64]:
 
 def read_labels(path: Path) -> NDArray[Any]:
     """Right classes, one per row: numbers, or names where the file holds words."""
-    array = _read(path, "labels", words=True)
+    array = read_array(path, "labels", words=True)
     return array.ravel() if 1 in array.shape else array
 
 
@@ -57,12 +58,12 @@ def has_labels(path: Path) -> bool:
     return path.suffix == ".npz" and path.is_file() and "labels" in read_arrays(path)
 
 
-def _read(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
+def read_array(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
     """The array of this name, of whatever shape: real numbers, or `words` where these may stand for them."""
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     readers = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}
-    if path.suffix not in readers:
+    if path.suffix not in FILES:
         raise InputError(f"{path}: unknown kind of {name} file {path.suffix!r}; expected .npy, .npz or .csv")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; expected one of the {name} per row")

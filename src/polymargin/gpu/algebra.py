@@ -59,6 +59,9 @@ class CupyAlgebra:
     def gram(self, root: Any) -> Any:
         return root.T @ root
 
+    def definite(self, matrix: Any) -> bool:
+        return self._factor(matrix) is not None
+
     def solver(self, matrix: Any) -> Callable[[Any], Any] | None:
         from cupyx.scipy.linalg import solve_triangular
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins
 from polymargin.margins.sessions import session_for
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
@@ -33,7 +33,7 @@ DEFAULT_TIMEOUT = 30.0
 OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1), --domain 0,1, keeps it inside"
 
 
-class MarginOptions(TypedDict, total=False):
+class MarginOptions(NeighbourhoodOptions, total=False):
     """The keywords of `margin`, for type checkers."""
 
     seed: int
@@ -49,12 +49,6 @@ class MarginOptions(TypedDict, total=False):
     on_row: OnRow | None
     executor: Workers | None
     device: str | None
-    norm: str
-    weights: ArrayLike | None
-    domain: tuple[Any, Any] | None
-    movable: Any
-    rivals: Sequence[int] | None
-    abstain: float
 
 
 @overload
@@ -125,7 +119,14 @@ def margin(
     tracker = Tracker.of(settings, threads, device)
     search = Enumeration(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(
-        model.dimension, norm=norm, weights=weights, domain=domain, movable=movable, rivals=rivals, abstain=abstain
+        model.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=None if isinstance(model, Boundary) else model.class_count,
     )
     session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)

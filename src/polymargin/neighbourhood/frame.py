@@ -40,14 +40,9 @@ class Frame:
     @classmethod
     def of(cls, near: Neighbourhood) -> Frame | None:
         """None where the coordinates of the input do."""
-        has_matrix = near.weights is not None and near.weights.ndim == 2
-        if not has_matrix and near.subspace is None:
+        near.check_bounded()
+        if near.subspace is None and (near.weights is None or near.weights.ndim == 1):
             return None
-        if near.low is not None:
-            raise InputError(
-                "a matrix of weights within a domain has margins, but no bounds and no proofs: leave out the domain (what is "
-                "proved without it holds inside it too), or give one weight per coordinate"
-            )
         columns = np.eye(near.dimension)[:, list(near.moving)] if near.subspace is None else near.subspace
         triangle = np.linalg.qr(near.root @ columns, mode="r")
         turn = linalg.solve_triangular(triangle, np.eye(len(triangle)), check_finite=False)

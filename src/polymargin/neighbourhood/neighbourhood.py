@@ -74,8 +74,9 @@ class Neighbourhood:
         movable: Any = None,
         rivals: Sequence[int] | None = None,
         abstain: float = 0.0,
+        classes: int | None = None,
     ) -> Neighbourhood:
-        """From what a user gives; a wrong value gets one sentence."""
+        """From what a user gives; a wrong value gets one sentence. `classes`: how many there are, if rivals are among them."""
         chosen = _norm(norm)
         low, high = _domain(domain, dimension)
         coordinates, subspace = _movable(movable, dimension)
@@ -91,7 +92,7 @@ class Neighbourhood:
             high,
             coordinates,
             subspace,
-            None if rivals is None else _rivals(rivals),
+            None if rivals is None else _rivals(rivals, classes),
             float(abstain),
         )
 
@@ -143,14 +144,20 @@ class Neighbourhood:
 
     def against(self, label: int, classes: int) -> list[int]:
         """The rivals of a class; refused where there are none."""
-        if self.rivals is not None and self.rivals[-1] >= classes:
-            raise InputError(f"rivals {list(self.rivals)}: the model has classes 0 to {classes - 1}")
         found = [c for c in self.rivals or range(classes) if c != label]
         if not found:
             raise InputError(
                 f"rivals {list(self.rivals or ())}: the point is of class {label}, which has no other rival"
             )
         return found
+
+    def check_bounded(self) -> None:
+        """Refuse what has margins alone."""
+        if self.low is not None and self.weights is not None and self.weights.ndim == 2:
+            raise InputError(
+                "a matrix of weights within a domain has margins, but no bounds and no proofs: leave out the domain (what is "
+                "proved without it holds inside it too), or give one weight per coordinate"
+            )
 
     def check_inside(self, point: Array) -> None:
         """Refuse a point outside the domain."""
@@ -249,8 +256,10 @@ def _movable(movable: Any, dimension: int) -> tuple[tuple[int, ...] | None, Arra
     return tuple(sorted(array.tolist())), None
 
 
-def _rivals(rivals: Sequence[int]) -> tuple[int, ...]:
+def _rivals(rivals: Sequence[int], classes: int | None) -> tuple[int, ...]:
     array = np.asarray(rivals)
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or array.min() < 0:
         raise InputError(f"rivals {rivals!r}: expected the numbers of some classes")
+    if classes is not None and array.max() >= classes:
+        raise InputError(f"rivals {array.tolist()}: the model has classes 0 to {classes - 1}")
     return tuple(sorted(set(array.tolist())))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bounds.lifted.test_lifted_relaxation import random_network, relax
+from bounds.lifted.test_spectra import convolutional
 
+import polymargin as pm
 from polymargin import gpu
+from polymargin.bounds.lifted import algebra, spectra
 from polymargin.bounds.lifted.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
 from polymargin.bounds.lifted.interior_point import SMALL, maximise
 from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.bounds.lower_bounds import DEEP_TOLERANCE
 from polymargin.gpu import device
 
 with_gpu = pytest.mark.skipif(isinstance(device.cupy_or_reason(), str), reason="no GPU")
@@ -33,35 +37,37 @@ algebras = pytest.mark.parametrize("name", ["torch", pytest.param("cupy", marks=
 
 @pytest.mark.parametrize("name", ["numpy", "torch", pytest.param("cupy", marks=with_gpu)])
 def test_what_an_algebra_computes(name: str) -> None:
-    algebra, generator = _algebra(name), np.random.default_rng(0)
+    library, generator = _algebra(name), np.random.default_rng(0)
     square = generator.normal(size=(9, 9))
     positive = square @ square.T + np.eye(9)
-    matrix = algebra.put(positive.copy())
-    root = algebra.inverse_root(matrix)
+    matrix = library.put(positive.copy())
+    assert library.definite(matrix)
+    root = library.inverse_root(matrix)
     assert root is not None
-    assert np.allclose(algebra.get(root) @ positive @ algebra.get(root).T, np.eye(9), atol=1e-12)
-    assert np.allclose(np.triu(algebra.get(root), 1), 0.0)
-    assert np.allclose(algebra.get(algebra.gram(root)), np.linalg.inv(positive), atol=1e-12)
-    solve, right = algebra.solver(matrix), generator.normal(size=9)
+    assert np.allclose(library.get(root) @ positive @ library.get(root).T, np.eye(9), atol=1e-12)
+    assert np.allclose(np.triu(library.get(root), 1), 0.0)
+    assert np.allclose(library.get(library.gram(root)), np.linalg.inv(positive), atol=1e-12)
+    solve, right = library.solver(matrix), generator.normal(size=9)
     assert solve is not None
-    assert np.allclose(positive @ algebra.get(solve(algebra.put(right))), right, atol=1e-12)
-    other = algebra.put(square.copy())
-    assert algebra.inner(matrix, other) == pytest.approx((positive * square).sum(), rel=1e-13)
-    assert np.allclose(algebra.get(algebra.row_sums(matrix, other)), (positive * square).sum(axis=1), rtol=1e-12)
-    places = algebra.diagonal(matrix)
-    places += algebra.put(np.arange(9.0))
-    assert np.allclose(algebra.get(matrix), positive + np.diag(np.arange(9.0)))
+    assert np.allclose(positive @ library.get(solve(library.put(right))), right, atol=1e-12)
+    other = library.put(square.copy())
+    assert library.inner(matrix, other) == pytest.approx((positive * square).sum(), rel=1e-13)
+    assert np.allclose(library.get(library.row_sums(matrix, other)), (positive * square).sum(axis=1), rtol=1e-12)
+    places = library.diagonal(matrix)
+    places += library.put(np.arange(9.0))
+    assert np.allclose(library.get(matrix), positive + np.diag(np.arange(9.0)))
 
 
 @pytest.mark.parametrize("name", ["numpy", "torch", pytest.param("cupy", marks=with_gpu)])
 def test_what_is_not_positive_definite_or_finite_is_said(name: str) -> None:
-    algebra = _algebra(name)
+    library = _algebra(name)
     indefinite, spoilt = np.diag([1.0, -1e-3, 2.0]), np.eye(3)
     spoilt[2, 2] = np.nan
-    assert algebra.inverse_root(algebra.put(indefinite)) is None
-    assert algebra.solver(algebra.put(indefinite)) is None
-    assert algebra.finite(algebra.put(indefinite))
-    assert not algebra.finite(algebra.put(spoilt))
+    assert not library.definite(library.put(indefinite))
+    assert library.inverse_root(library.put(indefinite)) is None
+    assert library.solver(library.put(indefinite)) is None
+    assert library.finite(library.put(indefinite))
+    assert not library.finite(library.put(spoilt))
 
 
 @algebras
@@ -84,17 +90,17 @@ def test_the_same_optimum_as_with_numpy(name: str, widths: list[int]) -> None:
 def test_the_same_matrices_as_with_numpy(name: str) -> None:
     relaxation = relax(random_network([12, 9, 8, 3], 3), 0.4, cuts=np.ones((1, 8)))
     program, other = relaxation.program, relaxation.program.on(_algebra(name))
-    algebra, generator = other.algebra, np.random.default_rng(2)
+    library, generator = other.algebra, np.random.default_rng(2)
     y = generator.normal(size=program.unknowns)
     X, S = (square @ square.T for square in generator.normal(size=(2, program.side, program.side)))
-    there = [algebra.put(matrix) for matrix in (X, S)]
-    assert np.allclose(algebra.get(other.matrix(y)), program.matrix(y), rtol=1e-12, atol=1e-12)
+    there = [library.put(matrix) for matrix in (X, S)]
+    assert np.allclose(library.get(other.matrix(y)), program.matrix(y), rtol=1e-12, atol=1e-12)
     assert np.allclose(other.adjoint(there[0]), program.adjoint(X), rtol=1e-11)
     assert other.lagrangian(y, there[0]) == pytest.approx(np.vdot(program.matrix(y), X), rel=1e-11)
     images = [program.forms @ matrix for matrix in (X, S)]
     normal = program.normal_matrix(X, S, *images)
     found = other.normal_matrix(*there, *(other.forms @ matrix for matrix in there))
-    assert np.allclose(algebra.get(found), normal, rtol=1e-10, atol=1e-10 * np.abs(normal).max())
+    assert np.allclose(library.get(found), normal, rtol=1e-10, atol=1e-10 * np.abs(normal).max())
 
 
 @algebras
@@ -116,3 +122,20 @@ def test_small_programs_stay_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None
     assert algebra_for(WORTH_IT) is sentinel
     monkeypatch.setattr(gpu, "dense_algebra", lambda: None)
     assert algebra_for(10**6) is NUMPY
+
+
+@algebras
+def test_the_same_radius_as_with_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A convolutional network of three hidden layers: expansion, curvatures, cut, search for the radius and proof."""
+    network = convolutional(0)
+    point = 0.3 * np.random.default_rng(0).normal(size=24)
+    known = pm.lower_bound(network, point)
+    there = _algebra(name)
+    monkeypatch.setattr(gpu, "dense_algebra", lambda: there)
+    monkeypatch.setattr(algebra, "WORTH_IT", 1)
+    monkeypatch.setattr(spectra, "SMALL", 8)
+    again = convolutional(0)  # another network: nothing is remembered of it
+    found = pm.lower_bound(again, point)
+    assert found.rival == known.rival
+    assert found.radius == pytest.approx(known.radius, rel=DEEP_TOLERANCE)
+    assert pm.verify(again, point, 0.99 * found.radius).answer is pm.Answer.ROBUST

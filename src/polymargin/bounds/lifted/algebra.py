@@ -59,6 +59,10 @@ class Algebra(Protocol):
         """Rᵀ R for a lower triangular R: the inverse, if R is an inverse root."""
         ...
 
+    def definite(self, matrix: Matrix) -> bool:
+        """Whether Cholesky's method runs through."""
+        ...
+
     def solver(self, matrix: Matrix) -> Callable[[Matrix], Matrix] | None:
         """Solutions with one right side at a time; None if the matrix is not positive definite."""
         ...
@@ -95,6 +99,9 @@ class NumpyAlgebra:
     def gram(self, root: Matrix) -> Matrix:
         product = linalg.lapack.dlauum(root, lower=1)[0]
         return np.where(np.tri(len(product), dtype=bool), product, product.T)
+
+    def definite(self, matrix: Matrix) -> bool:
+        return bool(linalg.lapack.dpotrf(matrix, lower=1)[1] == 0)
 
     def solver(self, matrix: Matrix) -> Callable[[Matrix], Matrix] | None:
         try:

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.local import LocalRows, as_array
+from polymargin.bounds.lifted.algebra import Algebra, Matrix, algebra_for
+from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.view import View
 
 Array = NDArray[np.float64]
@@ -97,15 +98,22 @@ class Expansion:
         return self.layers[1:]
 
     @cached_property
-    def _gram(self) -> Array:
-        """W¹W¹ᵀ."""
-        return np.asarray(self.layers[0].slopes @ self.layers[0].slopes.T)
+    def algebra(self) -> Algebra:
+        """Where matrices as large as the lifted program are best kept."""
+        return algebra_for(self.variables)
+
+    @cached_property
+    def _first_two(self) -> tuple[Matrix, Matrix, Matrix]:
+        """W¹, W¹W¹ᵀ and W² for the algebra."""
+        slopes, weights = self.algebra.put(self.layers[0].slopes), self.algebra.put(self.layers[1].weights)
+        return slopes, slopes @ slopes.T, weights
 
     def squared_curvature(self, weights: Array) -> Array:
         """Σ α_i Q_i²."""
-        first, second = self.layers[0], self.layers[1]
-        mixed = self._gram * as_array(second.weights.T @ (second.weights * weights[:, None]))
-        return np.asarray(first.bend**2 * (first.slopes.T @ (mixed @ first.slopes)))
+        slopes, gram, second = self._first_two
+        among = second.T @ (second * self.algebra.put(weights)[:, None])
+        among = among.toarray() if hasattr(among, "toarray") else among
+        return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((gram * among) @ slopes))
 
     def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
         """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""

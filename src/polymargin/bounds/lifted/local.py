@@ -6,11 +6,14 @@ sum of squares is a few small products, added where they belong. Rows without ze
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix
 
 Array = NDArray[np.float64]
 
@@ -52,6 +55,14 @@ class LocalRows:
             else:
                 result[columns[:, None], columns] += term
         return result
+
+
+def weighted_squares(algebra: Algebra, local: LocalRows) -> Callable[[Array], Matrix]:
+    """d ↦ Σ_j d_j a_j a_jᵀ as a matrix of the algebra; elsewhere than on a CPU zeros are as good as other numbers."""
+    if algebra is NUMPY:
+        return local.weighted
+    rows = algebra.put(local.rows)
+    return lambda weights: rows.T @ (algebra.put(weights)[:, None] * rows)
 
 
 def as_array(operator: Any) -> Array:

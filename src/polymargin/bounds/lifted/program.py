@@ -25,6 +25,27 @@ from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
 Array = NDArray[np.float64]
 
 
+class SparseRows:
+    """Entries of a sparse matrix, collected; those in the same place are added up."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._shape = (rows, columns)
+        self._entries: list[Any] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+
+    def add(self, rows: Any, columns: Any, values: Any) -> None:
+        """Numbers, or arrays of the same length."""
+        self._entries.append([part.ravel() for part in np.broadcast_arrays(rows, columns, values)])
+
+    def add_block(self, row: int, column: int, block: Array) -> None:
+        """A dense block whose corner is there."""
+        rows, columns = np.nonzero(block)
+        self.add(row + rows, column + columns, block[rows, columns])
+
+    def matrix(self) -> Any:
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        return sparse.csr_matrix((values, (rows, columns)), shape=self._shape)
+
+
 @dataclass(frozen=True, eq=False)
 class SemidefiniteProgram:
     """base (N, N), forms F (K, N), squares (n, K), linear and diagonal (n, N) sparse, signed (k,), dense {i: (N, N)}."""

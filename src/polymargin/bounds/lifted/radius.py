@@ -17,6 +17,7 @@ from polymargin.deadlines import NEVER, Deadline, TimeUpError
 SOLVES = 12
 EVALUATIONS = 60
 HALVINGS = 12
+TRIALS = 40
 # How far to stay below the root of a tangent, as a part of the way to it.
 CAUTION = 0.1
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
@@ -44,6 +45,7 @@ class BallQuestion(Protocol):
         decide: bool = True,
         solve: bool = True,
     ) -> tuple[Any, Any]: ...
+    def by_norms(self) -> Any: ...
     def relaxed_on(self, relaxation: Any, radius: float) -> Any: ...
 
 
@@ -76,6 +78,18 @@ def proved_at_once(
         if proof is not None:
             return here.radius, proof
     return 0.0, None
+
+
+def proved_by_norms(question: BallQuestion, radius: float) -> tuple[float, Any]:
+    """At the radius or less, within an eighth of what norms prove, in milliseconds; zero where they prove nothing."""
+    low, high, proof = 0.0, math.inf, None
+    for _ in range(TRIALS):
+        found = question.on(radius).by_norms()
+        low, high, proof = (low, radius, proof) if found is None else (radius, high, found)
+        if math.isinf(high) or (proof is not None and high - low <= high / 8):
+            break
+        radius = high / 4 if proof is None else (low + high) / 2
+    return low, proof
 
 
 def largest_radius(

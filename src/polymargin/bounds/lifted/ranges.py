@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
@@ -83,7 +84,7 @@ def _intervals(
     expansion: Expansion, number: int, radius: float, first: Mapping[int, tuple[float, float]], below: Array
 ) -> Array:
     """Interval arithmetic for the rests of a layer, from those of the layer below (none below the second layer)."""
-    layer, weights = expansion.layers[number - 2], as_array(expansion.layers[number - 1].weights)
+    layer, weights = expansion.layers[number - 2], expansion.layers[number - 1].weights
     reach = radius * np.linalg.norm(layer.slopes, axis=1) * (1 + OUTWARD)
     low, high = -reach, reach
     if number == 2:
@@ -93,14 +94,14 @@ def _intervals(
     low, high = low + below[:, 0], high + below[:, 1]
     most = np.maximum(low * low, high * high)
     least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low * low, high * high))
-    steep, flat = weights * layer.rise, layer.bend * weights
-    limits = [
-        np.minimum(steep, 0) @ below[:, 1 - side]
-        + np.maximum(steep, 0) @ below[:, side]
-        + np.minimum(flat, 0) @ (most, least)[side]
-        + np.maximum(flat, 0) @ (least, most)[side]
-        for side in (0, 1)
-    ]
+    steep, flat = layer.rise[:, None] * below, layer.bend * np.stack([least, most], axis=-1)
+    inner = np.sort(steep, axis=1) + np.sort(flat, axis=1)
+    positive, negative = (
+        (weights.maximum(0), weights.minimum(0))
+        if sparse.issparse(weights)
+        else (weights.clip(0), weights.clip(None, 0))
+    )
+    limits = [positive @ inner[:, side] + negative @ inner[:, 1 - side] for side in (0, 1)]
     return _widened(np.stack(limits, axis=-1))
 
 

@@ -27,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.bounds.lifted.program import SemidefiniteProgram, SparseRows
 from polymargin.bounds.lifted.top import Top
 from polymargin.deadlines import NEVER, Deadline
 
@@ -37,12 +39,20 @@ Array = NDArray[np.float64]
 
 # The multiplier of the cut at the start; optimal ones were seen between 1.5 and 2.6.
 START_CUT = 2.0
+START_EXTRA = 0.5
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
 # Dimensions of δ up to which the best μ is found from all eigenvalues.
 FEW = 160
-# A cut costs a matrix with the square of the width of the first layer.
+# How large the weights of a further cut are, relative to those of the first.
+EXTRA_CUT = 1.0
+# Cuts that are broken by less than this, relative to the largest moment, are not worth a row.
+BROKEN = 1e-3
+# A cut costs a matrix with the square of the width of the first layer, which a GPU has at once.
 WIDEST_CUT = 2000
+WIDEST_CUT_ON_GPU = 20_000
+# Products by which the least eigenvalue of a form is found.
+LANCZOS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,34 +142,37 @@ class Relaxation:
         base[0, 0] += self.top.constant
         starts = np.cumsum([0, *map(len, forms)])
         squares = np.zeros((count, starts[-1]))
-        linear, diagonal = np.zeros((count, side)), np.zeros((count, side))
-        diagonal[0, 0] = -1.0
-        diagonal[1, : 1 + m] = 1.0
-        diagonal[1, 0] = -1.0
+        linear, diagonal = SparseRows(count, side), SparseRows(count, side)
+        diagonal.add(0, 0, -1.0)
+        diagonal.add(1, 0, -1.0)
+        diagonal.add(1, np.arange(1, 1 + m), 1.0)
         for k, (place, (nu, kappa)) in enumerate(zip(self.places, self.unknowns, strict=True)):
             below, layer = self.expansion.layers[k], self.expansion.layers[k + 1]
             middle, half = self.middles[k], self.halves[k]
             each = np.arange(len(middle))
             weights = as_array(layer.weights) / half[:, None]
-            linear[nu.start + each, place.start + each] = 1.0
-            linear[nu, 0] = middle / half
             squares[nu, starts[k] : starts[k + 1]] = -below.bend * weights
+            constant = middle / half
             if k:
                 steep = weights * below.rise
-                linear[nu, 0] -= steep @ self.middles[k - 1]
-                linear[nu, self.places[k - 1]] -= steep * self.halves[k - 1]
-            diagonal[kappa, 0] = -1.0
-            diagonal[kappa.start + each, place.start + each] = 1.0
+                constant = constant - steep @ self.middles[k - 1]
+                linear.add_block(nu.start, self.places[k - 1].start, -steep * self.halves[k - 1])
+            linear.add(nu.start + each, place.start + each, 1.0)
+            linear.add(nu.start + each, 0, constant)
+            diagonal.add(kappa.start + each, 0, -1.0)
+            diagonal.add(kappa.start + each, place.start + each, 1.0)
         for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self._first_place.start):
             size = ((high - low) / 2) ** 2
             squares[row, neuron] = 1 / size
-            linear[row] = -(low + high) / size * forms[0][neuron]
-            linear[row, 0] += low * high / size
+            linear.add_block(row, 0, -(low + high) / size * forms[0][[neuron]])
+            linear.add(row, 0, low * high / size)
         cuts = self._cut_place
         dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
         intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
         signed = [1, *chain(*intervals), *range(cuts.start, count)]
-        return SemidefiniteProgram.build(base, np.vstack(forms), squares, linear, diagonal, np.array(signed), dense)
+        return SemidefiniteProgram.build(
+            base, np.vstack(forms), squares, linear.matrix(), diagonal.matrix(), np.array(signed), dense
+        )
 
     def _cut(self, index: int) -> Array:
         m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
@@ -200,7 +213,8 @@ class Relaxation:
         """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary there."""
         y = np.zeros(self._first_place.stop)
         scale = abs(self.size)
-        theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
+        theta = np.full(len(self.cuts), START_EXTRA)
+        theta[:1] = START_CUT
         y[self._first_place] = 0.01 * scale
         y[self._cut_place] = theta * self.cut_scales
         slope, square = self.top.linear, self.top.square
@@ -224,9 +238,25 @@ class Relaxation:
 
         Infinite where Z is not convex in a rest.
         """
-        m, r, layers = self.expansion.dimension, self.radius, self.expansion.layers
-        corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
+        m, r = self.expansion.dimension, self.radius
+        terms = self._terms(y)
+        if terms is None:
+            return np.full((1 + m, 1 + m), np.inf)
+        corner, border, weights = terms
         inner = y[1] * np.eye(m)
+        for layer, factors in zip(self.expansion.layers, weights, strict=True):
+            inner += r * r * layer.squares.weighted(factors)
+        for index, multiplier in enumerate(y[self._cut_place] / self.cut_scales):
+            inner -= multiplier * r**4 * self._squared_curvatures[index]
+        result = np.empty((1 + m, 1 + m))
+        result[0, 0], result[1:, 1:] = corner, inner
+        result[0, 1:] = result[1:, 0] = border
+        return result
+
+    def _terms(self, y: Array) -> tuple[float, Array, list[Array]] | None:
+        """Corner and border of that form, and the factors of (a_j·δ)² of every layer in it; None where it is not convex."""
+        r, layers = self.radius, self.expansion.layers
+        corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
         outers = [
             -(layers[k + 1].weights.T @ (y[nu] / half))
             for k, ((nu, _), half) in enumerate(zip(self.unknowns, self.halves, strict=True))
@@ -239,7 +269,7 @@ class Relaxation:
             squares[0][neuron] += eta
             corner += eta * low * high
             border -= eta * (low + high) / 2 * r * layers[0].slopes[neuron]
-        inner += r * r * layers[0].squares.weighted(squares[0])
+        weights = [squares[0]]
         for k, ((nu, kappa), middle, half) in enumerate(zip(self.unknowns, self.middles, self.halves, strict=True)):
             layer, square, slope = layers[k + 1], squares[k + 1], slopes[k + 1]
             own = square * half**2 + y[kappa]
@@ -249,18 +279,31 @@ class Relaxation:
                 own = own + theta * half**2
                 pull = pull + theta * middle * half
                 corner += float(theta @ middle**2)
-                for index, multiplier in enumerate(y[self._cut_place] / self.cut_scales):
-                    inner -= multiplier * r**4 * self._squared_curvatures[index]
             if own.min() <= 0:
-                return np.full((1 + m, 1 + m), np.inf)
+                return None
             mixed = square * half
-            inner += r * r * layer.squares.weighted(square - mixed**2 / own)
+            weights.append(square - mixed**2 / own)
             border += r * (layer.slopes.T @ (square * middle - mixed * pull / own))
             corner -= float((pull**2 / own).sum())
-        result = np.empty((1 + m, 1 + m))
-        result[0, 0], result[1:, 1:] = corner, inner
-        result[0, 1:] = result[1:, 0] = border
-        return result
+        return float(corner), border, weights
+
+    def by_norms(self) -> tuple[float, Array]:
+        """The γ that norms alone prove with the first guess of the multipliers, and these; −∞ if none. For no cuts.
+
+        The least eigenvalue of Σ d_j a_j a_jᵀ is at least minus the largest row sum of Σ |a_j| max(0, −d_j) |a_j|ᵀ.
+        """
+        y = self._guess([(middle, middle) for middle in self.middles], 0.0)
+        terms = self._terms(y)
+        if terms is None:
+            return -np.inf, y
+        corner, border, weights = terms
+        sums = np.zeros(self.expansion.dimension)
+        for layer, factors in zip(self.expansion.layers, weights, strict=True):
+            sizes = np.abs(layer.slopes)
+            sums += self.radius**2 * ((np.maximum(0.0, -factors) * sizes.sum(axis=1)) @ sizes)
+        least, length = float(sums.max()) * (1 + 1e-9), float(np.linalg.norm(border)) + 1e-9 * abs(self.size)
+        y[1] = least + length
+        return corner - y[1] - length, y
 
     def minimiser(self, y: Array) -> Array:
         """δ where Z(y) is least, the rests minimised over."""
@@ -309,11 +352,35 @@ def derivatives(expansion: Expansion, top: Top, middles: Sequence[Array]) -> lis
 
 def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
     """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
-    if not ranges or len(expansion.layers[0].value) > WIDEST_CUT:
+    widest = WIDEST_CUT if expansion.algebra is NUMPY else WIDEST_CUT_ON_GPU
+    if not ranges or len(expansion.layers[0].value) > widest:
         return np.zeros((0, len(ranges[0]) if ranges else 0))
     middles = [limits.mean(axis=1) for limits in ranges]
     weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
+
+
+def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:
+    """Weights (h₂,) of the cut that the moments X break most, by how much each neuron breaks it; None if none does.
+
+    E(w_i²) − r² E‖Q_iδ‖², with ‖Q_iδ‖² = c² (W_i ∘ t)ᵀ W¹W¹ᵀ (W_i ∘ t) for t = W¹δ.
+    """
+    expansion, m = relaxation.expansion, relaxation.expansion.dimension
+    if not relaxation.ranges or len(expansion.layers[0].value) > WIDEST_CUT:
+        return None
+    first, second, place = expansion.layers[0], as_array(expansion.layers[1].weights), relaxation.places[0]
+    X = X / X[0, 0]
+    middle, half = relaxation.middles[0], relaxation.halves[0]
+    squares = half**2 * np.diagonal(X)[place] + 2 * middle * half * X[0, place] + middle**2
+    moved = relaxation.radius**2 * (first.slopes @ X[1 : 1 + m, 1 : 1 + m] @ first.slopes.T)
+    mixed = (first.slopes @ first.slopes.T) * moved
+    bounds = (relaxation.radius * first.bend) ** 2 * ((second @ mixed) * second).sum(axis=1)
+    broken = np.maximum(0.0, squares - bounds)
+    if broken.max() <= BROKEN * float(squares.max()):
+        return None
+    # At the start it should count for little beside the first cut, whose weights are curvatures of the functional.
+    scale = relaxation.cuts.max() if len(relaxation.cuts) else abs(relaxation.size) / squares.max()
+    return np.asarray(EXTRA_CUT * scale * broken / broken.max())
 
 
 def best_ball(rest: Array, scale: float) -> tuple[float, float]:
@@ -323,8 +390,8 @@ def best_ball(rest: Array, scale: float) -> tuple[float, float]:
         return -np.inf, scale
     if len(inner) <= FEW:
         return _exact_ball(inner, border, float(corner), scale)
-    least = float(linalg.eigh(inner, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
-    floor = max(0.0, -least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    found = extremes(NUMPY, lambda v: inner @ v, len(inner), LANCZOS)
+    floor = max(0.0, found.least_error - found.least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
     best = (-np.inf, floor)
     for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
         factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)

@@ -16,6 +16,7 @@ knows it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +24,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
-from scipy.sparse.linalg import eigsh
+from scipy import sparse
 
 from polymargin.bounds.bound import hexadecimal
+from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.local import as_array
+from polymargin.bounds.lifted.lanczos import extremes
+from polymargin.bounds.lifted.local import as_array, weighted_squares
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.polynomial_network import PolynomialNetwork
 
@@ -38,6 +40,7 @@ Array = NDArray[np.float64]
 SMALL = 160
 # Guessed eigenvalues are stretched by this, and by four times as much for every time that it was not enough.
 STRETCH = 0.01
+LANCZOS = 40
 # Room for rounding, here and in the checker, per row and relative to the largest entry.
 OUTWARD = 1e-9
 
@@ -117,7 +120,7 @@ def _of_second(expansion: Expansion, deadline: Deadline) -> Second:
         limits[neuron] = seen[key]
         if together is not None:
             together[columns[:, None], columns] += curvature @ curvature
-    return Second(limits, None if together is None else largest_eigenvalue(together))
+    return Second(limits, None if together is None else largest_eigenvalue(NUMPY, together))
 
 
 def _curvatures(expansion: Expansion) -> Iterator[tuple[NDArray[np.int64], Array]]:
@@ -139,14 +142,16 @@ def _of_deeper(expansion: Expansion, number: int, deadline: Deadline) -> Deeper:
     own, below = expansion.layers[number - 1], expansion.layers[number - 2]
     weights = as_array(own.weights)
     factors = _factors(expansion, number)
+    algebra = algebra_for(expansion.dimension)
+    sums = [weighted_squares(algebra, layer.squares) for layer in expansion.layers[: number - 1]]
     limits, spreads = np.empty((len(weights), 2)), np.empty(len(weights))
     for i, row in enumerate(weights):
         deadline.check()
-        curvature = np.zeros((expansion.dimension, expansion.dimension))
-        for layer, factor in zip(expansion.layers, factors, strict=False):
-            curvature += layer.squares.weighted(factor[i])
-        limits[i] = -largest_eigenvalue(-curvature), largest_eigenvalue(curvature)
-        spreads[i] = np.sqrt(largest_eigenvalue(below.squares.weighted((below.bend * row) ** 2)))
+        curvature = sums[0](factors[0][i])
+        for weighted, factor in zip(sums[1:], factors[1:], strict=True):
+            curvature += weighted(factor[i])
+        limits[i] = -largest_eigenvalue(algebra, -curvature), largest_eigenvalue(algebra, curvature)
+        spreads[i] = np.sqrt(largest_eigenvalue(algebra, sums[-1]((below.bend * row) ** 2)))
     return Deeper(limits, spreads)
 
 
@@ -162,18 +167,21 @@ def _factors(expansion: Expansion, number: int) -> list[Array]:
     return result
 
 
-def largest_eigenvalue(matrix: Array) -> float:
+def largest_eigenvalue(algebra: Algebra, matrix: Matrix) -> float:
     """An upper bound with room for rounding, and above zero; a hundredth above the truth for large matrices."""
-    side, size = len(matrix), float(np.abs(matrix).max(initial=0.0))
+    side = len(matrix)
     if side <= SMALL:
-        return max(float(np.linalg.eigvalsh(matrix)[-1]), 0.0) + OUTWARD * side * size + 1e-100
-    start = np.random.default_rng(0).normal(size=side)
-    guess = float(eigsh(matrix, k=1, which="LA", tol=STRETCH / 2, v0=start, return_eigenvectors=False)[0])
+        values = algebra.get(matrix)
+        size = float(np.abs(values).max(initial=0.0))
+        return max(float(np.linalg.eigvalsh(values)[-1]), 0.0) + OUTWARD * side * size + 1e-100
+    size = math.sqrt(algebra.inner(matrix, matrix) / side)
+    guess = extremes(algebra, lambda v: matrix @ v, side, LANCZOS).largest
     stretch = STRETCH
     while True:
         value = max(guess, 0.0) + stretch * max(abs(guess), 1e-6 * size) + 1e-300
         shifted = -matrix
-        shifted[np.arange(side), np.arange(side)] += value
-        if linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)[1] == 0:
+        places = algebra.diagonal(shifted)
+        places += value
+        if algebra.definite(shifted):
             return value
         stretch *= 4

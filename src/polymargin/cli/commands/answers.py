@@ -30,6 +30,7 @@ from polymargin.cli.options import (
     Threads,
     Timeout,
     Trust,
+    Weights,
 )
 from polymargin.cli.work_options import WorkOptions, spread
 
@@ -40,6 +41,7 @@ def margin(
     points: Points,
     as_json: AsJson = False,
     norm: Norm = "l2",
+    weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
@@ -58,7 +60,7 @@ def margin(
     """Distance from each point to the nearest tie with another class."""
     from polymargin.cli.margins import run_margin
 
-    near = Given(norm, domain, movable, rivals, abstain)
+    near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(run_margin(model, points, work, as_json=as_json, timeout=timeout, near=near))
 
 
@@ -70,6 +72,7 @@ def verify(
     certificates: Certificates = None,
     timeout: Timeout = 60.0,
     norm: Norm = "l2",
+    weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
@@ -81,7 +84,7 @@ def verify(
     """Does the class stay the same within a radius? Yes or no with a proof, otherwise unknown."""
     from polymargin.cli.verdicts import run_verify
 
-    near = Given(norm, domain, movable, rivals, abstain)
+    near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(
         run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates, near=near)
     )
@@ -95,6 +98,7 @@ def certify(
     method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
     timeout: Timeout = 60.0,
     norm: Norm = "l2",
+    weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
@@ -106,7 +110,7 @@ def certify(
     """Two proved numbers that enclose the margin of each point."""
     from polymargin.cli.certified import run_certify
 
-    near = Given(norm, domain, movable, rivals, abstain)
+    near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(
         run_certify(
             model,
