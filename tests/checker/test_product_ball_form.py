@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.product_programs import mixed_program, sparse
+from checker.test_lifted_form import matrix_of
 from checker.test_product_expansion import U, forms, wide
 from flint import arb, fmpq
 
@@ -22,6 +23,7 @@ from polymargin_checker.product_ball import (
     _form,
     _Given,
     _square_up,
+    centre,
     check_product_ball,
     single_products,
 )
@@ -187,9 +189,8 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any) -> None:
         numbers = given(expansion, ranges, r)
         bounds = _check_ranges(expansion, numbers, pairs(stated_curvatures(expansion)))
         logits = model.exact_logits(point)
-        made = _form(expansion, Shown.of(expansion, arithmetic), 0, 1, logits[0] - logits[1], numbers, bounds)
-        side = 1 + expansion.dimension + len(expansion.sums)
-        Z = doubles(made.entries()).reshape(side, side)
+        value = arb(logits[0] - logits[1])
+        Z = matrix_of(_form(expansion, Shown.of(expansion, arithmetic), 0, 1, value, numbers, bounds))
         p, q = doubles(expansion.left.value), doubles(expansion.right.value)
         a, b = (doubles(s.slopes.entries()).reshape(-1, expansion.dimension) for s in (expansion.left, expansion.right))
     S = np.zeros((len(expansion.sums), len(p)))
@@ -222,6 +223,19 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any) -> None:
             total -= three * (r * r * np.sum((Q @ delta) ** 2) - product**2)
         state = np.concatenate([[1.0], delta, w])
         assert state @ Z @ state == pytest.approx(total, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_value_at_the_point_is_enclosed(name: str) -> None:
+    model, point = MODELS[name]
+    logits = model.exact_logits(point)
+    for bits in (12, 128):
+        for label, rival in ((0, 1), (1, 0)):
+            with working_precision(bits):
+                found = centre(expanded(model, point), label, rival)
+            with working_precision(3000):
+                assert found.contains(arb(logits[label] - logits[rival]))
+            assert found.rad() < 2.0 ** (6 - bits)
 
 
 def test_which_sums_are_single_products() -> None:
@@ -264,10 +278,9 @@ def small_proof(model: Products, point: tuple[fmpq, ...]) -> dict[str, Any]:
 def judged(name: str, proof: Any, exact: bool = False, **options: Any) -> str:
     model, point = MODELS[name]
     logits = model.exact_logits(point)
-    label, rival = (0, 1) if logits[0] > logits[1] else (1, 0)
-    value = options.get("value", logits[label] - logits[rival])
+    label, rival = (0, 1) if (logits[0] > logits[1]) is not options.get("swapped", False) else (1, 0)
     try:
-        found = check_product_ball(model, point, label, rival, value, proof, options.get("known", Known()), exact)
+        found = check_product_ball(model, point, label, rival, proof, options.get("known", Known()), exact)
     except Refused as refusal:
         return str(refusal)
     assert found == dyadic(RADIUS)
@@ -286,8 +299,7 @@ def test_small_balls_are_proved_in_both_arithmetics(
     assert judged(name, proof, exact, known=known) == "proved"
     assert len(known.products) == 1
     assert list(known.products[0].shown) == [Balls if exact or largest else Floats]
-    assert "positive definite" in judged(name, proof, exact, value=fmpq(0))
-    assert "positive definite" in judged(name, proof, exact, value=fmpq(1, 2**12))
+    assert "positive definite" in judged(name, proof, exact, swapped=True)
 
 
 def cut(*row: str) -> dict[str, Any]:
@@ -342,8 +354,7 @@ def test_the_third_cut_is_for_linear_factors() -> None:
         for row, refused in ((0, False), (1, True)):
             proof["cuts"] = [[ZERO] * 3, [ZERO] * 3]
             proof["cuts"][row][2] = "0x1p-20"
-            logits = model.exact_logits(U)
-            arguments = (model, U, 0, 1, logits[0] - logits[1], proof, Known())
+            arguments = (model, U, 0, 1, proof, Known())
             if refused:
                 with pytest.raises(Refused, match="the third multiplier is for products of two linear factors"):
                     check_product_ball(*arguments)
@@ -376,10 +387,10 @@ def test_a_network_of_linear_factors_alone_has_no_sums() -> None:
         proof = {"kind": "products", "radius": "0x1p-1", "ball": largest_ball, **nothing}
         for exact in (False, True):
             if accepted:
-                assert check_product_ball(model, point, 0, 1, fmpq(1), proof, Known(), exact) == fmpq(1, 2)
+                assert check_product_ball(model, point, 0, 1, proof, Known(), exact) == fmpq(1, 2)
             else:
                 with pytest.raises(Refused, match="positive definite"):
-                    check_product_ball(model, point, 0, 1, fmpq(1), proof, Known(), exact)
+                    check_product_ball(model, point, 0, 1, proof, Known(), exact)
 
 
 def test_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,10 @@ def near(norm: str = "linf", **changes: Any) -> StatedNeighbourhood:
     return StatedNeighbourhood(norm, **{**fields, **changes})
 
 
+def known_of(stated: StatedNeighbourhood, exact: bool = False) -> KnownExpansions:
+    return KnownExpansions(network(), exact, stated, U)
+
+
 def judged(
     tree: Any,
     radius: str = "0x1p-1",
@@ -52,9 +56,9 @@ def judged(
     **more: Any,
 ) -> str:
     proof = {"kind": "region", "radius": radius, "tree": tree, **more}
-    around = KnownExpansions(network(), False) if known is None else known
+    around = known_of(stated or near()) if known is None else known
     try:
-        found = check_region(around, stated or near(), U, 0, rival, proof, lead)
+        found = check_region(around, 0, rival, proof, lead)
     except Refused as refusal:
         return str(refusal)
     assert found == fmpq(*float.fromhex(radius).as_integer_ratio())
@@ -158,17 +162,15 @@ def test_empty_leaves() -> None:
 
 
 def test_a_part_that_was_expanded_is_not_the_whole() -> None:
-    """Parts of |x| ≤ 5/8 are proved one by one where the whole is not; nor is one radius or centre another."""
-    known = KnownExpansions(network(), False)
-    wide = "0x1.4p-1"
-    quarters = [split(1, "0x0p+0", LINEAR, LINEAR) for _ in range(2)]
-    small = near(low=(fmpq(-1, 16), None), high=(None, None))
-    assert judged(split(0, "0x0p+0", *quarters), wide, small, known) == "proved"
+    """Where −1/4 ≤ x₀ ≤ 11/16 the parts on both sides of 0 are proved, the whole is not; nor is one radius or centre another."""
+    wide, halves = "0x1.6p-1", split(0, "0x0p+0", LINEAR, LINEAR)
+    known = known_of(near(low=(fmpq(-1, 4), None), high=(None, None)))
+    assert judged(halves, wide, known=known) == "proved"
     assert known.whole == {}
     assert judged(LINEAR, wide, known=known) != "proved"
-    assert list(known.whole) == [(fmpq(5, 8), "point")]
-    assert judged(split(0, "0x0p+0", *quarters), wide, small, known) == "proved"
-    known = KnownExpansions(network(), False)
+    assert list(known.whole) == [(fmpq(11, 16), "point")]
+    assert judged(halves, wide, known=known) == "proved"
+    known = known_of(near())
     assert judged(LINEAR, known=known) == "proved"
     first = known.whole[fmpq(1, 2), "point"]
     assert judged(LINEAR, known=known) == "proved"
@@ -179,9 +181,9 @@ def test_a_part_that_was_expanded_is_not_the_whole() -> None:
 
 
 def test_the_centre_is_the_point_or_the_middle_of_the_part() -> None:
-    known, stated = KnownExpansions(network(), False), near(low=(fmpq(-1, 4), None), high=(None, fmpq(1, 8)))
+    known = known_of(near(low=(fmpq(-1, 4), None), high=(None, fmpq(1, 8))))
     for centre in ("point", "middle"):
-        assert judged({"linear": centre}, stated=stated, known=known) == "proved"
+        assert judged({"linear": centre}, known=known) == "proved"
     assert list(known.whole[fmpq(1, 2), "point"].centre) == [0, 0]
     assert list(known.whole[fmpq(1, 2), "middle"].centre) == [fmpq(1, 8), fmpq(-3, 16)]
 
@@ -205,7 +207,7 @@ def test_doubles_are_for_models_of_many_values(
 ) -> None:
     """Two inputs and two neurons."""
     monkeypatch.setattr(region_proof, "LARGEST_EXACT", largest)
-    assert KnownExpansions(network(), exact).prepared().arithmetic is arithmetic
+    assert known_of(near(), exact).prepared().arithmetic is arithmetic
 
 
 def test_models_of_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +228,7 @@ def test_all_values_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region_proof, "LARGEST_SPACE", 0)
     for model, count in ((deep, 9), (mixed_program(), 8)):
         with pytest.raises(Refused, match=f"a model of {count} values"):
-            KnownExpansions(model, False).prepared()
+            KnownExpansions(model, False, near(), U).prepared()
 
 
 def test_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from polymargin_checker.floats import Floats
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.products import Products, Stage
 from polymargin_checker.refusal import Refused
-from polymargin_checker.region_steps import EnclosedSteps, _horner, _powers, _rational, _sparse_form
+from polymargin_checker.region_steps import EnclosedSteps, _horner, _rational, _sparse_form
 
 POINTS = [(fmpq(1, 4), fmpq(-1, 2)), (fmpq(-3, 8), fmpq(5, 4)), (fmpq(0), fmpq(1))]
 
@@ -84,13 +84,6 @@ def test_blocks_of_too_many_weights_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_weights_may_be_doubles_or_rationals() -> None:
     assert (_rational(0.75), _rational(fmpq(1, 3))) == (fmpq(3, 4), fmpq(1, 3))
-
-
-def test_chebyshev_polynomials_become_powers() -> None:
-    """1 + 2x + 3(2x² − 1) + 4(4x³ − 3x) + 5(8x⁴ − 8x² + 1)."""
-    assert _powers("C", (1.0, 2.0, 3.0, 4.0, 5.0)) == (3, -10, -34, 16, 40)
-    assert _powers("C", (7.0,)) == (7,)
-    assert _powers("A", (1.0, 2.0, 3.0)) == (1, 2, 3)
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])

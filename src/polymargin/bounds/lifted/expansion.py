@@ -103,34 +103,17 @@ class Expansion:
         return algebra_for(self.variables)
 
     @cached_property
-    def _placed(self) -> list[tuple[Matrix, Matrix]]:
-        """a and W of every layer for the algebra."""
-        return [(self.algebra.put(layer.slopes), self.algebra.put(layer.weights)) for layer in self.layers]
-
-    @cached_property
-    def _gram(self) -> Matrix:
-        """W¹W¹ᵀ."""
-        slopes = self._placed[0][0]
-        return slopes @ slopes.T
+    def _first_two(self) -> tuple[Matrix, Matrix, Matrix]:
+        """W¹, W¹W¹ᵀ and W² for the algebra."""
+        slopes, weights = self.algebra.put(self.layers[0].slopes), self.algebra.put(self.layers[1].weights)
+        return slopes, slopes @ slopes.T, weights
 
     def squared_curvature(self, weights: Array) -> Array:
         """Σ α_i Q_i²."""
-        slopes, second = self._placed[0][0], self._placed[1][1]
+        slopes, gram, second = self._first_two
         among = second.T @ (second * self.algebra.put(weights)[:, None])
         among = among.toarray() if hasattr(among, "toarray") else among
-        return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((self._gram * among) @ slopes))
-
-    def rests_of_many(self, places: Matrix) -> list[Matrix]:
-        """w (N, h) of every lifted layer at each of the N rows δ, as matrices of the algebra."""
-        result: list[Matrix] = []
-        t = places @ self._placed[0][0].T
-        for below, above in zip(self.layers, self._placed[1:], strict=False):
-            moved = below.bend * t * t
-            if result:
-                moved = moved + result[-1] * self.algebra.put(below.rise)
-            result.append(moved @ above[1].T)
-            t = places @ above[0].T + result[-1]
-        return result
+        return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((gram * among) @ slopes))
 
     def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
         """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""

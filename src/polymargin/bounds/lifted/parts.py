@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,11 +189,9 @@ def bound_part(
     if large or (decide and value > 2 * enough):
         y[0] = value - enough
     elif solve and not deadline.passed and np.isfinite(value):
-        limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
+        limits = {"enough": enough, "hopeless": enough} if decide else {}
         size = relaxation.scale(value)
-        central = partial(relaxation.central, y, value)
-        program = relaxation.program.placed
-        optimum = maximise(program, y, size, central=central, tolerance=tolerance, deadline=deadline, **limits)
+        optimum = maximise(relaxation.program.placed, y, size, tolerance=tolerance, deadline=deadline, **limits)
         y = y if optimum is None else optimum.y
     leaf = None
     if y[0] > enough:

@@ -130,10 +130,6 @@ class SemidefiniteProgram:
             result[index] += algebra.inner(matrix, X)
         return result
 
-    def dual_slacks(self, X: Matrix) -> Array:
-        """x on the signed unknowns with b + ⟨A, X⟩ + x = 0 there."""
-        return np.asarray(-self.adjoint(X)[self.signed])
-
     def normal_matrix(self, X: Matrix, S: Matrix, image_X: Matrix, image_S: Matrix) -> Matrix:
         """⟨A_i, X A_j S⟩, symmetrised; `image_X` = F X and `image_S` = F S."""
         F, C = self.forms, self.squares

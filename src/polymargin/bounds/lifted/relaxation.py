@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.algebra import NUMPY, Matrix
+from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.local import as_array
@@ -41,8 +41,6 @@ Array = NDArray[np.float64]
 START_CUT = 2.0
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
-# Where iterations start, relative to the size of the functional: every κ, and what γ is below its bound for each of them.
-CENTRAL = 1e-3
 # Dimensions of δ up to which the best μ is found from all eigenvalues.
 FEW = 160
 # A cut costs a matrix with the square of the width of the first layer, which a GPU has at once.
@@ -193,39 +191,6 @@ class Relaxation:
         value, y = best
         y[0] = value - 0.3 * self.scale(value)
         return y, value
-
-    def central(self, y: Array, value: float) -> tuple[Array, Matrix] | None:
-        """From multipliers that prove `value` to a pair of feasible points to iterate from, or None if no such is known.
-
-        The matrix is the mean of v vᵀ over points v = (1, δ, w) of the ball, which satisfy all that is known of them. For
-        X Z = τI with X_00 = 1 every κ and what y_0 leaves must be about τ.
-        """
-        if self.first:
-            return None
-        y = y.copy()
-        inside = CENTRAL * self.scale(value)
-        for _, kappa in self.unknowns:
-            y[kappa] += inside
-        y[0] = value - inside * (1 + sum(map(len, self.ranges)))
-        return y, self._moments()
-
-    def _moments(self) -> Matrix:
-        """Half of the points lie in all directions, half towards the worst input known."""
-        m, side, algebra = self.expansion.dimension, self.expansion.variables, self.expansion.algebra
-        generator = np.random.default_rng(0)
-        places = generator.normal(size=(2 * side, m))
-        places *= 0.9 / np.linalg.norm(places, axis=1, keepdims=True)
-        if self.worst is not None:
-            share = generator.uniform(0.0, 0.9, size=(side, 1))
-            places[side:] = np.sqrt(0.9 - share**2) * places[side:] + share * self.worst / self.radius
-            places[side:] *= np.minimum(1.0, 0.95 / np.linalg.norm(places[side:], axis=1, keepdims=True))
-        scaled = algebra.put(places)
-        points = algebra.put(np.ones((2 * side, side)))
-        points[:, 1 : 1 + m] = scaled
-        rests = self.expansion.rests_of_many(self.radius * scaled)
-        for place, rest, middle, half in zip(self.places, rests, self.middles, self.halves, strict=True):
-            points[:, place] = (rest - algebra.put(middle)) / algebra.put(half)
-        return points.T @ points / len(points)
 
     def _guesses(self) -> list[tuple[list[tuple[Array, Array]], float]]:
         """(t, w) of the lifted layers where the Lagrangian is made stationary in w, and how much more convex than needed.

@@ -99,7 +99,7 @@ class ProductQuestion:
         if not solve or (decide and value > 2 * enough):
             y[0] = value - enough
         elif not deadline.passed and np.isfinite(value):
-            limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
+            limits = {"enough": enough, "hopeless": enough} if decide else {}
             size = relaxation.scale(value)
             optimum = maximise(relaxation.program.placed, y, size, tolerance=tolerance, deadline=deadline, **limits)
             y = y if optimum is None else optimum.y
