@@ -20,7 +20,7 @@ from flint import arb, arb_poly, ctx, fmpq
 from polymargin_checker.dyadics import ball
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region import CheckedRegion, Interval, down, product, total, up
-from polymargin_checker.region_curvatures import StatedCurvatures, proved_rests
+from polymargin_checker.region_curvatures import StatedRanges, proved_rests
 from polymargin_checker.region_steps import EnclosedForm, EnclosedStep, EnclosedSteps
 from polymargin_checker.univariate import value_range
 from polymargin_checker.work import spend
@@ -74,18 +74,16 @@ class EnclosedFunctional:
 class EnclosedExpansion:
     """All steps around the centre, on a region."""
 
-    def __init__(
-        self, steps: EnclosedSteps, region: CheckedRegion, centre: Sequence[fmpq], curvatures: Any = None
-    ) -> None:
+    def __init__(self, steps: EnclosedSteps, region: CheckedRegion, centre: Sequence[fmpq], ranges: Any = None) -> None:
         self.steps, self.region, self.centre, self.arithmetic = steps, region, centre, steps.arithmetic
         self.values: list[Any] = [self.arithmetic.of(len(centre), 1, list(centre))]
         self.at: list[EnclosedStepAround] = []
         self._slopes: list[Any] = [None]
         self._reached: list[dict[int, Any]] = [{}]
-        self._curvatures = StatedCurvatures(curvatures)
+        self._stated = StatedRanges(ranges)
         for step in steps.steps:
             self._add(step)
-        self._curvatures.end()
+        self._stated.end()
 
     def _add(self, step: EnclosedStep) -> None:
         forms = tuple(self._form(form) for form in step.forms)
@@ -133,13 +131,13 @@ class EnclosedExpansion:
         return EnclosedFormAround(value, slopes, region.support(slopes, self.arithmetic, self.centre), rest, reached)
 
     def _curved(self, reached: dict[int, Any], size: int) -> list[Interval] | None:
-        """What rests do not leave by their curvatures, if these are stated."""
-        stated = self._curvatures.next(size)
+        """The stated ranges of rests, if there are any; they are proved by curvatures."""
+        stated = self._stated.next(size)
         if stated is None:
             return None
         found = [(block, self.at[source - 1]) for source, block in reached.items()]
         if len(found) > 1 or not found[0][1].has_linear_squares:
-            raise Refused("curvatures: expected a rest of squares of linear forms")
+            raise Refused("ranges: expected a rest of squares of linear forms")
         ((block, step),) = found
         bends = self.arithmetic.column([remainder[2] for remainder in step.remainders or ()])
         weights = block.transpose.entrywise(bends).transpose

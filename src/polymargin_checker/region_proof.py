@@ -74,12 +74,12 @@ class KnownExpansions:
             near, point = near.round, [fmpq(0)] * frame.size
         return CheckedRegion(near, point, radius, near.box(point, radius))
 
-    def on(self, region: CheckedRegion, centre: str, whole: bool, curvatures: Any) -> EnclosedExpansion:
-        key = (region.radius, centre, json.dumps(curvatures))
+    def on(self, region: CheckedRegion, centre: str, whole: bool, ranges: Any) -> EnclosedExpansion:
+        key = (region.radius, centre, json.dumps(ranges))
         if whole and key in self.whole:
             return self.whole[key]
         place = region.middle() if centre == "middle" else list(region.point)
-        found = EnclosedExpansion(self.prepared(), region, place, curvatures)
+        found = EnclosedExpansion(self.prepared(), region, place, ranges)
         if whole:
             self.whole[key] = found
         return found
@@ -128,10 +128,10 @@ def _check_leaf(
     centre = leaf.get(way) if isinstance(leaf, dict) else None
     if centre not in ("point", "middle"):
         raise Refused(f"{name}: expanded at {shown(centre)}; expected 'point' or 'middle'")
-    expansion = known.on(region, centre, whole, leaf.get("curvatures"))
+    expansion = known.on(region, centre, whole, leaf.get("ranges"))
     functional = expansion.functional(label, rival)
     if way == "linear":
-        fields(leaf, name, ("linear",), ("curvatures",))
+        fields(leaf, name, ("linear",), ("ranges",))
         check_linear(expansion, functional, region.near.abstain, name)
     else:
         check_quadratic(expansion, functional, region.near.abstain, leaf, name)

@@ -23,7 +23,7 @@ from polymargin_checker.model import read_model
 from polymargin_checker.neighbourhood import PLAIN
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region import CheckedRegion
-from polymargin_checker.region_curvatures import StatedCurvatures, proved_rests
+from polymargin_checker.region_curvatures import StatedRanges, proved_rests
 from polymargin_checker.region_expansion import EnclosedExpansion
 from polymargin_checker.region_proof import KnownExpansions
 
@@ -71,15 +71,15 @@ def test_curvatures_are_proved_down_to_the_eigenvalues(
             pairs = [(rational(low), rational(high)) for low, high in stated]
             return proved_rests(pairs, slopes, weights, region, centre, arithmetic)
 
-        true = [exact_ends(scales, neuron) for neuron in range(3)]
+        true = [tuple(number(bound) * end for end in exact_ends(scales, neuron)) for neuron in range(3)]
         largest = max(abs(end) for pair in true for end in pair)
         wide = [(low - 1e-5 * largest, high + 1e-5 * largest) for low, high in true]
         found = ranges(wide)
         for (low, high), (less, more) in zip(found, wide, strict=True):
-            assert low == pytest.approx(less * number(bound), rel=1e-12)
-            assert high == pytest.approx(more * number(bound), rel=1e-12)
-            assert low <= less * number(bound) * (1 - 1e-16)
-            assert high >= more * number(bound) * (1 + 1e-16)
+            assert low == pytest.approx(less, rel=1e-12)
+            assert high == pytest.approx(more, rel=1e-12)
+            assert low <= less
+            assert high >= more
         deltas = samples(region, np.random.default_rng(2)) - np.array([number(v) for v in centre])
         rests = (deltas @ SLOPES.T) ** 2 @ WEIGHTS.T
         assert (np.array(found)[:, 0] <= rests + 1e-12).all()
@@ -90,23 +90,23 @@ def test_curvatures_are_proved_down_to_the_eigenvalues(
                     continue
                 less_ = [list(pair) for pair in wide]
                 less_[neuron][side] = 0.99 * true[neuron][side]
-                with pytest.raises(Refused, match=f"those of neuron {neuron} are not shown"):
+                with pytest.raises(Refused, match=f"that of neuron {neuron} is not shown"):
                     ranges([(low, high) for low, high in less_])
 
 
 def test_entries_are_read_in_order() -> None:
     pair = ["-0x1p+0", "0x1p+1"]
-    stated = StatedCurvatures([None, [pair, ["0x0p+0", "0x0p+0"]]])
+    stated = StatedRanges([None, [pair, ["0x0p+0", "0x0p+0"]]])
     assert stated.next(5) is None
     assert stated.next(2) == [(fmpq(-1), fmpq(2)), (fmpq(0), fmpq(0))]
     stated.end()
     with pytest.raises(Refused, match="fewer entries"):
         stated.next(1)
-    nothing = StatedCurvatures(None)
+    nothing = StatedRanges(None)
     assert [nothing.next(size) for size in (1, 2, 3)] == [None] * 3
     nothing.end()
     with pytest.raises(Refused, match="more entries"):
-        StatedCurvatures([None]).end()
+        StatedRanges([None]).end()
     for entry, words in (
         ([[pair]], "expected 2 entries"),
         ([[pair, pair, pair]], "expected 2 entries"),
@@ -116,9 +116,9 @@ def test_entries_are_read_in_order() -> None:
         ([7], "expected a list"),
     ):
         with pytest.raises(Refused, match=words):
-            StatedCurvatures(entry).next(2)
+            StatedRanges(entry).next(2)
     with pytest.raises(Refused, match="expected a list"):
-        StatedCurvatures({})
+        StatedRanges({})
 
 
 def known(network: Any, folder: Path, region: CheckedRegion) -> KnownExpansions:
@@ -138,7 +138,7 @@ def test_ranges_of_rests_are_narrowed_and_hold(norm: str, tmp_path: Path) -> Non
         scaled = first * np.array([number(v) for v in scales])
         stated = []
         for row in second:
-            values = np.linalg.eigvalsh(scaled.T @ (row[:, None] * scaled))
+            values = number(bound) * np.linalg.eigvalsh(scaled.T @ (row[:, None] * scaled))
             stated.append([float(min(values[0], 0) - 1e-4).hex(), float(max(values[-1], 0) + 1e-4).hex()])
         narrow = EnclosedExpansion(steps.prepared(), region, list(region.point), [stated]).at[1].forms[0].rest
         same = EnclosedExpansion(steps.prepared(), region, list(region.point), [wide]).at[1].forms[0].rest
@@ -207,20 +207,20 @@ def judged(network: Any, data: dict[str, Any], folder: Path) -> tuple[bool, str]
 
 
 def halved(data: dict[str, Any], rival: int) -> None:
-    (rows,) = leaf(data, rival)["curvatures"]
-    leaf(data, rival)["curvatures"] = [[[(0.5 * float.fromhex(end)).hex() for end in row] for row in rows]]
+    (rows,) = leaf(data, rival)["ranges"]
+    leaf(data, rival)["ranges"] = [[[(0.5 * float.fromhex(end)).hex() for end in row] for row in rows]]
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "smaller ones": lambda d: halved(d, 0),
     "smaller ones of the second rival alone": lambda d: halved(d, 1),
-    "none": lambda d: leaf(d).pop("curvatures"),
-    "null": lambda d: leaf(d).update(curvatures=None),
-    "no entry": lambda d: leaf(d).update(curvatures=[]),
-    "an entry of null": lambda d: leaf(d).update(curvatures=[None]),
-    "an entry too many": lambda d: leaf(d)["curvatures"].append(None),
-    "a neuron too few": lambda d: leaf(d)["curvatures"][0].pop(),
-    "another order": lambda d: leaf(d)["curvatures"][0].reverse(),
+    "none": lambda d: leaf(d).pop("ranges"),
+    "null": lambda d: leaf(d).update(ranges=None),
+    "no entry": lambda d: leaf(d).update(ranges=[]),
+    "an entry of null": lambda d: leaf(d).update(ranges=[None]),
+    "an entry too many": lambda d: leaf(d)["ranges"].append(None),
+    "a neuron too few": lambda d: leaf(d)["ranges"][0].pop(),
+    "another order": lambda d: leaf(d)["ranges"][0].reverse(),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds.regions.curvatures import curvatures
+from polymargin.bounds.regions.curvatures import curved_ranges
 from polymargin.bounds.regions.expansion import RegionExpansion, reaches
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
@@ -33,7 +33,7 @@ def test_rests_stay_within_their_curvatures(options: dict[str, Any]) -> None:
     region = AllowedRegion.of(Neighbourhood.of(3, **options), U, 0.3)
     steps, centre = NetworkSteps.of(network, 0, 1), region.middle if region.is_box else U
     plain = RegionExpansion.of(steps, region, centre)
-    found = curvatures(plain)
+    found = curved_ranges(plain)
     assert found is not None
     assert found[0] is not None
     narrow = RegionExpansion.of(steps, region, centre, found)
@@ -57,7 +57,7 @@ def test_rests_stay_within_their_curvatures(options: dict[str, Any]) -> None:
         (first[:, region.moving] * scales).T @ (second[0][:, None] * first[:, region.moving] * scales)
     )
     size = np.abs(found[0]).max()
-    assert found[0][0] == pytest.approx([min(least[0], 0), max(least[-1], 0)], abs=1e-4 * size)
+    assert found[0][0] == pytest.approx([bound * min(least[0], 0), bound * max(least[-1], 0)], abs=1e-4 * size)
 
 
 def test_other_networks_have_none() -> None:
@@ -69,8 +69,10 @@ def test_other_networks_have_none() -> None:
         pm.PolynomialNetwork(layers, activations=[(0.0, 1.0, 0.5, 0.2), (0.0, 0.0, 1.0)]),
         pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3))),
     ):
-        assert curvatures(RegionExpansion.of(NetworkSteps.of(network, 0, 1), region, U)) is None
-    deep = curvatures(RegionExpansion.of(NetworkSteps.of(random_network([3, 3, 3, 3, 2], 2, seed=0), 0, 1), region, U))
+        assert curved_ranges(RegionExpansion.of(NetworkSteps.of(network, 0, 1), region, U)) is None
+    deep = curved_ranges(
+        RegionExpansion.of(NetworkSteps.of(random_network([3, 3, 3, 3, 2], 2, seed=0), 0, 1), region, U)
+    )
     assert deep is not None
     assert deep[0] is not None
     assert deep[1] is None

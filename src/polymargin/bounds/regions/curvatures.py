@@ -19,12 +19,12 @@ Array = NDArray[np.float64]
 MOST_WORK = 1e9
 # τ of G = FFᵀ + τ, as a part of the largest diagonal entry: as the checker has it.
 SHARE = 2.0**-24
-# Curvatures are stated this much larger, relative to the largest of them.
+# Ranges are this much wider than eigenvalues say, relative to the largest of them.
 ROOM = 1e-6
 
 
-def curvatures(expansion: RegionExpansion) -> list[Array | None] | None:
-    """λ⁻ and λ⁺ (h, 2) by form that has a rest, None for those that have none; None if that holds for all."""
+def curved_ranges(expansion: RegionExpansion) -> list[Array | None] | None:
+    """lo and hi (h, 2) by form that has a rest, None where it is no such form; None if that holds for all."""
     found = [_of_form(expansion, form) for at in expansion.at for form in at.forms if form.rest is not None]
     return found if any(one is not None for one in found) else None
 
@@ -40,7 +40,8 @@ def _of_form(expansion: RegionExpansion, form: FormAround) -> Array | None:
     height, width = weights.shape
     if height * width**3 > MOST_WORK:
         return None
-    scaled = below.forms[0].slopes * reaches(expansion.region, expansion.centre)[0]
+    scales, bound = reaches(expansion.region, expansion.centre)
+    scaled = below.forms[0].slopes * scales
     gram = scaled @ scaled.T
     gram[np.arange(width), np.arange(width)] += SHARE * gram.diagonal().max(initial=0.0)
     try:
@@ -50,6 +51,6 @@ def _of_form(expansion: RegionExpansion, form: FormAround) -> Array | None:
     ends = np.empty((height, 2))
     for row, end in zip(weights, ends, strict=True):
         values = linalg.eigvalsh(root.T @ (row[:, None] * root), check_finite=False)
-        end[:] = min(values[0], 0.0), max(values[-1], 0.0)
+        end[:] = bound * min(values[0], 0.0), bound * max(values[-1], 0.0)
     room = ROOM * float(np.abs(ends).max(initial=0.0)) + 1e-300
     return ends + room * np.array([-1.0, 1.0])

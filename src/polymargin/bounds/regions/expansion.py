@@ -70,7 +70,7 @@ class RegionExpansion:
     steps: NetworkSteps
     region: AllowedRegion
     centre: Array
-    curvatures: list[Array | None] | None = None
+    ranges: list[Array | None] | None = None
     at: list[StepAround] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     _slopes: list[Array | None] = field(default_factory=list)
@@ -83,10 +83,10 @@ class RegionExpansion:
         steps: NetworkSteps,
         region: AllowedRegion,
         centre: Array,
-        curvatures: list[Array | None] | None = None,
+        ranges: list[Array | None] | None = None,
     ) -> RegionExpansion:
-        """`curvatures` by form that has a rest, as `curvatures.py` finds them: they narrow its range."""
-        result = cls(steps, region, centre, curvatures)
+        """`ranges` by form that has a rest, as `curvatures.py` finds them, narrow those by intervals."""
+        result = cls(steps, region, centre, ranges)
         result.values.append(centre)
         result._slopes.append(None)
         result._reached.append({})
@@ -126,17 +126,14 @@ class RegionExpansion:
             for number, block in reached.items():
                 less, more = _through(block, self.at[number - 1].remainder)
                 low, high = low + less, high + more
-            rest = self._curved(low, high)
+            rest = self._narrowed(low, high)
         return FormAround(value, slopes, region.support(slopes, self.centre), rest, reached)
 
-    def _curved(self, low: Array, high: Array) -> Interval:
-        """The range of the next rest, narrowed by its curvatures where there are any."""
+    def _narrowed(self, low: Array, high: Array) -> Interval:
+        """The range of the next rest, narrowed by what is known of it."""
         number, self._rests = self._rests, self._rests + 1
-        ends = None if self.curvatures is None else self.curvatures[number]
-        if ends is None:
-            return low, high
-        bound = reaches(self.region, self.centre)[1] * (1 + OUTWARD)
-        return np.maximum(low, bound * ends[:, 0]), np.minimum(high, bound * ends[:, 1])
+        ends = None if self.ranges is None else self.ranges[number]
+        return (low, high) if ends is None else (np.maximum(low, ends[:, 0]), np.minimum(high, ends[:, 1]))
 
     def _remainder(self, forms: tuple[FormAround, ...], series: Array | None) -> Interval:
         if series is None:

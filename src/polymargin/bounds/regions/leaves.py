@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
-from polymargin.bounds.regions.curvatures import curvatures
+from polymargin.bounds.regions.curvatures import curved_ranges
 from polymargin.bounds.regions.expansion import RegionExpansion
 from polymargin.bounds.regions.multipliers import (
     LARGEST_PROGRAM,
@@ -47,20 +47,20 @@ class RegionLeaf:
     """A proof on one part: by ranges alone, or by multipliers.
 
     centre      'point' or 'middle': where the network was expanded
-    curvatures  of rests, by form that has one; None where their ranges are intervals
+    ranges      of rests by their curvatures, by form that has one; None where intervals do
     shifts      Δ of the lifted rests, form by form; None where rests are known by their ranges alone
     """
 
     centre: str
-    curvatures: list[Array | None] | None = None
+    ranges: list[Array | None] | None = None
     multipliers: RegionMultipliers | None = None
     minorants: list[Array | None] | None = None
     shifts: list[Array] | None = None
 
     def to_proof(self) -> dict[str, Any]:
         curved = {}
-        if self.curvatures is not None:
-            curved = {"curvatures": [None if ends is None else hexadecimal(ends) for ends in self.curvatures]}
+        if self.ranges is not None:
+            curved = {"ranges": [None if ends is None else hexadecimal(ends) for ends in self.ranges]}
         if self.multipliers is None:
             return {"linear": self.centre, **curved}
         found, minorants = self.multipliers, self.minorants or []
@@ -84,22 +84,22 @@ class RegionPart:
     centre: str
     weights: list[Array]
     constants: Array
-    curvatures: list[Array | None] | None = None
+    ranges: list[Array | None] | None = None
 
     @cached_property
     def expansion(self) -> RegionExpansion:
         middle = self.region.middle if self.centre == "middle" else self.region.point
-        return RegionExpansion.of(self.steps, self.region, middle, self.curvatures)
+        return RegionExpansion.of(self.steps, self.region, middle, self.ranges)
 
     def curved(self) -> RegionPart | None:
         """The same with narrower ranges of rests; None where curvatures say nothing about them."""
-        found = curvatures(self.expansion)
-        return None if found is None else replace(self, curvatures=found)
+        found = curved_ranges(self.expansion)
+        return None if found is None else replace(self, ranges=found)
 
     def leaf(
         self, found: RegionMultipliers, minorants: list[Array | None], shifts: list[Array] | None = None
     ) -> RegionLeaf:
-        return RegionLeaf(self.centre, self.curvatures, found, minorants, shifts)
+        return RegionLeaf(self.centre, self.ranges, found, minorants, shifts)
 
     @cached_property
     def _functionals(self) -> tuple[Array, Array, list[Array]]:

@@ -95,7 +95,7 @@ def prove_whole(
     def by_ranges() -> None:
         for row, (bound, enough) in enumerate(zip(part.linear(), part.enough, strict=True)):
             if bound > enough and rivals[row] not in found:
-                keep(row, RegionLeaf(part.centre, part.curvatures))
+                keep(row, RegionLeaf(part.centre, part.ranges))
 
     with np.errstate(all="ignore"):
         by_ranges()
