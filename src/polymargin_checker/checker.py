@@ -102,6 +102,7 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckR
     try:
         model = read_model(model_path)
         document = read_document(certificate_path)
+        _check_format(document, certificate_path)
         with limited_work(exact):
             return CheckResult(True, _prove(model, document, exact))
     except Unusable as refusal:
@@ -114,6 +115,16 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckR
         return CheckResult(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
+def _check_format(document: Any, path: Any) -> None:
+    """What says to be something else is no certificate, be it right or wrong."""
+    if not isinstance(document, dict):
+        raise Unusable(f"{path}: not a certificate but {shown(document)}; expected an object")
+    if "format" not in document:
+        raise Unusable(f"{path}: not a certificate, as the key 'format' is missing; expected the format {FORMAT!r}")
+    if document["format"] != FORMAT:
+        raise Unusable(f"{path}: unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
+
+
 def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     fields(
         document,
@@ -121,8 +132,6 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
         ("format", "model", "point", "label", "claim", "rivals", "upper"),
         ("created", "neighbourhood"),
     )
-    if document["format"] != FORMAT:
-        raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
     _check_model(model, document["model"])
     situation = _situation(model, document, exact)
     claim = _claim(document["claim"])
@@ -220,13 +229,14 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
         return None
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
-    place = rival
+    place, known = rival, situation.known
     model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
     if isinstance(model, Attention):
         if word == "exclusion" and "lowering" not in proof:
             raise Refused("exclusion proof: the key 'lowering' is missing, which an attention module needs")
         lowering = proof.pop("lowering") if word == "exclusion" else None
-        model, label, rival = model.layers(label, rival, lowering), 0, 1
+        # These layers are for one rival alone, and so is what is known about them.
+        model, label, rival, known = model.layers(label, rival, lowering), 0, 1, Known()
     if isinstance(model, Products):
         return _check_products(situation, model, rival, lower, proof)
     if word == "products":
@@ -239,7 +249,7 @@ def _check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: An
             raise Refused("the lower bound is above the radius of the exclusion proof")
         return None
     if word == "lifted":
-        if not at_least(check_lifted(model, point, label, rival, proof, situation.known, situation.exact), lower):
+        if not at_least(check_lifted(model, point, label, rival, proof, known, situation.exact), lower):
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
     return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)

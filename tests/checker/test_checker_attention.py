@@ -229,3 +229,43 @@ def test_layers_too_large_are_refused_quickly(tmp_path: Path) -> None:
     large = LightningAttention.random(24, 24, 24, 24)
     with pytest.raises(Refused, match="too large for an exclusion"):
         saved(tmp_path, large).layers(0, 1)
+
+
+def lifted(model: Attention, label: int, rival: int, u: float, radius: float) -> dict[str, Any]:
+    """A lifted proof for one input, with the least value of every cube as its parabola."""
+    layers = model.layers(label, rival)
+    rows = []
+    for neuron in range(layers.weights[0].rows):
+        (w,) = (float(entry.p) / float(entry.q) for entry in layers.weights[0].row(neuron))
+        factor = float(layers.weights[1].row(0)[neuron].p) / float(layers.weights[1].row(0)[neuron].q)
+        least = min(factor * (w * (u + side * 1.001 * radius)) ** 3 for side in (-1, 1))
+        rows.append(hexes([0.0, 0.0, least - 1e-9]))
+    none: dict[str, Any] = {key: [] for key in ("equalities", "intervals", "cuts", "first")}
+    leaf = {"ball": "0x1p+0", "minorants": rows, "ranges": None, **none}
+    return {"kind": "lifted", "radius": radius.hex(), "ranges": [], "tree": leaf}
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_what_is_known_about_one_rival_proves_nothing_about_another(order: tuple[int, int], tmp_path: Path) -> None:
+    """f = (x³ + 1, 0, 100 x³) around 1, where the last class wins: the layers of cubes are other ones for every rival."""
+    network = LightningAttention([[1.0]], [[1.0]], [[1.0]], [[1.0], [0.0], [100.0]], [1.0, 0.0, 0.0])
+    model = saved(tmp_path, network)
+    good = lifted(model, 0, 1, 1.0, 0.0625)
+    entries = [{"rival": rival, "lower": (0.0625).hex(), "proof": good} for rival in order]
+    document = {
+        "format": "polymargin-certificate-1",
+        "model": {"kind": "lightning-attention", "sha256": network.fingerprint},
+        "point": ["0x1p+0"],
+        "label": 0,
+        "claim": {"kind": "robust", "radius": (0.0625).hex()},
+        "rivals": entries,
+        "upper": None,
+    }
+    found = check(*write(tmp_path, network, document))
+    assert not found.accepted
+    assert "rival 2: leaf 0" in found.reason
+    (tmp_path / "model.npz").unlink()
+    two = LightningAttention([[1.0]], [[1.0]], [[1.0]], [[1.0], [0.0]], [1.0, 0.0])
+    document["model"]["sha256"], document["rivals"] = two.fingerprint, [{**entries[0], "rival": 1}]
+    found = check(*write(tmp_path, two, document))
+    assert found.accepted, found.reason

@@ -17,6 +17,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from itertools import count, pairwise
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -166,10 +167,24 @@ def _nearby(mutant: Mutant) -> tuple[str, str, str]:
 
 
 def _tracer(package: str, lines: set[Line]) -> Callable[..., Any]:
+    """Adds the lines of the package that are run; what has been seen of a function as a whole is not looked at again."""
     folder = f"{os.sep}{package}{os.sep}"
+    unseen: dict[CodeType, set[int]] = {}
 
-    def local(frame: Any, event: str, argument: object) -> Any:
-        lines.add((os.path.basename(frame.f_code.co_filename), frame.f_lineno))
-        return local
+    def on_line(frame: FrameType, event: str, argument: object) -> Any:
+        rest = unseen[frame.f_code]
+        if frame.f_lineno in rest:
+            rest.remove(frame.f_lineno)
+            lines.add((os.path.basename(frame.f_code.co_filename), frame.f_lineno))
+        frame.f_trace_lines = bool(rest)
+        return on_line
 
-    return lambda frame, event, argument: local(frame, event, argument) if folder in frame.f_code.co_filename else None
+    def on_call(frame: FrameType, event: str, argument: object) -> Any:
+        code = frame.f_code
+        if folder not in code.co_filename:
+            return None
+        if code not in unseen:
+            unseen[code] = {line for _, _, line in code.co_lines() if line is not None}
+        return on_line(frame, event, argument) if unseen[code] else None
+
+    return on_call

@@ -31,6 +31,8 @@ _LEAST_ADDRESSES = 288 << 20
 """Bytes of addresses below which NumPy and SciPy cannot be loaded."""
 _ROOM_FOR_THREADS = 1 << 30
 """Below it OpenBLAS gets one thread: it waits for ever where one of several gets no memory."""
+_ROOM_FOR_BLAS = 64 << 20
+"""What OpenBLAS takes when it first multiplies; up to 0.3.29 it tries for ever if it cannot have it."""
 
 
 class Passed(Exception):  # noqa: N818 - no error of its own
@@ -56,6 +58,7 @@ def run_cleanly(commands: Callable[[], Any]) -> None:
             from polymargin import _core
 
             _core.end_with(FAILED)  # for libraries that end the process themselves
+            _make_room_for_blas()
             commands()
         except BaseException as error:
             status = _status(error)
@@ -81,6 +84,21 @@ def _check_addresses() -> None:
             f"the process may have {have} MB of addresses, and its libraries need {need}; raise the limit (ulimit -v)"
         )
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+
+def _make_room_for_blas() -> None:
+    """Where addresses are limited, the first product of matrices comes while there is room for it."""
+    used = Path("/proc/self/statm")
+    if resource is None or not used.exists():
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    if limit - int(used.read_text().split()[0]) * resource.getpagesize() < _ROOM_FOR_BLAS:
+        raise MemoryError
+    import numpy as np
+
+    np.ones((64, 64)) @ np.ones((64, 64))
 
 
 @contextlib.contextmanager

@@ -80,7 +80,9 @@ def progress_bar(console: Console | None = None) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         _TimeLeft(),
-        console=console,
+        console=console
+        if console.is_terminal
+        else Console(quiet=True),  # a bar that is not shown ends with an empty line
         transient=True,
         disable=not console.is_terminal,
     )
