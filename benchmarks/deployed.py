@@ -6,6 +6,9 @@ the networks have not seen. With --proofs the first images are also verified at 
 reads the certificates. `squares` is 784-64-32-10 with x², trained here (torch) on the first 8,000 images. `digits_recognizer` is
 quadratic and gets exact margins of all 10,000 images instead.
 
+A row is written as soon as it is there, and images that have one are left out, so that a run may be stopped and taken up
+again, or done in parts: --part 2/5 takes every fifth image from the second on. --again forgets the rows that are there.
+
 Run: python benchmarks/deployed.py ZOO MNIST --networks tenseal orion_mlp --images 20 --out results/deployed
 """
 
@@ -15,8 +18,9 @@ import argparse
 import gzip
 import json
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import common
@@ -76,20 +80,26 @@ def exact_margins(options: argparse.Namespace, pixels: np.ndarray) -> None:
         (state[f"{name}.weight"].double().numpy(), state[f"{name}.bias"].double().numpy()) for name in ("fc1", "fc2")
     ]
     network = pm.PolynomialNetwork(arrays, degree=2)
-    started = process_time()
+    started, began = process_time(), perf_counter()
     found = pm.margin(network, pixels, cache=False, threads=1)
-    seconds = process_time() - started
+    seconds, passed = process_time() - started, perf_counter() - began
     radii = np.array([one.radius for one in found])
     standings = sorted({one.standing.name for one in found})
     content = {"network": "digits_recognizer", "images": len(found), "seconds": seconds, "standings": standings}
+    content |= {"clock_seconds": passed, "seconds_per_image": seconds / len(found)} | stamp()
     content |= {"radius_quartiles": np.quantile(radii, [0.25, 0.5, 0.75]).tolist()}
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "digits_recognizer.json").write_text(json.dumps(content, indent=1) + "\n")
     print("digits_recognizer", json.dumps(content), flush=True)
 
 
+def stamp() -> dict[str, str]:
+    return {"version": pm.__version__, "date": datetime.now(UTC).date().isoformat()}
+
+
 def measure(network: pm.PolynomialNetwork, u: np.ndarray) -> dict[str, Any]:
-    started = process_time()
+    """In CPU seconds, which do not depend on what else the machine is doing, and by the clock."""
+    began, started = perf_counter(), process_time()
     nearest = pm.attack(network, u)
     attacked = process_time()
     proved = pm.lower_bound(network, u)
@@ -102,7 +112,8 @@ def measure(network: pm.PolynomialNetwork, u: np.ndarray) -> dict[str, Any]:
         "rival": proved.rival,
         "attack_seconds": attacked - started,
         "bound_seconds": ended - attacked,
-    }
+        "clock_seconds": perf_counter() - began,
+    } | stamp()
 
 
 def prove_and_check(network: pm.PolynomialNetwork, u: np.ndarray, radius: float) -> dict[str, Any]:
@@ -127,27 +138,44 @@ def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> list[str]
     network = (
         trained_squares(pixels, labels(options.mnist)) if name == "squares" else pm.load(options.zoo / f"{name}.onnx")
     )
-    chosen = np.linspace(UNSEEN.start, UNSEEN.stop - 1, options.images).astype(int)
-    started = process_time()
-    pm.lower_bound(network, pixels[0], timeout=1e-3)  # what is computed once per network
-    prepared = process_time() - started
-    rows = []
-    for index in chosen.tolist():
-        rows.append({"image": index} | measure(network, pixels[index]))
-        print(name, json.dumps(rows[-1]), flush=True)
-    proofs = [
-        {"image": row["image"]} | prove_and_check(network, pixels[row["image"]], FRACTION * row["proved"])
-        for row in rows[: options.proofs]
-    ]
+    file = options.out / f"{name}.json"
     options.out.mkdir(parents=True, exist_ok=True)
-    content = {"network": name, "preparation_seconds": prepared, "rows": rows, "proofs": proofs}
-    (options.out / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+    content = {"network": name, "preparation_seconds": None, "rows": [], "proofs": []}
+    if file.exists() and not options.again:
+        content = json.loads(file.read_text())
+    chosen = np.linspace(UNSEEN.start, UNSEEN.stop - 1, options.images).astype(int).tolist()
+    content["rows"] = [row for row in content["rows"] if row["image"] in chosen]
+    part, parts = options.part
+    known = {row["image"] for row in content["rows"]}
+    missing = [index for index in chosen[part - 1 :: parts] if index not in known]
+    started = process_time()
+    pm.lower_bound(network, pixels[0], timeout=1e-3)
+    if missing:
+        pm.lower_bound(network, pixels[missing[0]], limit=1e-3)  # what is computed once per network
+        content["preparation_seconds"] = process_time() - started
+    for index in missing:
+        row = {"image": index} | measure(network, pixels[index])
+        content["rows"] = sorted([*content["rows"], row], key=lambda row: row["image"])
+        file.write_text(json.dumps(content, indent=1) + "\n")
+        print(name, json.dumps(row), flush=True)
+    checked = {proof["image"] for proof in content["proofs"]}
+    for row in content["rows"][: options.proofs]:
+        if row["image"] not in checked:
+            proof = {"image": row["image"]} | prove_and_check(network, pixels[row["image"]], FRACTION * row["proved"])
+            content["proofs"].append(proof | stamp())
+            file.write_text(json.dumps(content, indent=1) + "\n")
+    return summary(content)
+
+
+def summary(content: dict[str, Any]) -> list[str]:
+    rows = content["rows"]
     ratios = [row["ratio"] for row in rows]
     attack = [row["attack_seconds"] for row in rows]
     total = [row["attack_seconds"] + row["bound_seconds"] for row in rows]
     share = np.mean([row["proved"] >= RADIUS for row in rows])
+    once = content["preparation_seconds"]
     return [
-        name,
+        content["network"],
         str(len(rows)),
         f"{np.median(ratios):.3f}",
         f"{min(ratios):.3f}",
@@ -155,8 +183,15 @@ def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> list[str]
         f"{max(total):.2f}",
         f"{np.median(attack):.2f}",
         f"{share:.2f}",
-        f"{prepared:.1f}",
+        "–" if once is None else f"{once:.1f}",
     ]
+
+
+def part_of(text: str) -> tuple[int, int]:
+    part, parts = (int(word) for word in text.split("/"))
+    if not 1 <= part <= parts:
+        raise ValueError(f"part {text}: expected something like 2/5")
+    return part, parts
 
 
 def main() -> None:
@@ -165,6 +200,8 @@ def main() -> None:
     parser.add_argument("mnist", type=Path)
     parser.add_argument("--networks", nargs="+", default=["tenseal", "orion_mlp", "cryptonets", "lola"])
     parser.add_argument("--images", type=int, default=20)
+    parser.add_argument("--part", type=part_of, default=(1, 1), help="K/N: every N-th image from the K-th on")
+    parser.add_argument("--again", action="store_true", help="forget the rows that are there")
     parser.add_argument("--proofs", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("results/deployed"))
     options = parser.parse_args()

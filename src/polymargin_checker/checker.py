@@ -102,6 +102,7 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckR
     try:
         model = read_model(model_path)
         document = read_document(certificate_path)
+        _check_format(document, certificate_path)
         with limited_work(exact):
             return CheckResult(True, _prove(model, document, exact))
     except Unusable as refusal:
@@ -114,6 +115,16 @@ def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckR
         return CheckResult(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
 
 
+def _check_format(document: Any, path: Any) -> None:
+    """What says to be something else is no certificate, be it right or wrong."""
+    if not isinstance(document, dict):
+        raise Unusable(f"{path}: not a certificate but {shown(document)}; expected an object")
+    if "format" not in document:
+        raise Unusable(f"{path}: not a certificate, as the key 'format' is missing; expected the format {FORMAT!r}")
+    if document["format"] != FORMAT:
+        raise Unusable(f"{path}: unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
+
+
 def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     fields(
         document,
@@ -121,8 +132,6 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
         ("format", "model", "point", "label", "claim", "rivals", "upper"),
         ("created", "neighbourhood"),
     )
-    if document["format"] != FORMAT:
-        raise Refused(f"unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
     _check_model(model, document["model"])
     situation = _situation(model, document, exact)
     claim = _claim(document["claim"])

@@ -39,7 +39,8 @@ def read_document(path: Any) -> Any:
     except RecursionError:
         raise Refused("the certificate is nested too deeply") from None
     except ValueError as error:
-        raise Refused(f"the certificate is not valid JSON ({error})") from None
+        why = "it is empty" if not content.strip() else str(error)
+        raise Unusable(f"{path}: not a certificate, as it is not valid JSON ({why})") from None
 
 
 def fields(value: Any, name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -85,9 +86,9 @@ def kind(value: Any, name: str, known: tuple[str, ...]) -> str:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a key occurs twice in one object")
+        raise Refused("the certificate is not valid JSON (a key occurs twice in one object)")
     return result
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON number")
+    raise Refused(f"the certificate is not valid JSON ({word} is not a JSON number)")

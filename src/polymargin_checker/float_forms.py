@@ -35,8 +35,8 @@ _FLOOR = 2.0**-1000
 """Squares that vanish are below it."""
 LARGEST_KEY = 256
 """Rows of a form that is compared with others; large ones are not parts of a convolution."""
-_ENTRY, _AT_ONCE = 1, 128
-"""Products of 128 bits that an entry counts for, and how many of doubles count as one in a product of matrices."""
+_PASS, _AT_ONCE = 4, 128
+"""Entries that count as one product of 128 bits when they are looked at, and products in a product of matrices."""
 
 
 def _spend(products: int) -> None:
@@ -60,12 +60,12 @@ class FloatForm:
         return self.middle.shape[0], self.middle.shape[1]
 
     def __add__(self, other: FloatForm) -> FloatForm:
-        _spend(_ENTRY * self.middle.size)
+        _spend(self.middle.size // _PASS)
         size = SAFE * (self.size + other.size)
         return FloatForm(self.middle + other.middle, size, SAFE * (self.spread + other.spread + UNIT * size))
 
     def times(self, factor: fmpq) -> FloatForm:
-        _spend(_ENTRY * self.middle.size)
+        _spend(self.middle.size // _PASS)
         value, error = nearest(factor)
         size = SAFE * abs(value) * self.size
         spread = abs(value) * self.spread + error * (self.size + self.spread) + UNIT * size
@@ -73,7 +73,7 @@ class FloatForm:
 
     def shifted(self, shift: fmpq, metric: FloatForm | None, sign: int) -> FloatForm:
         """shift·metric + sign·self, where no metric is the identity."""
-        _spend(_ENTRY * self.middle.size)
+        _spend(self.middle.size // _PASS)
         signed = FloatForm(self.middle if sign > 0 else -self.middle, self.size, self.spread)
         if metric is not None:
             return metric.times(shift) + signed
@@ -85,7 +85,7 @@ class FloatForm:
 
     def with_diagonal(self, column: Any) -> FloatForm:
         """With a column of `Floats` added along the diagonal."""
-        _spend(_ENTRY * self.middle.size)
+        _spend(self.middle.size // _PASS)
         middle, values = self.middle.copy(), column.middle[:, 0]
         middle[np.arange(len(middle)), np.arange(len(middle))] += values
         size = SAFE * (self.size + np.abs(values))
@@ -97,7 +97,7 @@ class FloatForm:
         2|x_0| Σ e_j|x_j| ≤ (√τ|x_0| + Σ e_j/√τ |x_j|)² for every τ > 0.
         """
         side = len(self.middle) + 1
-        _spend(_ENTRY * side * side)
+        _spend(side * side // _PASS)
         middle = np.empty((side, side))
         middle[0, 0], middle[1:, 0], middle[1:, 1:] = corner.middle[0, 0], border.middle[:, 0], self.middle
         middle[0, 1:] = 0.0  # the upper triangle is not read
@@ -114,13 +114,13 @@ class FloatForm:
     def positive_definite(self) -> bool:
         """True only if A + E is, for every E."""
         side = len(self.middle)
-        _spend(side**3 // (4 * _AT_ONCE) + 2 * _ENTRY * side * side)
+        _spend(side**3 // (4 * _AT_ONCE) + 2 * side * side // _PASS)
         return definite_within(self.middle, self.spread)
 
     def key(self) -> bytes | None:
         if len(self.middle) > LARGEST_KEY:
             return None
-        _spend(_ENTRY * self.middle.size)
+        _spend(self.middle.size // _PASS)
         return self.middle.tobytes() + self.spread.tobytes()
 
 
@@ -132,7 +132,7 @@ def sum_of_squares(side: int, parts: Iterable[tuple[Sequence[int], FloatForm]]) 
     middle, size, spread, count = np.zeros((side, side)), np.zeros(side), np.zeros(side), 0
     for places, form in parts:
         rows, width = np.array(places, dtype=int), len(form.middle)
-        _spend(width**3 // _AT_ONCE + 8 * _ENTRY * width * width)
+        _spend(width**3 // _AT_ONCE + 8 * width * width // _PASS)
         Q = np.tril(form.middle) + np.tril(form.middle, -1).T
         columns = SAFE * (Q * Q).sum(axis=0) + UNDERFLOW
         u = SAFE * np.sqrt(form.spread) + UNDERFLOW
@@ -167,7 +167,7 @@ class Squares:
 
         yᵀ|H|y ≤ Σ weights_k y_k² and yᵀ|R|y ≤ Σ errors_k y_k² for all y, where R are the radii of H.
         """
-        _spend(4 * self.entries.size // _AT_ONCE + _ENTRY * len(middle))
+        _spend(4 * self.entries.size // _AT_ONCE + len(middle))
         if not (self.usable and weights.max(initial=0.0) < LARGEST and errors.max(initial=0.0) < LARGEST):
             none = np.full(len(middle), np.inf)
             return FloatForm(middle, none, none)

@@ -148,7 +148,7 @@ class Floats:
             _spend(rows * side * side // (2 * _AT_ONCE) + rows * side)
             middle = self.middle.T @ (self.middle * weights.middle)
         else:
-            _spend(_ENTRY * side * side + sum(patches.work for patches in stack) // 32)
+            _spend(side * side // 4 + sum(patches.work for patches in stack) // 32)
             flat = np.zeros(side * side)
             for patches in stack:
                 flat += patches.weighted(weights.middle[:, 0], side)
@@ -187,7 +187,7 @@ class Floats:
 
     @cached_property
     def _squares(self) -> Squares:
-        _spend(self.middle.size)
+        _spend(self.middle.size // 2)
         return Squares.of(self.middle, self.radius)
 
     @cached_property
@@ -203,11 +203,11 @@ class Floats:
 
     def support(self, rows: Sequence[int]) -> list[int]:
         chosen = np.array(rows, dtype=int)
-        _spend(_ENTRY * len(chosen) * self.shape[1])
+        _spend(len(chosen) * self.shape[1] // _AT_ONCE + self.shape[1])
         return [int(column) for column in np.flatnonzero(self._pattern[chosen].any(axis=0))]
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-        _spend(len(rows) * len(columns))
+        _spend(len(rows) * len(columns) // 2)
         place = np.ix_(np.array(rows, dtype=int), np.array(columns, dtype=int))
         middle = self.middle[place]
         return Floats(middle, self.radius[place] if self._wide else np.zeros_like(middle))

@@ -19,6 +19,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin_checker import check, npy
+from polymargin_checker.checker import FORMAT as CERTIFICATES
 from polymargin_checker.model import read_model
 from polymargin_checker.refusal import Refused
 
@@ -165,21 +166,35 @@ def test_bombs_and_broken_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # -- certificates --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "{", "null", "[]", "3", '"x"', "NaN", "[NaN]", '{"format": Infinity}', "[" * 100_000, '{"a":' * 100_000,
-        "9" * 10_000, '{"format": 1, "format": 1}', "\ufeff{}", "\x00", '{"format": "polymargin-certificate-1"}',
-        '"\\ud800"',
-    ],
+NO_CERTIFICATES = (
+    "",
+    "{",
+    "null",
+    "[]",
+    "3",
+    '"x"',
+    "9" * 10_000,
+    "\ufeff{}",
+    "\x00",
+    '"\\ud800"',
+    "{}",
+    '{"format": 1}',
+)
+REFUSED = (
+    "NaN", "[NaN]", '{"format": Infinity}', "[" * 100_000, '{"a":' * 100_000, '{"format": 1, "format": 1}',
+    '{"format": "polymargin-certificate-1"}',
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_CERTIFICATES + REFUSED)
 def test_strange_json_is_one_sentence(tmp_path: Path, text: str) -> None:
     path = saved(tmp_path, **GOOD)
     file = tmp_path / "certificate.json"
     file.write_text(text, encoding="utf-8")
     verdict = check(path, file)
     assert not verdict.accepted
-    assert verdict.usable
+    assert verdict.usable == (text in REFUSED)
+    assert verdict.usable or verdict.reason.startswith(f"{file}: ")
     assert verdict.reason
     assert "could not finish" not in verdict.reason
     file.write_bytes(b"\xff\xfe{}")
@@ -319,7 +334,7 @@ def test_random_damage_never_raises_and_never_proves_a_falsehood(
         for _ in range(generator.randint(1, 2)):
             damage(broken, generator)
         verdict = check(*write(folder, net, broken))
-        assert verdict.usable
+        assert verdict.usable == (isinstance(broken, dict) and broken.get("format") == CERTIFICATES)
         assert "could not finish" not in verdict.reason, verdict.reason
         assert "\n" not in verdict.reason
         refused += not verdict.accepted

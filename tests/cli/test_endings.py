@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from problems import random_network
+from typer.testing import CliRunner
 
+import polymargin as pm
+from polymargin.cli.app import app
 from polymargin.cli.jobs import workers
 from polymargin.processes import Terminated
 
@@ -197,3 +200,31 @@ def test_names_of_files_give_no_orders_to_the_terminal(files: list[str], tmp_pat
         [*COMMAND, "margin", odd, files[1]], capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert r"a\x1b[31m\nPROVED [red]\udcff.npz" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["margin", "points.npy", "model.npz"], "the model comes before the points"),
+        (["margin", "empty.onnx", "points.npy"], "the file is empty; expected a model"),
+        (["margin", "nan.npz", "points.npy", "--activation", "square"], "fc1.weight contains nan"),
+        (["margin", "square.npz", "points.npy", "--activation", "square"], "--outputs on the command line"),
+        (["margin", "square.npz", "points.npy", "--activation", "square", "--outputs", "up"], "'rows' or 'columns'"),
+        (["margin", "model.npz", "points.npy", "--outputs", "rows"], "leave outputs= (--outputs) out"),
+        (["margin", "model.npz", "points.npy", "--cluster", "nonsense"], "expected one such as tcp://host:8786"),
+        (["verify", "model.npz", "points.npy", "--radius", "1", "--certificates", "model.npz"], "expected a folder"),
+        (["report", "model.npz", "points.npy", "--certificates", "model.npz"], "expected a folder"),
+        (["discriminant", "square.npz"], "read with activation= (--activation)"),
+    ],
+)
+def test_what_new_users_get_wrong_is_one_sentence(tmp_path: Path, words: list[str], sentence: str) -> None:
+    pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2).save(tmp_path / "model.npz")
+    np.save(tmp_path / "points.npy", np.ones((1, 2)))
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    for name, entry in (("nan", np.nan), ("square", 1.0)):
+        np.savez(tmp_path / f"{name}.npz", **{"fc1.weight": np.full((2, 2), entry), "fc2.weight": np.eye(2)})
+    places = [str(tmp_path / word) if "." in word and "//" not in word else word for word in words]
+    raised = CliRunner().invoke(app, places).exception  # told and turned into status 2 by `run_cleanly`
+    assert isinstance(raised, pm.InputError)
+    assert sentence in str(raised)
+    assert "\n" not in str(raised)

@@ -12,6 +12,8 @@ from cli.test_cli import run
 from problems import random_network
 
 import polymargin as pm
+from polymargin.cli.checks import run_check
+from polymargin.cli.model_options import ModelOptions
 
 
 @pytest.fixture
@@ -139,3 +141,26 @@ def test_json_is_strict(tmp_path: Path) -> None:
         assert rows[1]["status"] == "FAILED"
         assert '"nan"' not in found.stdout
         assert '"inf"' not in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "not a certificate, as it is not valid JSON (it is empty)"),
+        (b"hello", "not a certificate, as it is not valid JSON"),
+        (b"\x93NUMPY", "not a certificate, as it is not valid JSON"),
+        (b"[1, 2]", "not a certificate but a list of length 2; expected an object"),
+        (b"{}", "not a certificate, as the key 'format' is missing"),
+        (b'{"format": "polymargin-checkpoint-1"}', "unknown certificate format 'polymargin-checkpoint-1'"),
+    ],
+)
+def test_what_is_no_certificate_is_bad_input_and_no_wrong_proof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, reason: str
+) -> None:
+    pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2).save(tmp_path / "model.npz")
+    (tmp_path / "proof.json").write_bytes(content)
+    assert run_check(tmp_path / "model.npz", [tmp_path / "proof.json"], ModelOptions(), exact=False) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert said.err.startswith(f"polymargin: {tmp_path / 'proof.json'}: {reason}")
+    assert said.err.count("\n") == 1

@@ -201,3 +201,9 @@ def test_another_norm_is_said(tmp_path: Path) -> None:
 def test_what_is_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(pm.InputError, match=words):
         pm.report(random_network([2, 3, 2], 2, seed=0), [[0.0, 0.0], [1.0, 1.0]], **options)
+
+
+def test_without_a_single_answer_there_is_a_page_and_no_warning(tmp_path: Path) -> None:
+    made = pm.report(random_network([2, 5, 3], 3, seed=3), np.full((2, 2), np.nan), cache=False)
+    assert [row.standing for row in made.margins] == [Standing.FAILED] * 2
+    assert "without an answer" in made.save(tmp_path / "none.html").read_text(encoding="utf-8")

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from polymargin.boundary import Boundary
 from polymargin.cli.jobs import workers
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers
-from polymargin.networks import load
 
 
 def run_chambers(
     model: Path,
+    reading: ModelOptions,
     *,
     label: int,
     rival: int,
@@ -26,7 +28,7 @@ def run_chambers(
     as_json: bool,
 ) -> int:
     """Two inputs are the plane themselves; otherwise a random plane through the inputs, chosen by the seed."""
-    boundary = Boundary.from_network(load(model), label, rival)
+    boundary = Boundary.from_network(read_polynomial(model, reading), label, rival)
     corners = parse_window(window)
     check_pictures(plot)
     two = boundary.dimension == 2

@@ -6,20 +6,22 @@ from pathlib import Path
 
 from polymargin.boundary import Boundary
 from polymargin.cli.chambers import check_pictures, parse_window
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import print_json
 from polymargin.errors import InputError, PolymarginError, printable
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
 from polymargin.geometry.algebra import EngineError
-from polymargin.networks import load
 
 # Samples of the picture's regions.
 SAMPLES = 8_000
-# Polynomials with more terms than this are described, not printed.
-MOST_TERMS = 60
+# Longer polynomials are described, not printed.
+MOST_CHARACTERS = 2_000
 
 
 def run_ed_discriminant(
     model: Path,
+    reading: ModelOptions,
     *,
     label: int,
     rival: int,
@@ -30,7 +32,7 @@ def run_ed_discriminant(
     as_json: bool,
 ) -> int:
     """The polynomial where it can be computed in the time there is, and the picture; 2 if neither was possible."""
-    boundary = Boundary.from_network(load(model), label, rival)
+    boundary = Boundary.from_network(read_polynomial(model, reading), label, rival)
     corners = parse_window(window)
     check_pictures(plot)
     if plot and boundary.dimension != 2:
@@ -73,8 +75,12 @@ def run_ed_discriminant(
     if found is None:
         print(f"no polynomial: {reason}")
         return 0
-    print(f"ED discriminant of degree {found.degree} by {found.method}, {len(polynomials)} generator(s) in u1, u2, …")
+    print(f"ED discriminant of degree {found.degree} by {found.method}, {_count(polynomials)} in u1, u2, …")
     for text in polynomials:
         terms = text.count(" + ") + text.count(" - ") + 1
-        print(f"  {text}" if terms <= MOST_TERMS else f"  a polynomial with {terms} terms; --json prints it")
+        print(f"  {text}" if len(text) <= MOST_CHARACTERS else f"  a polynomial with {terms} terms; --json prints it")
     return 0
+
+
+def _count(polynomials: list[str]) -> str:
+    return "1 generator" if len(polynomials) == 1 else f"{len(polynomials)} generators"

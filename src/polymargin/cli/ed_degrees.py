@@ -8,16 +8,18 @@ from typing import Any
 from rich.table import Table
 
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, wide_console
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDegree, ed_degree
 from polymargin.geometry.ed_degrees.ed_degree import METHODS
-from polymargin.networks import load
 from polymargin.times import readable_time
 
 
 def run_ed_degree(
     model: Path | None,
+    reading: ModelOptions,
     *,
     architecture: str | None,
     degree: int | None,
@@ -31,7 +33,7 @@ def run_ed_degree(
     as_json: bool,
 ) -> int:
     """Status 0 if every method that applies gave the same number, 2 if none did or two disagree."""
-    source, name = _source(model, architecture, degree, attention)
+    source, name = _source(model, reading, architecture, degree, attention)
     wanted = [m for m in METHODS if m != "auto"] if method == "all" else [method]
     answers: dict[str, EDDegree | str] = {}
     for way in wanted:
@@ -53,7 +55,9 @@ def run_ed_degree(
     return 0 if len(values) == 1 else 2
 
 
-def _source(model: Path | None, architecture: str | None, degree: int | None, attention: str | None) -> tuple[Any, str]:
+def _source(
+    model: Path | None, reading: ModelOptions, architecture: str | None, degree: int | None, attention: str | None
+) -> tuple[Any, str]:
     given = [
         name
         for name, value in (("MODEL", model), ("--architecture", architecture), ("--attention", attention))
@@ -64,7 +68,7 @@ def _source(model: Path | None, architecture: str | None, degree: int | None, at
             f"{' and '.join(given) or 'nothing'} given: expected one of MODEL, --architecture or --attention"
         )
     if model is not None:
-        return load(model), str(model)
+        return read_polynomial(model, reading), str(model)
     if attention is not None:
         sizes = _integers(attention, "--attention", "t,d,d',a such as 2,2,1,1")
         if len(sizes) != 4:

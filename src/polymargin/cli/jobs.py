@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from polymargin.work import Workers
 
 # Seconds to wait for a scheduler.
 PATIENCE = 10
+_ADDRESS = re.compile(r"(\w+://)?[^\s/]+:\d{1,5}")
 
 
 @contextmanager
@@ -39,6 +41,8 @@ def _client(address: str) -> Iterator[Workers]:
         distributed: Any = import_module("distributed")
     except ImportError:
         raise MissingExtraError("--cluster needs Dask: pip install 'polymargin[dask]'") from None
+    if not _ADDRESS.fullmatch(address):  # a client that cannot read it would wait for itself when it is given up
+        raise InputError(f"--cluster {address}: not an address; expected one such as tcp://host:8786")
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # no such host, no scheduler there, not an address

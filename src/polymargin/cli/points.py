@@ -106,7 +106,9 @@ def _from_csv(path: Path, name: str, words: bool = False) -> Any:
             raise InputError(f"{path}: row {number} has {len(row)} entries, row 1 has {width}")
         for entry in row:
             if not _is_number(entry):
-                raise InputError(f"{path}: row {number} contains {entry!r}, which is not a number")
+                raise InputError(
+                    f"{path}: row {number} contains {entry!r}, which is not a number; expected numbers alone"
+                )
     return [[float(entry) for entry in row] for row in rows]
 
 

@@ -25,6 +25,10 @@ class ProofFolder:
             return
         if isinstance(network, ReLUNetwork):
             raise no_proofs_for_relu("--certificates")
+        if folder.exists() and not folder.is_dir():
+            raise InputError(
+                f"--certificates {folder}: this is a file; expected a folder, which is made if there is none"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         model = folder / "model.npz"
         if not model.exists():

@@ -8,15 +8,16 @@ from typing import Any
 from rich.table import Table
 
 from polymargin.boundary import Boundary
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, wide_console
 from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
-from polymargin.networks import load
 
 
-def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
+def run_discriminant(model: Path, reading: ModelOptions, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
     """The parameter discriminant of one boundary and the stratum it lies in."""
-    boundary = _boundary(model, label, rival)
+    boundary = _boundary(model, reading, label, rival)
     found = parameter_discriminant(boundary, exact=exact)
     if as_json:
         print_json({"model": str(model), "label": label, "rival": rival, **found.to_dict()})
@@ -39,8 +40,8 @@ def run_discriminant(model: Path, *, label: int, rival: int, exact: bool, as_jso
     return 0
 
 
-def _boundary(model: Path, label: int, rival: int) -> Boundary:
-    network = load(model)
+def _boundary(model: Path, reading: ModelOptions, label: int, rival: int) -> Boundary:
+    network = read_polynomial(model, reading)
     if network.degree > 2:
         raise InputError(
             f"{model}: the logits have degree {network.degree}; this needs a network of degree at most two"

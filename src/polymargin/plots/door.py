@@ -15,6 +15,8 @@ def new_figure(**options: Any) -> Any:
 
 def legend_above(axes: Any) -> None:
     """A legend that never covers data."""
+    if not axes.get_legend_handles_labels()[0]:
+        return  # nothing is drawn, as no row has an answer
     axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
 
 

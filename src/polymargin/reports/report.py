@@ -85,6 +85,10 @@ def report(
     piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
     if piecewise and (certificates is not None or checkpoint is not None):
         raise InputError("there are no certificates and no checkpoints for piecewise networks; leave them out")
+    if certificates is not None and Path(certificates).is_file():
+        raise InputError(
+            f"certificates {certificates}: this is a file; expected a folder, which is made if there is none"
+        )
     free = norm == "l2" and domain is None
     if not free and (piecewise or certificates is not None):
         raise InputError(

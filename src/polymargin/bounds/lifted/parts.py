@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
-from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights
+from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights, violated_cut
 from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof
@@ -28,6 +29,8 @@ Array = NDArray[np.float64]
 ENOUGH = 1e-8
 # Times the number of variables: the least eigenvalue that a scaled matrix must exceed.
 CLEARLY = 1e-12
+# Cuts that are added one by one, for programs up to so many variables and bounds that miss so little of the value at the point.
+CUTS, LARGEST_WITH_CUTS, NEARLY = 4, 400, 0.05
 # What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
 CLEAR = 0.01
 WORST_STEPS = 20
@@ -60,6 +63,11 @@ class Question:
     def enough(self) -> float:
         """A bound above this leaves room for rounding."""
         return ENOUGH * self.expansion.variables * abs(self.size)
+
+    @property
+    def costly(self) -> bool:
+        """Whether a solution costs as much as dozens of guesses."""
+        return self.expansion.variables > LARGEST_PROGRAM
 
     @property
     def by_guesses(self) -> bool:
@@ -176,9 +184,13 @@ def bound_part(
     tolerance: float = 1e-7,
     decide: bool = True,
     solve: bool = True,
+    whole: bool = True,
     deadline: Deadline = NEVER,
 ) -> Outcome:
-    """Bound the functional on a part; with `decide` only as far as its sign, without `solve` by guessed multipliers alone."""
+    """Bound the functional on a part; with `decide` only as far as its sign, without `solve` by guessed multipliers alone.
+
+    Cuts are added for a `whole` ball; where it is split already, the next split costs less and gives more.
+    """
     expansion, rests = question.expansion, part.rests
     if part.first:
         rests = narrowed(expansion, question.radius, rests, part.first)
@@ -186,12 +198,14 @@ def bound_part(
     large = question.by_guesses
     relaxation, y, value = _best_start(question, rests, part.first, 2 * enough if decide else math.inf, deadline)
     optimum = None
-    if large or (decide and value > 2 * enough):
+    if large or not solve or (decide and value > 2 * enough):
         y[0] = value - enough
-    elif solve and not deadline.passed and np.isfinite(value):
-        limits = {"enough": enough, "hopeless": enough} if decide else {}
-        size = relaxation.scale(value)
-        optimum = maximise(relaxation.program.placed, y, size, tolerance=tolerance, deadline=deadline, **limits)
+    elif not deadline.passed and np.isfinite(value):
+        limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
+        limits |= {"tolerance": tolerance, "deadline": deadline}
+        optimum = _solved(relaxation, y, value, limits)
+        if whole and optimum is not None and expansion.variables <= LARGEST_WITH_CUTS:
+            relaxation, optimum = _with_cuts(relaxation, optimum, question, limits)
         y = y if optimum is None else optimum.y
     leaf = None
     if y[0] > enough:
@@ -199,6 +213,33 @@ def bound_part(
         if clearly_positive(relaxation.reduced(roomy)):
             leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
     return Outcome(float(y[0]), leaf, relaxation, optimum)
+
+
+def _solved(relaxation: Relaxation, y: Array, value: float, limits: dict[str, Any]) -> Optimum | None:
+    """From a start and the bound it proves."""
+    return maximise(relaxation.program.placed, y, relaxation.scale(value), **limits)
+
+
+def _with_cuts(
+    relaxation: Relaxation,
+    optimum: Optimum,
+    question: Question,
+    limits: dict[str, Any],
+) -> tuple[Relaxation, Optimum]:
+    """Where a bound is not positive, but nearly so: again with the cuts that the moments of the worst inputs break."""
+    for _ in range(CUTS):
+        hopeful = optimum.y[0] + optimum.gap > -NEARLY * abs(question.size)
+        if optimum.y[0] > question.enough or not hopeful or limits["deadline"].passed:
+            break
+        extra = violated_cut(relaxation, optimum.X)
+        if extra is None:
+            break
+        more = replace(relaxation, cuts=np.vstack([relaxation.cuts, extra]))
+        found = _solved(more, *more.start(math.inf, limits["deadline"]), limits)
+        if found is None or found.y[0] <= optimum.y[0]:
+            break
+        relaxation, optimum = more, found
+    return relaxation, optimum
 
 
 def _best_start(

@@ -39,10 +39,15 @@ Array = NDArray[np.float64]
 
 # The multiplier of the cut at the start; optimal ones were seen between 1.5 and 2.6.
 START_CUT = 2.0
+START_EXTRA = 0.5
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
 # Dimensions of δ up to which the best μ is found from all eigenvalues.
 FEW = 160
+# How large the weights of a further cut are, relative to those of the first.
+EXTRA_CUT = 1.0
+# Cuts that are broken by less than this, relative to the largest moment, are not worth a row.
+BROKEN = 1e-3
 # A cut costs a matrix with the square of the width of the first layer, which a GPU has at once.
 WIDEST_CUT = 2000
 WIDEST_CUT_ON_GPU = 20_000
@@ -171,12 +176,14 @@ class Relaxation:
 
     def _cut(self, index: int) -> Array:
         m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
-        form = np.zeros((len(weights), self.places[-1].stop))
-        form[:, 0] = self.middles[0]
-        form[:, place] = np.diag(self.halves[0])
-        result = form.T @ (weights[:, None] * form)
+        middle, half = self.middles[0], self.halves[0]
+        result = np.zeros((self.places[-1].stop, self.places[-1].stop))
+        result[0, 0] = weights @ middle**2
+        result[0, place] = result[place, 0] = weights * middle * half
+        np.einsum("ii->i", result)[place] = weights * half**2
         result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self._squared_curvatures[index]
-        return np.asarray(result / self.cut_scales[index])
+        result /= self.cut_scales[index]
+        return result
 
     def start(self, enough: float = np.inf, deadline: Deadline = NEVER) -> tuple[Array, float]:
         """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
@@ -208,7 +215,8 @@ class Relaxation:
         """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary there."""
         y = np.zeros(self._first_place.stop)
         scale = abs(self.size)
-        theta = np.full(len(self.cuts), START_CUT / max(len(self.cuts), 1))
+        theta = np.full(len(self.cuts), START_EXTRA)
+        theta[:1] = START_CUT
         y[self._first_place] = 0.01 * scale
         y[self._cut_place] = theta * self.cut_scales
         slope, square = self.top.linear, self.top.square
@@ -354,6 +362,29 @@ def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Arra
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
 
 
+def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:
+    """Weights (h₂,) of the cut that the moments X break most, by how much each neuron breaks it; None if none does.
+
+    E(w_i²) − r² E‖Q_iδ‖², with ‖Q_iδ‖² = c² (W_i ∘ t)ᵀ W¹W¹ᵀ (W_i ∘ t) for t = W¹δ.
+    """
+    expansion, m = relaxation.expansion, relaxation.expansion.dimension
+    if not relaxation.ranges or len(expansion.layers[0].value) > WIDEST_CUT:
+        return None
+    first, second, place = expansion.layers[0], as_array(expansion.layers[1].weights), relaxation.places[0]
+    X = X / X[0, 0]
+    middle, half = relaxation.middles[0], relaxation.halves[0]
+    squares = half**2 * np.diagonal(X)[place] + 2 * middle * half * X[0, place] + middle**2
+    moved = relaxation.radius**2 * (first.slopes @ X[1 : 1 + m, 1 : 1 + m] @ first.slopes.T)
+    mixed = (first.slopes @ first.slopes.T) * moved
+    bounds = (relaxation.radius * first.bend) ** 2 * ((second @ mixed) * second).sum(axis=1)
+    broken = np.maximum(0.0, squares - bounds)
+    if broken.max() <= BROKEN * float(squares.max()):
+        return None
+    # At the start it should count for little beside the first cut, whose weights are curvatures of the functional.
+    scale = relaxation.cuts.max() if len(relaxation.cuts) else abs(relaxation.size) / squares.max()
+    return np.asarray(EXTRA_CUT * scale * broken / broken.max())
+
+
 def best_ball(rest: Array, scale: float) -> tuple[float, float]:
     """A good μ for the form `rest` in (1, δ/r) − γ, the best in few dimensions, and the γ it proves; −∞ if rounding spoils it."""
     inner, border, corner = rest[1:, 1:], rest[1:, 0], rest[0, 0]
@@ -361,8 +392,12 @@ def best_ball(rest: Array, scale: float) -> tuple[float, float]:
         return -np.inf, scale
     if len(inner) <= FEW:
         return _exact_ball(inner, border, float(corner), scale)
-    found = extremes(NUMPY, lambda v: inner @ v, len(inner), LANCZOS)
-    floor = max(0.0, found.least_error - found.least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    found = extremes(NUMPY, lambda v: v @ inner, 1, len(inner), LANCZOS)
+    floor = (
+        max(0.0, float(found.least_error[0] - found.least[0]))
+        + 1e-3 * scale
+        + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    )
     best = (-np.inf, floor)
     for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
         factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)

@@ -63,7 +63,7 @@ def prove_positive(
         if leaves + len(waiting) > most_leaves:
             return Search(None, leaves, len(waiting), "too many leaves")
         _, number, part = heapq.heappop(waiting)
-        outcome = bound_part(question, part, deadline=deadline)
+        outcome = bound_part(question, part, whole=part is root, deadline=deadline)
         if outcome.leaf is not None:
             found[number] = outcome.leaf
             leaves += 1

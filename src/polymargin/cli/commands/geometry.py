@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from polymargin.cli.options import AsJson, Cluster, Label, Model, Plots, Rival, Seed, Threads
+from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.options import (
+    Activation,
+    AsJson,
+    Cluster,
+    Label,
+    Model,
+    Outputs,
+    Plots,
+    Rival,
+    Seed,
+    Threads,
+    Trust,
+)
 
 
 def discriminant(
@@ -25,18 +38,23 @@ def discriminant(
     plot: Plots = None,
     timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
     threads: Threads = None,
+    trust: Trust = False,
+    activation: Activation = None,
+    outputs: Outputs = None,
     as_json: AsJson = False,
 ) -> None:
     """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
+    reading = ModelOptions(trust, activation, outputs)
     if parameters:
         from polymargin.cli.quadrics import run_discriminant
 
-        raise typer.Exit(run_discriminant(model, label=label, rival=rival, exact=exact, as_json=as_json))
+        raise typer.Exit(run_discriminant(model, reading, label=label, rival=rival, exact=exact, as_json=as_json))
     from polymargin.cli.discriminants import run_ed_discriminant
 
     raise typer.Exit(
         run_ed_discriminant(
             model,
+            reading,
             label=label,
             rival=rival,
             window=window,
@@ -61,6 +79,9 @@ def ed_degree(
     seed: Seed = 0,
     threads: Threads = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
+    trust: Trust = False,
+    activation: Activation = None,
+    outputs: Outputs = None,
     as_json: AsJson = False,
 ) -> None:
     """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
@@ -69,6 +90,7 @@ def ed_degree(
     raise typer.Exit(
         run_ed_degree(
             model,
+            ModelOptions(trust, activation, outputs),
             architecture=architecture,
             degree=degree,
             attention=attention,
@@ -93,6 +115,9 @@ def chambers(
     threads: Threads = None,
     cluster: Cluster = None,
     plot: Plots = None,
+    trust: Trust = False,
+    activation: Activation = None,
+    outputs: Outputs = None,
     as_json: AsJson = False,
 ) -> None:
     """Regions of a plane of inputs in which the number of real critical points is constant."""
@@ -101,6 +126,7 @@ def chambers(
     raise typer.Exit(
         run_chambers(
             model,
+            ModelOptions(trust, activation, outputs),
             label=label,
             rival=rival,
             window=window,

@@ -69,7 +69,7 @@ def run_engine(
         except subprocess.TimeoutExpired:
             raise OutOfTimeError(
                 f"{name} did not finish within {timeout:g} s: the problem may be out of reach; "
-                f"give it more time with timeout=, or use a numerical method"
+                f"give it more time with timeout= (--timeout), or use a numerical method"
             ) from None
         finally:
             _end(process)

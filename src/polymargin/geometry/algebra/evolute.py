@@ -109,7 +109,7 @@ def evolute(centres: CentreMap, *, deadline: float) -> Any:
             terms = zip(_monomials(degree), found, strict=True)
             return integer_form(ring.context.from_dict({e: ring.scalar(c) for e, c in terms if c}))
     raise OutOfTimeError(
-        f"the evolute, a curve of degree {degree}, was not found in time; give it more with timeout=, or use chambers"
+        f"the evolute, a curve of degree {degree}, was not found in time; give it more with timeout= (--timeout), or use chambers"
     )
 
 

@@ -152,7 +152,7 @@ def _main_polynomial(ring: Ring, secular: SecularPolynomial, deadline: float) ->
             if time.monotonic() > deadline:
                 raise OutOfTimeError(
                     f"the discriminant, a polynomial of degree {degree} in {size} variables, was not finished in time; "
-                    f"give it more with timeout="
+                    f"give it more with timeout= (--timeout)"
                 )
             value = secular.value([start + step for start, step in zip(offset, index, strict=True)])
             if value is None:

@@ -51,9 +51,12 @@ def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str
         raise InputError(f"{path}: no such file")
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
+        order = "; the model comes before the points" if file.suffix.lower() in (".npy", ".csv") else ""
         raise InputError(
-            f"{path}: unknown kind of model file {file.suffix!r}; expected {', '.join(_READERS)} or a folder"
+            f"{path}: unknown kind of model file {file.suffix!r}; expected {', '.join(_READERS)} or a folder{order}"
         )
+    if not file.stat().st_size:
+        raise InputError(f"{path}: the file is empty; expected a model")
     for name, value in (("activation", activation), ("outputs", outputs)):
         if value is not None and reader not in (_npz, _torch, _safetensors):
             raise InputError(

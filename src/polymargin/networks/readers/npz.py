@@ -131,7 +131,11 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
 def expect_format(path: Any, arrays: Mapping[str, Any], expected: str, what: str) -> None:
     name = _format(arrays)
     if name != expected:
-        hint = "" if name else "; plain weights are read with activation='square', a degree or coefficients"
+        hint = (
+            ""
+            if name
+            else "; plain weights are read with activation= (--activation): 'square', a degree or coefficients"
+        )
         raise InputError(f"{path}: not {what} (format {name or 'missing'!r}, expected {expected!r}){hint}")
 
 
