@@ -63,6 +63,13 @@ class CheckedRegion:
         ball = _around(about, [arb(self.radius) * length for length in lengths])
         return [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(ends, ball, strict=True)]
 
+    def reaches(self, centre: Sequence[fmpq]) -> tuple[list[fmpq], fmpq]:
+        """Numbers q > 0 for the moving coordinates, and b, with Σ (δ/q)² ≤ b for all δ = x − centre."""
+        if self.near.norm != "linf" and list(centre) == list(self.point):
+            return [1 / self.near.weight(i) for i in self.moving], self.radius * self.radius
+        ends = [[abs(end - centre[i]) for end in self.box[i]] for i in self.moving]
+        return [max(pair) for pair in ends], fmpq(len(ends))
+
     def norm_terms(self) -> tuple[list[fmpq], list[fmpq], fmpq]:
         """a, b and the bound with Σ a d² + b d ≤ bound, d = x − u on the moving coordinates.
 

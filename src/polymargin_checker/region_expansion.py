@@ -18,7 +18,9 @@ from typing import Any
 from flint import arb, arb_poly, ctx, fmpq
 
 from polymargin_checker.dyadics import ball
+from polymargin_checker.refusal import Refused
 from polymargin_checker.region import CheckedRegion, Interval, down, product, total, up
+from polymargin_checker.region_curvatures import StatedRanges, proved_rests
 from polymargin_checker.region_steps import EnclosedForm, EnclosedStep, EnclosedSteps
 from polymargin_checker.univariate import value_range
 from polymargin_checker.work import spend
@@ -54,6 +56,11 @@ class EnclosedStepAround:
     remainders: list[arb_poly] | None
     range: list[Interval]
 
+    @property
+    def has_linear_squares(self) -> bool:
+        """Whether all ρ are multiples of (a·δ)²."""
+        return self.remainders is not None and self.forms[0].rest is None and all(len(r) <= 3 for r in self.remainders)
+
 
 @dataclass(frozen=True)
 class EnclosedFunctional:
@@ -67,14 +74,16 @@ class EnclosedFunctional:
 class EnclosedExpansion:
     """All steps around the centre, on a region."""
 
-    def __init__(self, steps: EnclosedSteps, region: CheckedRegion, centre: Sequence[fmpq]) -> None:
+    def __init__(self, steps: EnclosedSteps, region: CheckedRegion, centre: Sequence[fmpq], ranges: Any = None) -> None:
         self.steps, self.region, self.centre, self.arithmetic = steps, region, centre, steps.arithmetic
         self.values: list[Any] = [self.arithmetic.of(len(centre), 1, list(centre))]
         self.at: list[EnclosedStepAround] = []
         self._slopes: list[Any] = [None]
         self._reached: list[dict[int, Any]] = [{}]
+        self._stated = StatedRanges(ranges)
         for step in steps.steps:
             self._add(step)
+        self._stated.end()
 
     def _add(self, step: EnclosedStep) -> None:
         forms = tuple(self._form(form) for form in step.forms)
@@ -112,7 +121,27 @@ class EnclosedExpansion:
         for number, block in reached.items():
             part = self._through(block, self.at[number - 1].range)
             rest = part if rest is None else [total(a, b) for a, b in zip(rest, part, strict=True)]
+        if rest is not None:
+            curved = self._curved(reached, len(rows))
+            rest = (
+                rest
+                if curved is None
+                else [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(rest, curved, strict=True)]
+            )
         return EnclosedFormAround(value, slopes, region.support(slopes, self.arithmetic, self.centre), rest, reached)
+
+    def _curved(self, reached: dict[int, Any], size: int) -> list[Interval] | None:
+        """The stated ranges of rests, if there are any; they are proved by curvatures."""
+        stated = self._stated.next(size)
+        if stated is None:
+            return None
+        found = [(block, self.at[source - 1]) for source, block in reached.items()]
+        if len(found) > 1 or not found[0][1].has_linear_squares:
+            raise Refused("ranges: expected a rest of squares of linear forms")
+        ((block, step),) = found
+        bends = self.arithmetic.column([remainder[2] for remainder in step.remainders or ()])
+        weights = block.transpose.entrywise(bends).transpose
+        return proved_rests(stated, step.forms[0].slopes, weights, self.region, self.centre, self.arithmetic)
 
     def _through(self, block: Any, ranges: list[Interval]) -> list[Interval]:
         """What block @ ρ does not leave."""

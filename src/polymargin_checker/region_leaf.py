@@ -49,7 +49,7 @@ def check_quadratic(
     expansion: EnclosedExpansion, functional: EnclosedFunctional, lead: fmpq, leaf: Any, name: str
 ) -> None:
     """Prove B > lead by multipliers, or refuse."""
-    fields(leaf, name, ("quadratic", "box", "norm", "rests", "shifts", "minorants"))
+    fields(leaf, name, ("quadratic", "box", "norm", "rests", "shifts", "minorants"), ("ranges",))
     region = expansion.region
     box = _multipliers(leaf["box"], f"{name}, box", len(region.moving))
     norm = number(leaf["norm"], f"{name}, norm")

@@ -6,6 +6,7 @@ proved: it is empty, or one of the two ways of `region_leaf` proves it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -44,7 +45,7 @@ class KnownExpansions:
     near: StatedNeighbourhood
     point: Sequence[fmpq]
     steps: EnclosedSteps | None = None
-    whole: dict[tuple[fmpq, str], EnclosedExpansion] = field(default_factory=dict)
+    whole: dict[tuple[fmpq, str, str], EnclosedExpansion] = field(default_factory=dict)
 
     def prepared(self) -> EnclosedSteps:
         if self.steps is None:
@@ -73,12 +74,12 @@ class KnownExpansions:
             near, point = near.round, [fmpq(0)] * frame.size
         return CheckedRegion(near, point, radius, near.box(point, radius))
 
-    def on(self, region: CheckedRegion, centre: str, whole: bool) -> EnclosedExpansion:
-        key = (region.radius, centre)
+    def on(self, region: CheckedRegion, centre: str, whole: bool, ranges: Any) -> EnclosedExpansion:
+        key = (region.radius, centre, json.dumps(ranges))
         if whole and key in self.whole:
             return self.whole[key]
         place = region.middle() if centre == "middle" else list(region.point)
-        found = EnclosedExpansion(self.prepared(), region, place)
+        found = EnclosedExpansion(self.prepared(), region, place, ranges)
         if whole:
             self.whole[key] = found
         return found
@@ -127,10 +128,10 @@ def _check_leaf(
     centre = leaf.get(way) if isinstance(leaf, dict) else None
     if centre not in ("point", "middle"):
         raise Refused(f"{name}: expanded at {shown(centre)}; expected 'point' or 'middle'")
-    expansion = known.on(region, centre, whole)
+    expansion = known.on(region, centre, whole, leaf.get("ranges"))
     functional = expansion.functional(label, rival)
     if way == "linear":
-        fields(leaf, name, ("linear",))
+        fields(leaf, name, ("linear",), ("ranges",))
         check_linear(expansion, functional, region.near.abstain, name)
     else:
         check_quadratic(expansion, functional, region.near.abstain, leaf, name)

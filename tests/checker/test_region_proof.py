@@ -168,24 +168,28 @@ def test_a_part_that_was_expanded_is_not_the_whole() -> None:
     assert judged(halves, wide, known=known) == "proved"
     assert known.whole == {}
     assert judged(LINEAR, wide, known=known) != "proved"
-    assert list(known.whole) == [(fmpq(11, 16), "point")]
+    assert list(known.whole) == [(fmpq(11, 16), "point", "null")]
     assert judged(halves, wide, known=known) == "proved"
     known = known_of(near())
     assert judged(LINEAR, known=known) == "proved"
-    first = known.whole[fmpq(1, 2), "point"]
+    first = known.whole[fmpq(1, 2), "point", "null"]
     assert judged(LINEAR, known=known) == "proved"
-    assert known.whole[fmpq(1, 2), "point"] is first
+    assert known.whole[fmpq(1, 2), "point", "null"] is first
     assert judged(LINEAR, "0x1.8p-1", known=known) != "proved"
     assert judged({"linear": "middle"}, known=known) == "proved"
-    assert sorted(known.whole) == [(fmpq(1, 2), "middle"), (fmpq(1, 2), "point"), (fmpq(3, 4), "point")]
+    assert sorted(known.whole) == [
+        (fmpq(1, 2), "middle", "null"),
+        (fmpq(1, 2), "point", "null"),
+        (fmpq(3, 4), "point", "null"),
+    ]
 
 
 def test_the_centre_is_the_point_or_the_middle_of_the_part() -> None:
     known = known_of(near(low=(fmpq(-1, 4), None), high=(None, fmpq(1, 8))))
     for centre in ("point", "middle"):
         assert judged({"linear": centre}, known=known) == "proved"
-    assert list(known.whole[fmpq(1, 2), "point"].centre) == [0, 0]
-    assert list(known.whole[fmpq(1, 2), "middle"].centre) == [fmpq(1, 8), fmpq(-3, 16)]
+    assert list(known.whole[fmpq(1, 2), "point", "null"].centre) == [0, 0]
+    assert list(known.whole[fmpq(1, 2), "middle", "null"].centre) == [fmpq(1, 8), fmpq(-3, 16)]
 
 
 def test_where_nothing_may_move_the_point_is_all_there_is() -> None:

@@ -70,14 +70,23 @@ class RegionExpansion:
     steps: NetworkSteps
     region: AllowedRegion
     centre: Array
+    ranges: list[Array | None] | None = None
     at: list[StepAround] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     _slopes: list[Array | None] = field(default_factory=list)
     _reached: list[dict[int, Any]] = field(default_factory=list)
+    _rests: int = 0
 
     @classmethod
-    def of(cls, steps: NetworkSteps, region: AllowedRegion, centre: Array) -> RegionExpansion:
-        result = cls(steps, region, centre)
+    def of(
+        cls,
+        steps: NetworkSteps,
+        region: AllowedRegion,
+        centre: Array,
+        ranges: list[Array | None] | None = None,
+    ) -> RegionExpansion:
+        """`ranges` by form that has a rest, as `curvatures.py` finds them, narrow those by intervals."""
+        result = cls(steps, region, centre, ranges)
         result.values.append(centre)
         result._slopes.append(None)
         result._reached.append({})
@@ -117,8 +126,14 @@ class RegionExpansion:
             for number, block in reached.items():
                 less, more = _through(block, self.at[number - 1].remainder)
                 low, high = low + less, high + more
-            rest = low, high
+            rest = self._narrowed(low, high)
         return FormAround(value, slopes, region.support(slopes, self.centre), rest, reached)
+
+    def _narrowed(self, low: Array, high: Array) -> Interval:
+        """The range of the next rest, narrowed by what is known of it."""
+        number, self._rests = self._rests, self._rests + 1
+        ends = None if self.ranges is None else self.ranges[number]
+        return (low, high) if ends is None else (np.maximum(low, ends[:, 0]), np.minimum(high, ends[:, 1]))
 
     def _remainder(self, forms: tuple[FormAround, ...], series: Array | None) -> Interval:
         if series is None:
@@ -157,6 +172,15 @@ class RegionExpansion:
         derivatives = [[d[None] for d in at.derivatives] for at in self.at]
         adjoints = self.steps.adjoints(weights, derivatives)
         return np.asarray(total), adjoints[0][:, self.region.moving], adjoints[1:]
+
+
+def reaches(region: AllowedRegion, centre: Array) -> tuple[Array, float]:
+    """Numbers q > 0 for the moving coordinates, and b, with Σ (δ/q)² ≤ b for all δ = x − centre."""
+    moving = region.moving
+    if not region.is_box and np.array_equal(centre, region.point):
+        return 1 / region.weights, region.radius**2
+    ends = np.abs([region.low[moving] - centre[moving], region.high[moving] - centre[moving]])
+    return ends.max(axis=0), float(len(moving))
 
 
 def _scaled(block: Any, factors: Array) -> Any:

@@ -7,7 +7,7 @@ multiplier per coordinate; the same with the rests of deeper forms as variables.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
+from polymargin.bounds.regions.curvatures import curved_ranges
 from polymargin.bounds.regions.expansion import RegionExpansion
 from polymargin.bounds.regions.multipliers import (
     LARGEST_PROGRAM,
@@ -46,19 +47,25 @@ class RegionLeaf:
     """A proof on one part: by ranges alone, or by multipliers.
 
     centre      'point' or 'middle': where the network was expanded
+    ranges      of rests by their curvatures, by form that has one; None where intervals do
     shifts      Δ of the lifted rests, form by form; None where rests are known by their ranges alone
     """
 
     centre: str
+    ranges: list[Array | None] | None = None
     multipliers: RegionMultipliers | None = None
     minorants: list[Array | None] | None = None
     shifts: list[Array] | None = None
 
     def to_proof(self) -> dict[str, Any]:
+        curved = {}
+        if self.ranges is not None:
+            curved = {"ranges": [None if ends is None else hexadecimal(ends) for ends in self.ranges]}
         if self.multipliers is None:
-            return {"linear": self.centre}
+            return {"linear": self.centre, **curved}
         found, minorants = self.multipliers, self.minorants or []
         return {
+            **curved,
             "quadratic": self.centre,
             "box": hexadecimal(found.box),
             "norm": float(found.norm).hex(),
@@ -77,11 +84,22 @@ class RegionPart:
     centre: str
     weights: list[Array]
     constants: Array
+    ranges: list[Array | None] | None = None
 
     @cached_property
     def expansion(self) -> RegionExpansion:
         middle = self.region.middle if self.centre == "middle" else self.region.point
-        return RegionExpansion.of(self.steps, self.region, middle)
+        return RegionExpansion.of(self.steps, self.region, middle, self.ranges)
+
+    def curved(self) -> RegionPart | None:
+        """The same with narrower ranges of rests; None where curvatures say nothing about them."""
+        found = curved_ranges(self.expansion)
+        return None if found is None else replace(self, ranges=found)
+
+    def leaf(
+        self, found: RegionMultipliers, minorants: list[Array | None], shifts: list[Array] | None = None
+    ) -> RegionLeaf:
+        return RegionLeaf(self.centre, self.ranges, found, minorants, shifts)
 
     @cached_property
     def _functionals(self) -> tuple[Array, Array, list[Array]]:
@@ -131,7 +149,7 @@ class RegionPart:
         if value <= enough:
             return value, None, point
         d = with_room(value, d)
-        leaf = RegionLeaf(self.centre, scaled.natural(d, norm, region), below.minorants)
+        leaf = self.leaf(scaled.natural(d, norm, region), below.minorants)
         return value, leaf, point
 
     def _descend(self, scaled: ScaledQuadratic, start: Array) -> Array:
@@ -176,7 +194,7 @@ class RegionPart:
                 leaf = None
                 if value > enough:
                     d = with_room(value, d)
-                    leaf = RegionLeaf(self.centre, scaled.natural(d, norm, region), below.minorants, shifts)
+                    leaf = self.leaf(scaled.natural(d, norm, region), below.minorants, shifts)
                 best = (value, leaf)
             if best[1] is not None:
                 break

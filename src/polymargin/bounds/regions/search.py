@@ -87,14 +87,25 @@ def prove_whole(
     """Proofs on the whole region, without cutting it, for the rivals that have one; `worst` (R, n) are low points."""
     part = _part(steps, region, label, rivals, "middle" if region.is_box else "point")
     found: dict[int, RegionProof] = {}
+
+    def keep(row: int, leaf: RegionLeaf | None) -> None:
+        if leaf is not None:
+            found[rivals[row]] = RegionProof(region.radius, leaf, 1, steps.lowering)
+
+    def by_ranges() -> None:
+        for row, (bound, enough) in enumerate(zip(part.linear(), part.enough, strict=True)):
+            if bound > enough and rivals[row] not in found:
+                keep(row, RegionLeaf(part.centre, part.ranges))
+
     with np.errstate(all="ignore"):
-        bounds = part.linear()
+        by_ranges()
+        curved = part.curved() if len(found) < len(rivals) else None
+        if curved is not None:
+            part = curved
+            by_ranges()
         for row, rival in enumerate(rivals):
-            leaf = (
-                RegionLeaf(part.centre) if bounds[row] > part.enough[row] else _leaf(part, row, worst[row], deadline)[1]
-            )
-            if leaf is not None:
-                found[rival] = RegionProof(region.radius, leaf, 1, steps.lowering)
+            if rival not in found:
+                keep(row, _leaf(part, row, worst[row], deadline)[1])
     return found
 
 
