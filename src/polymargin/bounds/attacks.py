@@ -39,6 +39,8 @@ from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 Array = NDArray[np.float64]
 
 WALK = (1.0,) * 2 + (0.5,) * 5 + (0.25,) * 9
+# From u itself: parts of a step, for a full one need not settle; how many, and where they stand still.
+PARTS, SETTLING, SETTLED = (1.0, 0.5, 0.25), 60, 1e-6
 NEWTON = 6
 # Up to this dimension Newton's matrix is made in full, for every start; beyond it in subspaces, for the best few starts.
 FULL_NEWTON = 48
@@ -165,13 +167,18 @@ def _attack(view: AnyView, label: int, group: list[int], starts: int, seed: int,
     rivals = np.repeat(np.array(group), starts)
     with np.errstate(all="ignore"):
         first = _starts(view, label, rivals, starts, seed)
-        walked = _walk(view, label, rivals, first, deadline)
+        each, parts = np.repeat(np.array(group), len(PARTS)), np.tile(PARTS, len(group))
+        straight = _settled(view, label, each, parts, deadline)
+        walked = np.concatenate([_walk(view, label, rivals, first, deadline), straight])
+        first, rivals = np.concatenate([first, straight]), np.concatenate([rivals, each])
         if view.dimension <= FULL_NEWTON:
             places, winners = _newton(view, label, rivals, walked), rivals
         else:
             best = _most_promising(view, label, rivals, walked)
             refined = [_refined(view, label, rivals[i], walked[i], deadline) for i in best]
             places, winners = np.stack(refined), rivals[best]
+        # Newton's method may end at a worse point than where it started.
+        places, winners = np.concatenate([places, straight]), np.concatenate([winners, each])
         for candidates, classes in ((places, winners), (walked, rivals), (first, rivals)):
             found = _nearest(view, label, classes, candidates)
             if found is not None:
@@ -208,6 +215,22 @@ def _walk(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array, d
         longest = 0.5 * np.linalg.norm(places, axis=1) / np.maximum(np.linalg.norm(move, axis=1), 1e-300)
         moved = places + np.minimum(1.0, longest)[:, None] * move
         places = np.where(np.isfinite(moved).all(axis=1)[:, None], moved, places)
+    return places
+
+
+def _settled(view: AnyView, label: int, rivals: NDArray[np.int64], part: Array, deadline: Deadline) -> Array:
+    """From u itself in full steps or in parts of them until they stand still: what DeepFool finds is never missed."""
+    places = np.zeros((len(rivals), view.dimension))
+    for step in range(SETTLING):
+        if step % 6 == 0 and deadline.passed:  # a step costs a gradient
+            break
+        values, slopes = evaluate(view, places, label, rivals)
+        square = np.maximum((slopes * slopes).sum(axis=1), 1e-300)
+        moves = (((slopes * places).sum(axis=1) - values) / square)[:, None] * slopes - places
+        moved = places + part[:, None] * moves
+        places = np.where(np.isfinite(moved).all(axis=1)[:, None], moved, places)
+        if (np.linalg.norm(moves, axis=1) <= SETTLED * np.linalg.norm(places, axis=1)).all():
+            break
     return places
 
 

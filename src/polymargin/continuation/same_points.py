@@ -15,6 +15,8 @@ from polymargin.continuation.generic_directions import generic_directions
 
 ComplexArray = NDArray[np.complex128]
 
+# Points that fit the cache of a core.
+AT_A_TIME = 4096
 # Two results of Newton's method at one regular solution differ by less.
 SAME = 1e-8
 # Limits from the endgame are known to about 1e-9, those of double roots in doubles to less; this tells them apart.
@@ -48,13 +50,16 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
         return found
     flat = np.ascontiguousarray(points).view(np.float64)
     direction = generic_directions(1, flat.shape[1])[0]
-    key = flat @ direction
+    key, size = np.empty(count), np.empty(count)
+    for start in range(0, count, AT_A_TIME):  # both sums while the points are in the cache
+        part = flat[start : start + AT_A_TIME]
+        key[start : start + AT_A_TIME] = part @ direction
+        # At least as large as what differences are measured against, and had without a root for every coordinate.
+        size[start : start + AT_A_TIME] = 1 + np.sqrt(np.einsum("ij,ij->i", part, part))
     order = np.argsort(key)
-    # At least as large as what differences are measured against, and had without a root for every coordinate.
-    size = 1 + np.sqrt(np.einsum("ij,ij->i", flat, flat))
     reach, key = tolerance * size[order] * np.abs(direction).sum(), key[order]
     # Places in the order whose followers may still be near; the projection only moves on.
-    places = np.arange(count)
+    places = np.flatnonzero(np.diff(key) <= reach[:-1])
     for shift in range(1, count):
         places = places[places < count - shift]
         places = places[key[places + shift] - key[places] <= reach[places]]

@@ -59,8 +59,8 @@ class CupyAlgebra:
     def gram(self, root: Any) -> Any:
         return root.T @ root
 
-    def definite(self, matrix: Any) -> bool:
-        return self._factor(matrix) is not None
+    def definite(self, matrices: Any) -> bool:
+        return self._factor(matrices) is not None
 
     def solver(self, matrix: Any) -> Callable[[Any], Any] | None:
         from cupyx.scipy.linalg import solve_triangular
@@ -83,4 +83,4 @@ class CupyAlgebra:
                 factor = self._cupy.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             return None
-        return factor if np.isfinite(float(factor[-1, -1])) else None
+        return factor if bool(self._cupy.isfinite(factor[..., -1, -1]).all()) else None

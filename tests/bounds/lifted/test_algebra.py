@@ -41,7 +41,7 @@ def test_what_an_algebra_computes(name: str) -> None:
     square = generator.normal(size=(9, 9))
     positive = square @ square.T + np.eye(9)
     matrix = library.put(positive.copy())
-    assert library.definite(matrix)
+    assert library.definite(library.put(np.stack([positive, 2 * positive])))
     root = library.inverse_root(matrix)
     assert root is not None
     assert np.allclose(library.get(root) @ positive @ library.get(root).T, np.eye(9), atol=1e-12)
@@ -63,7 +63,7 @@ def test_what_is_not_positive_definite_or_finite_is_said(name: str) -> None:
     library = _algebra(name)
     indefinite, spoilt = np.diag([1.0, -1e-3, 2.0]), np.eye(3)
     spoilt[2, 2] = np.nan
-    assert not library.definite(library.put(indefinite))
+    assert not library.definite(library.put(np.stack([np.eye(3), indefinite])))
     assert library.inverse_root(library.put(indefinite)) is None
     assert library.solver(library.put(indefinite)) is None
     assert library.finite(library.put(indefinite))

@@ -38,8 +38,8 @@ class TorchAlgebra:
     def gram(self, root: torch.Tensor) -> torch.Tensor:
         return root.T @ root
 
-    def definite(self, matrix: torch.Tensor) -> bool:
-        return int(torch.linalg.cholesky_ex(matrix)[1]) == 0
+    def definite(self, matrices: torch.Tensor) -> bool:
+        return not bool(torch.linalg.cholesky_ex(matrices)[1].any())
 
     def solver(self, matrix: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor] | None:
         factor, info = torch.linalg.cholesky_ex(matrix)

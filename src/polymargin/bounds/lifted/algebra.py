@@ -59,8 +59,8 @@ class Algebra(Protocol):
         """Rᵀ R for a lower triangular R: the inverse, if R is an inverse root."""
         ...
 
-    def definite(self, matrix: Matrix) -> bool:
-        """Whether Cholesky's method runs through."""
+    def definite(self, matrices: Matrix) -> bool:
+        """Whether Cholesky's method runs through for all of a stack (B, N, N)."""
         ...
 
     def solver(self, matrix: Matrix) -> Callable[[Matrix], Matrix] | None:
@@ -100,8 +100,8 @@ class NumpyAlgebra:
         product = linalg.lapack.dlauum(root, lower=1)[0]
         return np.where(np.tri(len(product), dtype=bool), product, product.T)
 
-    def definite(self, matrix: Matrix) -> bool:
-        return bool(linalg.lapack.dpotrf(matrix, lower=1)[1] == 0)
+    def definite(self, matrices: Matrix) -> bool:
+        return all(linalg.lapack.dpotrf(matrix, lower=1)[1] == 0 for matrix in matrices)
 
     def solver(self, matrix: Matrix) -> Callable[[Matrix], Matrix] | None:
         try:

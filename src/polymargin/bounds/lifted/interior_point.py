@@ -220,6 +220,6 @@ def _longest(algebra: Algebra, root: Matrix, change: Matrix) -> float:
         relative = algebra.get(root @ change @ root.T)
         least = float(np.linalg.eigvalsh((relative + relative.T) / 2)[0])
     else:
-        found = extremes(algebra, lambda v: root @ (change @ (root.T @ v)), len(root), LANCZOS)
-        least = found.least - found.least_error
+        found = extremes(algebra, lambda v: ((v @ root) @ change) @ root.T, 1, len(root), LANCZOS)
+        least = float(found.least[0] - found.least_error[0])
     return 1 / max(-least, 1e-30)

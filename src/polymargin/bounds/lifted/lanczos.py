@@ -1,49 +1,62 @@
-"""Extreme eigenvalues of a symmetric operator from a few of its products: Lanczos with full orthogonalisation."""
+"""Extreme eigenvalues of symmetric operators from a few of their products: Lanczos with full orthogonalisation.
+
+Many operators of the same size at once: a GPU needs that to be busy. Nothing is looked at before the end.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from polymargin.bounds.lifted.algebra import Algebra, Matrix
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Extremes:
-    """The least and the largest Ritz value, which lie between the extreme eigenvalues, and how far each may be from one."""
+    """The least and the largest Ritz values (B,), which lie between the extreme eigenvalues, and how far they may be from one.
 
-    least: float
-    largest: float
-    least_error: float
-    largest_error: float
+    A zero may be among the values of an operator with few different eigenvalues.
+    """
+
+    least: Array
+    largest: Array
+    least_error: Array
+    largest_error: Array
 
 
-def extremes(algebra: Algebra, multiply: Callable[[Matrix], Matrix], side: int, steps: int) -> Extremes:
-    """From so many products at most, of an operator on vectors of this length."""
+def extremes(algebra: Algebra, multiply: Callable[[Matrix], Matrix], count: int, side: int, steps: int) -> Extremes:
+    """From so many products at most; `multiply` takes and returns (count, side), a vector for each operator."""
     steps = min(steps, side)
     start = np.random.default_rng(0).normal(size=side)
-    basis = np.zeros((steps + 1, side))
-    basis[0] = start / np.linalg.norm(start)
-    vectors = algebra.put(basis)
-    alphas, betas = np.zeros(steps), np.zeros(steps)
-    count = steps
+    basis = np.zeros((count, side, steps + 1))
+    basis[:, :, 0] = start / np.linalg.norm(start)
+    vectors, alphas, betas = (
+        algebra.put(basis),
+        algebra.put(np.zeros((count, steps))),
+        algebra.put(np.zeros((count, steps))),
+    )
     for k in range(steps):
-        image = multiply(vectors[k])
-        alphas[k] = algebra.inner(image, vectors[k])
+        image = multiply(vectors[:, :, k])
+        alphas[:, k] = (image * vectors[:, :, k]).sum(axis=1)
+        known = vectors[:, :, : k + 1]
         for _ in range(2):
-            image = image - vectors[: k + 1].T @ (vectors[: k + 1] @ image)
-        betas[k] = math.sqrt(algebra.inner(image, image))
-        if not betas[k] > 1e-12 * (1 + abs(alphas[k])):
-            count = k + 1
-            break
-        vectors[k + 1] = image / float(betas[k])
-    values, ritz = linalg.eigh_tridiagonal(alphas[:count], betas[: count - 1])
-    errors = betas[count - 1] * np.abs(ritz[-1])
-    return Extremes(float(values[0]), float(values[-1]), float(errors[0]), float(errors[-1]))
+            along = (image[:, None, :] @ known).reshape(count, k + 1, 1)
+            image = image - (known @ along)[:, :, 0]
+        length = (image * image).sum(axis=1) ** 0.5
+        betas[:, k] = length
+        # An operator whose products span nothing new goes on with zeros.
+        scale = (length > 1e-12 * (1 + abs(alphas[:, k]))) / (length + 1e-300)
+        vectors[:, :, k + 1] = image * scale[:, None]
+    diagonal, beside = algebra.get(alphas), algebra.get(betas)
+    small = np.zeros((count, steps, steps))
+    places = np.arange(steps)
+    small[:, places, places] = diagonal
+    small[:, places[1:], places[:-1]] = beside[:, :-1]
+    values, ritz = np.linalg.eigh(small)
+    errors = beside[:, -1:] * np.abs(ritz[:, -1, :])
+    return Extremes(values[:, 0], values[:, -1], errors[:, 0], errors[:, -1])

@@ -58,11 +58,14 @@ class LocalRows:
 
 
 def weighted_squares(algebra: Algebra, local: LocalRows) -> Callable[[Array], Matrix]:
-    """d ↦ Σ_j d_j a_j a_jᵀ as a matrix of the algebra; elsewhere than on a CPU zeros are as good as other numbers."""
+    """From weights d (B, h) to the sums Σ_j d_j a_j a_jᵀ (B, m, m), as matrices of the algebra.
+
+    Elsewhere than on a CPU zeros are as good as other numbers.
+    """
     if algebra is NUMPY:
-        return local.weighted
+        return lambda weights: np.stack([local.weighted(row) for row in weights])
     rows = algebra.put(local.rows)
-    return lambda weights: rows.T @ (algebra.put(weights)[:, None] * rows)
+    return lambda weights: rows.T @ (algebra.put(weights)[:, :, None] * rows)
 
 
 def as_array(operator: Any) -> Array:

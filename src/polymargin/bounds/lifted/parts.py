@@ -65,6 +65,11 @@ class Question:
         return ENOUGH * self.expansion.variables * abs(self.size)
 
     @property
+    def costly(self) -> bool:
+        """Whether a solution costs as much as dozens of guesses."""
+        return self.expansion.variables > LARGEST_PROGRAM
+
+    @property
     def by_guesses(self) -> bool:
         """Whether the first guesses of the multipliers have to do: few are missing, or too many to solve for."""
         largest = LARGEST_PROGRAM if self.expansion.algebra is NUMPY else LARGEST_ON_GPU
@@ -193,9 +198,9 @@ def bound_part(
     large = question.by_guesses
     relaxation, y, value = _best_start(question, rests, part.first, 2 * enough if decide else math.inf, deadline)
     optimum = None
-    if large or (decide and value > 2 * enough):
+    if large or not solve or (decide and value > 2 * enough):
         y[0] = value - enough
-    elif solve and not deadline.passed and np.isfinite(value):
+    elif not deadline.passed and np.isfinite(value):
         limits: dict[str, Any] = {"enough": enough, "hopeless": enough} if decide else {}
         limits |= {"tolerance": tolerance, "deadline": deadline}
         optimum = _solved(relaxation, y, value, limits)

@@ -48,13 +48,17 @@ class SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class SemidefiniteProgram:
-    """base (N, N), forms F (K, N), squares (n, K), linear and diagonal (n, N) sparse, signed (k,), dense {i: (N, N)}."""
+    """base (N, N), forms F (K, N), diagonal (n, N) sparse, signed (k,), dense {i: (N, N)}.
+
+    `held` are the unknowns with squares or a linear part, in runs; squares (h, K) and linear (h, N), sparse, are theirs alone.
+    """
 
     base: Matrix
     forms: Matrix
     squares: Matrix
     linear: Any
     diagonal: Any
+    held: tuple[slice, ...]
     signed: NDArray[np.int64]
     dense: tuple[tuple[int, Matrix], ...] = ()
     algebra: Algebra = NUMPY
@@ -70,7 +74,12 @@ class SemidefiniteProgram:
         signed: NDArray[np.int64],
         dense: tuple[tuple[int, Array], ...] = (),
     ) -> SemidefiniteProgram:
-        return cls(base, forms, squares, sparse.csr_matrix(linear), sparse.csr_matrix(diagonal), signed, dense)
+        """From the squares (n, K) and linear parts (n, N) of all unknowns."""
+        linear, diagonal = sparse.csr_matrix(linear), sparse.csr_matrix(diagonal)
+        rows = np.flatnonzero(squares.any(axis=1) | (np.diff(linear.indptr) > 0))
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
+        held = tuple(slice(int(run[0]), int(run[-1]) + 1) for run in runs if len(run))
+        return cls(base, forms, squares[rows], linear[rows], diagonal, held, signed, dense)
 
     def on(self, algebra: Algebra) -> SemidefiniteProgram:
         """The same program where that algebra keeps its matrices."""
@@ -88,7 +97,13 @@ class SemidefiniteProgram:
 
     @property
     def unknowns(self) -> int:
-        return len(self.squares)
+        return int(self.diagonal.shape[0])
+
+    @cached_property
+    def _runs(self) -> list[tuple[slice, slice]]:
+        """Where each run of held unknowns is among all, and among the held ones."""
+        ends = np.cumsum([0, *(run.stop - run.start for run in self.held)]).tolist()
+        return [(run, slice(a, b)) for run, a, b in zip(self.held, ends, ends[1:], strict=False)]
 
     @property
     def side(self) -> int:
@@ -106,8 +121,9 @@ class SemidefiniteProgram:
     def change(self, y: Array) -> Matrix:
         """Σ y_i A_i."""
         known = self.algebra.put(y)
-        result = self.forms.T @ ((known @ self.squares)[:, None] * self.forms)
-        border = (known @ self.linear) / 2
+        own = self.algebra.put(np.concatenate([np.zeros(0), *(y[run] for run in self.held)]))
+        result = self.forms.T @ ((own @ self.squares)[:, None] * self.forms)
+        border = (own @ self.linear) / 2
         result[0] += border
         result[:, 0] += border
         places = self.algebra.diagonal(result)
@@ -124,26 +140,33 @@ class SemidefiniteProgram:
         """⟨A_i, X⟩ for symmetric X; `image` is F X where it is known already."""
         algebra = self.algebra
         image = self.forms @ X if image is None else image
-        squares = self.squares @ algebra.row_sums(image, self.forms)
-        result = algebra.get(squares + self.linear @ X[0] + self.diagonal @ algebra.diagonal(X))
+        own = algebra.get(self.squares @ algebra.row_sums(image, self.forms) + self.linear @ X[0])
+        result = algebra.get(self.diagonal @ algebra.diagonal(X))
+        for run, place in self._runs:
+            result[run] += own[place]
         for index, matrix in self.dense:
             result[index] += algebra.inner(matrix, X)
         return result
 
     def normal_matrix(self, X: Matrix, S: Matrix, image_X: Matrix, image_S: Matrix) -> Matrix:
         """⟨A_i, X A_j S⟩, symmetrised; `image_X` = F X and `image_S` = F S."""
-        F, C = self.forms, self.squares
+        F, C, linear, diagonal = self.forms, self.squares, self.linear, self.diagonal
         mixed = image_X * image_S
-        on_forms = ((image_X @ F.T) * (image_S @ F.T)) @ C.T + (self.diagonal @ mixed.T).T
-        on_units = mixed.T @ C.T + (self.diagonal @ (X * S)).T
-        linear_X, linear_S = (self.linear @ X).T, (self.linear @ S).T
-        with_forms = image_X[:, :1] * (self.linear @ image_S.T).T + image_S[:, :1] * (self.linear @ image_X.T).T
+        linear_X, linear_S = (linear @ X).T, (linear @ S).T
+        with_forms = image_X[:, :1] * (linear @ image_S.T).T + image_S[:, :1] * (linear @ image_X.T).T
         with_units = X[:, :1] * linear_S + S[:, :1] * linear_X
-        cross = (C @ with_forms + self.diagonal @ with_units) / 2
         corner = linear_X[0][:, None] * linear_S[0]
-        both = float(X[0, 0]) * (self.linear @ linear_S) + float(S[0, 0]) * (self.linear @ linear_X)
-        both += corner + corner.T
-        result = C @ on_forms + self.diagonal @ on_units + cross + cross.T + both / 4
+        both = float(X[0, 0]) * (linear @ linear_S) + float(S[0, 0]) * (linear @ linear_X)
+        # The held unknowns among themselves, and with the diagonal of all.
+        cross = C @ with_forms
+        among = C @ (((image_X @ F.T) * (image_S @ F.T)) @ C.T) + (cross + cross.T) / 2 + (both + corner + corner.T) / 4
+        beside = diagonal @ (mixed.T @ C.T + with_units / 2)
+        result = diagonal @ (diagonal @ (X * S)).T
+        for run, place in self._runs:
+            result[:, run] += beside[:, place]
+            result[run, :] += beside[:, place].T
+            for other, there in self._runs:
+                result[run, other] += among[place, there]
         for index, matrix in self.dense:
             product = (X @ matrix) @ S
             column = self.algebra.put(self.adjoint((product + product.T) / 2))

@@ -18,6 +18,9 @@ SOLVES = 12
 EVALUATIONS = 60
 HALVINGS = 12
 TRIALS = 40
+# Where solutions are costly, guesses come first: how well their radius is found, and how far beyond it a solution is tried.
+GUESSED = 0.03
+BEYOND_GUESSES = 1.15
 # How far to stay below the root of a tangent, as a part of the way to it.
 CAUTION = 0.1
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
@@ -35,6 +38,8 @@ class BallQuestion(Protocol):
     def enough(self) -> float: ...
     @property
     def by_guesses(self) -> bool: ...
+    @property
+    def costly(self) -> bool: ...
     def on(self, radius: float) -> Self: ...
     def attempt(
         self,
@@ -102,8 +107,11 @@ def largest_radius(
     trial = min(question.radius, limit)
     if deadline.exists:  # something to return should the first program not end in time
         low, proof = proved_at_once(question, trial / 2, deadline=deadline, cheaply=True)
-    search = _by_values if question.by_guesses else _by_tangents
-    low, proof = search(question, limit, tolerance, deadline, low, proof)
+    if question.by_guesses or question.costly:
+        low, proof = _by_values(question, limit, GUESSED if question.costly else tolerance, deadline, low, proof)
+    if not question.by_guesses:
+        start = question.on(min(BEYOND_GUESSES * low, limit)) if question.costly and low > 0 else question
+        low, proof = _by_tangents(start, limit, tolerance, deadline, low, proof)
     return (low, proof) if proof is not None else proved_at_once(question, trial / 2, deadline=deadline)
 
 
@@ -136,13 +144,13 @@ def _by_tangents(
 def _by_values(
     question: BallQuestion, limit: float, tolerance: float, deadline: Deadline, low: float, proof: Any
 ) -> tuple[float, Any]:
-    """Regula falsi with Illinois' halving: `low` is proved, `high` is not."""
+    """Regula falsi with Illinois' halving, by guesses alone: `low` is proved, `high` is not."""
     high, at_low, at_high, side = math.inf, question.size, -math.inf, 0
     trial = min(question.radius, limit)
     for _ in range(EVALUATIONS):
         here = question.on(trial)
         try:
-            outcome, found = here.attempt(deadline, decide=False)
+            outcome, found = here.attempt(deadline, decide=False, solve=False)
         except TimeUpError:
             break
         if found is not None:

@@ -176,12 +176,14 @@ class Relaxation:
 
     def _cut(self, index: int) -> Array:
         m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
-        form = np.zeros((len(weights), self.places[-1].stop))
-        form[:, 0] = self.middles[0]
-        form[:, place] = np.diag(self.halves[0])
-        result = form.T @ (weights[:, None] * form)
+        middle, half = self.middles[0], self.halves[0]
+        result = np.zeros((self.places[-1].stop, self.places[-1].stop))
+        result[0, 0] = weights @ middle**2
+        result[0, place] = result[place, 0] = weights * middle * half
+        np.einsum("ii->i", result)[place] = weights * half**2
         result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self._squared_curvatures[index]
-        return np.asarray(result / self.cut_scales[index])
+        result /= self.cut_scales[index]
+        return result
 
     def start(self, enough: float = np.inf, deadline: Deadline = NEVER) -> tuple[Array, float]:
         """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
@@ -390,8 +392,12 @@ def best_ball(rest: Array, scale: float) -> tuple[float, float]:
         return -np.inf, scale
     if len(inner) <= FEW:
         return _exact_ball(inner, border, float(corner), scale)
-    found = extremes(NUMPY, lambda v: inner @ v, len(inner), LANCZOS)
-    floor = max(0.0, found.least_error - found.least) + 1e-3 * scale + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    found = extremes(NUMPY, lambda v: v @ inner, 1, len(inner), LANCZOS)
+    floor = (
+        max(0.0, float(found.least_error[0] - found.least[0]))
+        + 1e-3 * scale
+        + 1e-12 * float(np.abs(inner).sum(axis=1).max())
+    )
     best = (-np.inf, floor)
     for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
         factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)

@@ -16,7 +16,6 @@ knows it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +40,8 @@ SMALL = 160
 # Guessed eigenvalues are stretched by this, and by four times as much for every time that it was not enough.
 STRETCH = 0.01
 LANCZOS = 40
+# Matrices that a GPU has at a time.
+BLOCK = 32
 # Room for rounding, here and in the checker, per row and relative to the largest entry.
 OUTWARD = 1e-9
 
@@ -120,7 +121,7 @@ def _of_second(expansion: Expansion, deadline: Deadline) -> Second:
         limits[neuron] = seen[key]
         if together is not None:
             together[columns[:, None], columns] += curvature @ curvature
-    return Second(limits, None if together is None else largest_eigenvalue(NUMPY, together))
+    return Second(limits, None if together is None else float(largest_eigenvalues(NUMPY, together[None])[0]))
 
 
 def _curvatures(expansion: Expansion) -> Iterator[tuple[NDArray[np.int64], Array]]:
@@ -145,13 +146,14 @@ def _of_deeper(expansion: Expansion, number: int, deadline: Deadline) -> Deeper:
     algebra = algebra_for(expansion.dimension)
     sums = [weighted_squares(algebra, layer.squares) for layer in expansion.layers[: number - 1]]
     limits, spreads = np.empty((len(weights), 2)), np.empty(len(weights))
-    for i, row in enumerate(weights):
+    block = 1 if algebra is NUMPY else BLOCK
+    for first in range(0, len(weights), block):
         deadline.check()
-        curvature = sums[0](factors[0][i])
-        for weighted, factor in zip(sums[1:], factors[1:], strict=True):
-            curvature += weighted(factor[i])
-        limits[i] = -largest_eigenvalue(algebra, -curvature), largest_eigenvalue(algebra, curvature)
-        spreads[i] = np.sqrt(largest_eigenvalue(algebra, sums[-1]((below.bend * row) ** 2)))
+        own_rows = slice(first, first + block)
+        curvatures = sum(weighted(factor[own_rows]) for weighted, factor in zip(sums, factors, strict=True))
+        limits[own_rows, 0] = -largest_eigenvalues(algebra, -curvatures)
+        limits[own_rows, 1] = largest_eigenvalues(algebra, curvatures)
+        spreads[own_rows] = np.sqrt(largest_eigenvalues(algebra, sums[-1]((below.bend * weights[own_rows]) ** 2)))
     return Deeper(limits, spreads)
 
 
@@ -167,21 +169,29 @@ def _factors(expansion: Expansion, number: int) -> list[Array]:
     return result
 
 
-def largest_eigenvalue(algebra: Algebra, matrix: Matrix) -> float:
-    """An upper bound with room for rounding, and above zero; a hundredth above the truth for large matrices."""
-    side = len(matrix)
+def largest_eigenvalues(algebra: Algebra, matrices: Matrix) -> Array:
+    """Of a stack (B, N, N): upper bounds with room for rounding, and above zero; a hundredth above the truth for large N."""
+    count, side = matrices.shape[:2]
     if side <= SMALL:
-        values = algebra.get(matrix)
-        size = float(np.abs(values).max(initial=0.0))
-        return max(float(np.linalg.eigvalsh(values)[-1]), 0.0) + OUTWARD * side * size + 1e-100
-    size = math.sqrt(algebra.inner(matrix, matrix) / side)
-    guess = extremes(algebra, lambda v: matrix @ v, side, LANCZOS).largest
-    stretch = STRETCH
+        values = algebra.get(matrices)
+        sizes = np.abs(values).max(axis=(1, 2), initial=0.0)
+        return np.asarray(np.maximum(np.linalg.eigvalsh(values)[:, -1], 0.0) + OUTWARD * side * sizes + 1e-100)
+    sizes = algebra.get((matrices * matrices).sum(axis=2).sum(axis=1)) ** 0.5 / side
+    found = extremes(algebra, lambda v: (matrices @ v[:, :, None])[:, :, 0], count, side, LANCZOS)
+    return _confirmed(algebra, matrices, found.largest, sizes, STRETCH)
+
+
+def _confirmed(algebra: Algebra, matrices: Matrix, guesses: Array, sizes: Array, stretch: float) -> Array:
+    """Guesses stretched until Cholesky's method shows that they are upper bounds; those of a stack that fails one by one."""
     while True:
-        value = max(guess, 0.0) + stretch * max(abs(guess), 1e-6 * size) + 1e-300
-        shifted = -matrix
-        places = algebra.diagonal(shifted)
-        places += value
-        if algebra.definite(shifted):
-            return value
+        values = np.maximum(guesses, 0.0) + stretch * np.maximum(np.abs(guesses), 1e-6 * sizes) + 1e-300
+        unit = algebra.put(np.eye(matrices.shape[1]))
+        if algebra.definite(algebra.put(values)[:, None, None] * unit - matrices):
+            return values
+        if len(values) > 1:
+            single = range(len(values))
+            found = [
+                _confirmed(algebra, matrices[i : i + 1], guesses[i : i + 1], sizes[i : i + 1], stretch) for i in single
+            ]
+            return np.concatenate(found)
         stretch *= 4

@@ -61,6 +61,7 @@ class ProductQuestion:
 
     # The relaxation is small enough to be solved.
     by_guesses = False
+    costly = False
 
     def on(self, radius: float) -> ProductQuestion:
         """The same on another ball."""
