@@ -101,3 +101,31 @@ def test_precision_has_both_ends(tmp_path: Path) -> None:
         document = line()
         document["rivals"][0]["proof"]["precision"] = precision
         assert check(*write(tmp_path, LINE, document)).accepted is expected
+
+
+def as_margin(point: Any, **near: Any) -> Any:
+    """The distance from the point to −1 is claimed to be 2 at most, by the only critical point."""
+    made = line(point=[point], claim={"kind": "margin", "lower": "0x0p0", "upper": "0x1p1"})
+    made["rivals"][0]["lower"] = "0x0p0"
+    made["upper"] = {"kind": "critical-point", "rival": 1, "index": 0}
+    if near:
+        plain = dict.fromkeys(("weights", "low", "high", "movable", "rivals"))
+        made["neighbourhood"] = {"norm": "l2", "abstain": "0x0p0", **plain, **near}
+    return made
+
+
+def test_a_point_that_does_not_fit_the_precision_is_not_a_nearer_one(tmp_path: Path) -> None:
+    """At 32 bits 1 + 2⁻⁴⁰ is 1."""
+    accepted = check(*write(tmp_path, LINE, as_margin("0x1p0")))
+    assert accepted.accepted, accepted.reason
+    found = check(*write(tmp_path, LINE, as_margin(["0x1p0", "0x1p-40"])))
+    assert not found.accepted
+    assert "is not shown to be as near as claimed" in found.reason
+
+
+@pytest.mark.parametrize("near", [{"low": ["0x0p0"], "high": [None]}, {"movable": [0]}])
+def test_critical_points_are_those_of_the_plain_distance(near: dict[str, Any], tmp_path: Path) -> None:
+    """With x ≥ 0 there is no tie at all."""
+    found = check(*write(tmp_path, LINE, as_margin("0x1p0", **near)))
+    assert not found.accepted
+    assert "a critical point of the L2 distance says nothing about other neighbourhoods" in found.reason

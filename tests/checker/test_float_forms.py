@@ -131,7 +131,7 @@ def test_where_rows_may_differ_from_zero() -> None:
     assert one.support([1]) == [3]
     assert one.support([2, 0]) == [1, 4]
     assert one.support([]) == []
-    assert Balls.identity(3).support([0]) == [0, 1, 2]
+    assert Balls.of(2, 5, [0.0] * 10).support([0]) == [0, 1, 2, 3, 4]
 
 
 def some_form(radius: float = 1e-6) -> tuple[FloatForm, Any]:

@@ -7,6 +7,7 @@ false. Status 1: there is a survivor that is not on the list.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ from mutation.session import MutationSession  # noqa: E402
 PACKAGE = "polymargin_checker"
 TESTS = ["tests/checker"]
 LIST = ROOT / "results" / "mutations" / "survivors.txt"
+LAST = ROOT / "build" / "mutation" / "new_survivors.txt"
 
 
 def main() -> int:
@@ -36,6 +38,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="what has to notice")
     parser.add_argument("--again", action="store_true", help="the mutants on the list, which are left out otherwise")
+    parser.add_argument("--quick", action="store_true", help="what is not noticed soon has survived")
+    parser.add_argument("--last", action="store_true", help="the new survivors of the last run, and nothing else")
     arguments = parser.parse_args()
     listed = dict(line.rsplit(" | ", 1) for line in LIST.read_text(encoding="utf-8").splitlines() if " | " in line)
     every = sorted((ROOT / "src" / PACKAGE).glob("*.py"))
@@ -50,6 +54,9 @@ def main() -> int:
     for key in gone:
         print(f"on the list, but there is no such mutant: {key}")
     everything = [mutant for mutant in everything if (mutant.key in listed) == arguments.again]
+    if arguments.last:
+        wanted = set(LAST.read_text(encoding="utf-8").splitlines())
+        everything = [mutant for mutant in everything if mutant.key in wanted]
     memory = Memory(ROOT)
     for module, name in (
         (pm, "attack"),
@@ -61,7 +68,8 @@ def main() -> int:
         (pm.bounds, "exclude"),
     ):
         memory.remember(module, name)
-    session = MutationSession(PACKAGE, everything, arguments.jobs, memory, lambda text: print(text, flush=True))
+    tell = functools.partial(print, flush=True)
+    session = MutationSession(PACKAGE, everything, arguments.jobs, arguments.quick, memory, tell)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "--rootdir", str(ROOT), "--basetemp", f"{folder}/tests", "-p", "no:cacheprovider"]
@@ -72,6 +80,7 @@ def main() -> int:
         print("the tests did not run; see above")
         return 2
     new = [mutant for mutant in session.survivors if mutant.key not in listed]
+    LAST.write_text("".join(f"{mutant.key}\n" for mutant in new), encoding="utf-8")
     for mutant in new:
         print(f"NEW SURVIVOR: {mutant.key}")
     for key in sorted(listed.keys() & {m.key for m in everything} - {m.key for m in session.survivors}):

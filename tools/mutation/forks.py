@@ -6,9 +6,11 @@ without the mutant; if it does not, and if the process ends, the mutant is judge
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +23,9 @@ from _pytest.tmpdir import tmppath_result_key
 from mutation.mutants import Mutant
 from mutation.patching import applied
 
-SURVIVED, AGAIN, BROKEN = "survived", "again", "broken"
+SURVIVED, AGAIN, UNMADE = "survived", "again", "unmade"
 _MEMORY = 6 << 30
-_PATIENCE = 60
+_CLOCK = 60
 """Seconds on the clock after which a test waits for something that will not come, a writer of a pipe for example."""
 _ENDLESS = 2.0
 """Seconds of computing beyond four times what a test needs, after which it has no end."""
@@ -44,6 +46,8 @@ class Judge:
     ) -> None:
         self._package, self._items, self._seconds = package, items, seconds
         self._order, self._noticed = order, noticed
+        self.patience: float | None = None
+        """Seconds of computing after which a mutant has survived for now; None: when all tests have run."""
 
     def start(self, batch: list[Mutant], report: Path) -> int:
         """Fork; the fork writes a line into the report for every mutant: the number of a test, or one of the words above."""
@@ -56,20 +60,21 @@ class Judge:
             os.dup2(1, 2)
             with report.open("w") as lines:
                 for position, mutant in enumerate(batch):
-                    try:
-                        answer = self._judge(mutant, fresh=position == 0)
-                    except Exception:
-                        answer = BROKEN
+                    answer = self._judge(mutant, fresh=position == 0)
                     lines.write(f"{answer}\n")
                     lines.flush()
-                    if answer in (AGAIN, BROKEN):
+                    if answer == AGAIN:
                         break
         finally:
             os._exit(0)
 
     def _judge(self, mutant: Mutant, fresh: bool) -> str:
         order = self._order(mutant)
-        with applied(mutant, self._package):
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(applied(mutant, self._package))
+            except Exception:  # a constant that has no value: the module could not be imported
+                return UNMADE
             killer = self._first_that_fails(order)
         self._take_down()
         if killer is None:
@@ -80,7 +85,10 @@ class Judge:
         return str(killer)
 
     def _first_that_fails(self, order: list[int]) -> int | None:
+        begin = time.process_time()
         for position, index in enumerate(order):
+            if self.patience is not None and time.process_time() - begin > self.patience:
+                return None
             following = self._items[order[position + 1]] if position + 1 < len(order) else None
             if self._fails(index, following):
                 return index
@@ -88,7 +96,7 @@ class Judge:
 
     def _fails(self, index: int, following: pytest.Item | None) -> bool:
         signal.setitimer(signal.ITIMER_PROF, _ENDLESS + 4 * self._seconds[index])
-        signal.alarm(_PATIENCE)
+        signal.alarm(_CLOCK)
         return fails(self._items[index], following)
 
     def _take_down(self) -> None:

@@ -8,7 +8,6 @@ the long ones. Mutants are judged in forks of the session (`forks`).
 from __future__ import annotations
 
 import gc
-import math
 import os
 import sys
 import tempfile
@@ -22,29 +21,35 @@ from typing import Any
 
 import pytest
 
-from mutation.forks import AGAIN, BROKEN, SURVIVED, Judge, fails
+from mutation.forks import AGAIN, SURVIVED, UNMADE, Judge, fails
 from mutation.memory import Line, Memory
 from mutation.mutants import Mutant
 
 _BATCH = 20
 """Mutants that one fork judges."""
 _ENDED = "the process ended"
-_LONGEST = 0.5
-"""Seconds of a test that is used: what only a long test notices counts as not noticed."""
+_LONGEST = 1.0
+"""Seconds of a test that is used, while its lines are seen: what only a long test notices counts as not noticed."""
+_SOON = 2.0
+"""Seconds of computing for a mutant at first; those that were not noticed in it get another turn with all tests."""
 _NEARBY = 5
 """Lines from one mutant to another that one test may well notice both."""
-_TRACED = 40
-"""How many times longer a test may take where its lines are seen and the solver has not answered yet."""
 
 
 class MutationSession:
     """A pytest plugin; `survivors` and `killers` are filled by its test loop."""
 
     def __init__(
-        self, package: str, mutants: Iterable[Mutant], jobs: int, memory: Memory, tell: Callable[[str], None]
+        self,
+        package: str,
+        mutants: Iterable[Mutant],
+        jobs: int,
+        quick: bool,
+        memory: Memory,
+        tell: Callable[[str], None],
     ) -> None:
-        self.package, self.mutants, self.jobs, self.tell = package, list(mutants), jobs, tell
-        self.memory = memory
+        self.package, self.mutants, self.jobs, self.quick = package, list(mutants), jobs, quick
+        self.memory, self.tell = memory, tell
         self.survivors: list[Mutant] = []
         self.killers: dict[str, str] = {}
         self._lines: dict[Line, list[int]] = {}
@@ -57,26 +62,31 @@ class MutationSession:
             return False
         self._first_round(session.items)
         gc.freeze()  # nothing that is there now is looked at, and copied, by a collection in a fork
-        self._judge_all(Judge(self.package, session.items, self._seconds, self._order, self._note))
+        judge = Judge(self.package, session.items, self._seconds, self._order, self._note)
+        judge.patience = _SOON
+        self._judge_all(judge, self.mutants)
+        if not self.quick:
+            judge.patience, slow, self.survivors = None, self.survivors, []
+            self.tell(f"{len(slow)} have not been noticed soon")
+            self._judge_all(judge, slow)
         self.memory.keep()
         return True
 
     def _first_round(self, items: list[pytest.Item]) -> None:
-        """What is not known yet runs twice: to see the lines, with the solver, and to see the time without both."""
+        """What is not known yet runs once, to see its lines and its time."""
         new = [item for item in items if self.memory.seen(item) is None]
         for item, following in pairwise([*new, None]):
+            assert item is not None
             lines: set[Line] = set()
+            begin = time.process_time() - self.memory.solving
             sys.settrace(_tracer(self.package, lines))
             try:
-                seconds = self._timed(item, following)
-            except pytest.UsageError:  # the solver may run out of time while it is watched
-                self.tell(f"left out, for it fails while its lines are seen: {item.nodeid}")
-                seconds = math.inf
+                failed = fails(item, following)
             finally:
                 sys.settrace(None)
-            if seconds < _TRACED * _LONGEST:
-                seconds = self._timed(item, following)
-            self.memory.see(item, lines, seconds)
+            if failed:
+                raise pytest.UsageError(f"{item.nodeid} fails without any mutant")
+            self.memory.see(item, lines, time.process_time() - self.memory.solving - begin)
         self.memory.keep()
         for index, item in enumerate(items):
             seen = self.memory.tests[item.nodeid]
@@ -84,18 +94,12 @@ class MutationSession:
             self._seconds.append(seen.seconds)
             for line in seen.lines:
                 self._lines.setdefault(line, []).append(index)
-        self.tell(f"{len(items)} tests of {sum(filter(math.isfinite, self._seconds)):.0f} s, {len(new)} of them new")
+        self.tell(f"{len(items)} tests of {sum(self._seconds):.0f} s, {len(new)} of them new")
 
-    def _timed(self, item: pytest.Item, following: pytest.Item | None) -> float:
-        begin = time.process_time()
-        if fails(item, following):
-            raise pytest.UsageError(f"{item.nodeid} fails without any mutant")
-        return time.process_time() - begin
-
-    def _judge_all(self, judge: Judge) -> None:
-        waiting = deque(self._batches())
+    def _judge_all(self, judge: Judge, mutants: list[Mutant]) -> None:
+        waiting = deque(self._batches(mutants))
         running: dict[int, tuple[list[Mutant], Path]] = {}
-        told, numbers = 0, count()
+        told, numbers = len(self.killers), count()
         with tempfile.TemporaryDirectory() as folder:
             while waiting or running:
                 while waiting and len(running) < self.jobs:
@@ -108,24 +112,23 @@ class MutationSession:
                 if len(self.killers) >= told + 100:
                     told = len(self.killers)
                     self.tell(f"{told} of {len(self.mutants)}")
+                    self.memory.keep()
 
-    def _batches(self) -> list[list[Mutant]]:
+    def _batches(self, mutants: list[Mutant]) -> list[list[Mutant]]:
         """Those that ended their process the last time are judged alone."""
-        alone = [[m] for m in self.mutants if self.memory.killers.get(m.key) == _ENDED]
-        others = [m for m in self.mutants if self.memory.killers.get(m.key) != _ENDED]
+        alone = [[m] for m in mutants if self.memory.killers.get(m.key) == _ENDED]
+        others = [m for m in mutants if self.memory.killers.get(m.key) != _ENDED]
         return alone + [others[start : start + _BATCH] for start in range(0, len(others), _BATCH)]
 
     def _collect(self, batch: list[Mutant], answers: list[str]) -> list[list[Mutant]]:
         """Take the answers of a fork; returned are the batches that are still to be judged."""
-        if answers[-1:] == [BROKEN]:
-            raise pytest.UsageError(f"{batch[len(answers) - 1].key}: this mutant cannot be made")
         again = answers[-1:] == [AGAIN]
         judged = len(answers) - again
         for mutant, answer in zip(batch, answers[:judged], strict=False):
             if answer == SURVIVED:
                 self.survivors.append(mutant)
                 self.tell(f"survived  {mutant.line:4d} {mutant.key}")
-            else:
+            elif answer != UNMADE:
                 self._note(mutant, int(answer))
             self.killers[mutant.key] = answer
         rest = batch[judged:]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.plots.door import new_figure
+from polymargin.plots.door import legend_below, new_figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def margin_distribution(margins: ArrayLike, correct: ArrayLike, path: str | Path
     )
     middle = float(np.median(radii))
     left.axvline(middle, color="black", linewidth=1, linestyle="--", label=f"median {middle:.3f}")
-    left.legend(frameon=False, fontsize=9)
+    legend_below(left, 3)
     left.set(xlabel="margin (L2)", ylabel="images", xlim=(0.0, limit))
     certified = np.sort(radii[right])
     share = (len(certified) - np.arange(len(certified) + 1)) / len(radii)

@@ -31,6 +31,8 @@ COARSE_SHARE = 0.4
 MOST_REFINEMENTS = 4
 # What a sample or a cell counts as whose number cannot be told.
 UNKNOWN = -1
+# A place of the lattice that is no sample.
+NEVER_ASKED = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +57,9 @@ class Chambers:
 
     def shares(self) -> dict[int, float]:
         """Share of the window's area per number of real critical points."""
-        known = self.raster[self.raster != UNKNOWN]
-        values, cells = np.unique(known, return_counts=True)
-        return {int(value): float(n / known.size) for value, n in zip(values, cells, strict=True)}
+        numbers = [int(number) for number in np.unique(self.counts) if number != UNKNOWN]
+        cells = {number: int(np.count_nonzero(self.raster == number)) for number in numbers}
+        return {number: count / max(1, sum(cells.values())) for number, count in cells.items() if count}
 
 
 @checked(Boundary)
@@ -88,12 +90,13 @@ def chambers(
         raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
     tracker = Tracker.of(None, threads, device)
     counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
+    tracker = tracker.settled_for(samples * counter.total)  # one device for all refinements
     grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
 
     def count(places: Cells) -> None:
         grid.add(places, *counter.at(plane.points(grid.coordinates(places)), tracker, executor))
         if progress is not None:
-            progress(len(grid.counts))
+            progress(grid.known)
 
     cells = grid.coarse_cells()
     count(grid.corners(cells))
@@ -102,7 +105,7 @@ def chambers(
         mixed = grid.mixed(cells)
         halved = grid.halves(cells[mixed])
         new = grid.unknown(grid.corners(halved))
-        if not len(new) or len(grid.counts) + len(new) > samples:
+        if not len(new) or grid.known + len(new) > samples:
             break
         leaves.append(cells[~mixed])
         count(new)
@@ -112,12 +115,17 @@ def chambers(
 
 
 class _Grid:
-    """Samples on an integer lattice fine enough for every refinement; a cell is (i, j, size)."""
+    """Samples on an integer lattice fine enough for every refinement; a cell is (i, j, size), cells of one refinement alike."""
 
     def __init__(self, plane: Plane, coarse: int) -> None:
         self.plane, self.coarse = plane, coarse
         self.unit = 2**MOST_REFINEMENTS
-        self.counts: dict[tuple[int, int], int] = {}
+        self.lattice = np.full((coarse * self.unit + 1, coarse * self.unit + 1), NEVER_ASKED, dtype=np.int16)
+        self.places: list[Cells] = []
+
+    @property
+    def known(self) -> int:
+        return sum(map(len, self.places))
 
     def coordinates(self, places: Cells) -> Array:
         low_s, high_s, low_c, high_c = self.plane.window
@@ -131,8 +139,10 @@ class _Grid:
 
     def corners(self, cells: Cells) -> Cells:
         shifts = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
-        every = cells[:, None, :2] + shifts * cells[:, None, 2:]
-        return np.unique(every.reshape(-1, 2), axis=0)
+        every = (cells[:, None, :2] + shifts * cells[:, None, 2:]).reshape(-1, 2)
+        side = len(self.lattice)
+        numbers = np.unique(side * every[:, 0] + every[:, 1])  # one number a place: quicker than sorting pairs
+        return np.stack([numbers // side, numbers % side], axis=1)
 
     def halves(self, cells: Cells) -> Cells:
         size = cells[:, 2:] // 2
@@ -140,41 +150,44 @@ class _Grid:
         return np.concatenate(parts)
 
     def unknown(self, places: Cells) -> Cells:
-        return np.array(
-            [place for place in places.tolist() if tuple(place) not in self.counts], dtype=np.int64
-        ).reshape(-1, 2)
+        return np.asarray(places[self.lattice[places[:, 0], places[:, 1]] == NEVER_ASKED])
 
     def add(self, places: Cells, counts: NDArray[np.int64], doubtful: NDArray[np.bool_]) -> None:
-        known = np.where(doubtful, UNKNOWN, counts)
-        self.counts.update(zip(map(tuple, places.tolist()), known.tolist(), strict=True))
+        self.lattice[places[:, 0], places[:, 1]] = np.where(doubtful, UNKNOWN, counts)
+        self.places.append(places)
 
-    def corner_counts(self, cells: Cells) -> NDArray[np.int64]:
-        return np.array(
-            [[self.counts[i + di, j + dj] for di in (0, size) for dj in (0, size)] for i, j, size in cells.tolist()]
-        ).reshape(-1, 4)
+    def corner_counts(self, cells: Cells) -> NDArray[np.int16]:
+        i, j, size = cells.T
+        return np.stack([self.lattice[i + di * size, j + dj * size] for di in (0, 1) for dj in (0, 1)], axis=1)
 
     def mixed(self, cells: Cells) -> NDArray[np.bool_]:
         counts = self.corner_counts(cells)
         return np.asarray((counts != counts[:, :1]).any(axis=1))
 
     def result(self, leaves: list[Cells], total: int) -> Chambers:
-        finest = int(min(part[:, 2].min() for part in leaves if len(part)))
-        side = 2 * self.coarse * self.unit // finest  # two pixels a finest cell: each takes the count of its corner
-        raster = np.zeros((side, side), dtype=np.int16)
-        for part in leaves:
-            for (i, j, size), counts in zip(part.tolist(), self.corner_counts(part).tolist(), strict=True):
-                x, y, half = 2 * i // finest, 2 * j // finest, size // finest
-                for (dx, dy), count in zip(((0, 0), (0, 1), (1, 0), (1, 1)), counts, strict=True):
-                    raster[y + dy * half : y + (dy + 1) * half, x + dx * half : x + (dx + 1) * half] = count
         low_s, high_s, *_ = self.plane.window
         spacing = (high_s - low_s) / self.coarse
-        places = np.array(list(self.counts), dtype=np.int64)
+        finest = int(min(part[:, 2].min() for part in leaves if len(part)))
+        places = np.concatenate(self.places)
         return Chambers(
             plane=self.plane,
             places=self.coordinates(places),
-            counts=np.array(list(self.counts.values())),
+            counts=self.lattice[places[:, 0], places[:, 1]].astype(np.int64),
             total=total,
             spacing=(spacing, spacing * finest / self.unit),
-            paths=total * len(self.counts),
-            raster=raster,
+            paths=total * self.known,
+            raster=self._raster(leaves, finest),
         )
+
+    def _raster(self, leaves: list[Cells], finest: int) -> NDArray[np.int16]:
+        """Two pixels a cell, each with the count of its corner; from the coarse cells on, magnified where it is refined."""
+        raster = np.zeros((2 * self.coarse, 2 * self.coarse), dtype=np.int16)
+        size = self.unit
+        for part in leaves:
+            column, row = 2 * part[:, 0] // size, 2 * part[:, 1] // size
+            counts = self.corner_counts(part)
+            for corner, (right, up) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+                raster[row + up, column + right] = counts[:, corner]
+            if size > finest:
+                raster, size = raster.repeat(2, axis=0).repeat(2, axis=1), size // 2
+        return raster
