@@ -28,7 +28,7 @@ class DigitPair:
 def nearest_images(pairs: Sequence[DigitPair], shape: tuple[int, int], path: str | Path) -> Path:
     """One row per pair: the image, the difference in colours of its own range, and the nearest adversarial image."""
     if not pairs:
-        raise InputError("no images to draw")
+        raise InputError("no images to draw; give at least one")
     for pair in pairs:
         if np.size(pair.image) != shape[0] * shape[1] or np.size(pair.nearest) != np.size(pair.image):
             raise InputError(f"images of {np.size(pair.image)} values do not have the shape {shape}")

@@ -91,7 +91,7 @@ def critical_point_densities(degree: int, point: ArrayLike, path: str | Path) ->
 def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
     """Left: expected and complex numbers against the degree. Right: E/√(complex number) and its limit."""
     if not growths:
-        raise InputError("no growth to draw")
+        raise InputError("no growth to draw; give at least one")
     figure = new_figure(figsize=(9.6, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for found, colour in zip(growths, (BLUE, RED, GREEN), strict=False):
@@ -115,7 +115,7 @@ def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
 def architecture_counts(bars: Sequence[Bar], path: str | Path) -> Path:
     """Mean real counts with 95 % intervals, one row per architecture, beside their complex counts."""
     if not bars:
-        raise InputError("no architectures to draw")
+        raise InputError("no architectures to draw; give at least one")
     kinds = list(dict.fromkeys(bar.kind for bar in bars))
     colours = dict(zip(kinds, (BLUE, RED, GREEN, GREY), strict=False))
     figure = new_figure(figsize=(8.6, 0.8 + 0.3 * len(bars)), layout="constrained")

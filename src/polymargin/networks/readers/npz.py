@@ -120,7 +120,7 @@ def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, kind = reader(stream)
         if kind.hasobject or stream.tell() + prod(shape) * kind.itemsize != entry.file_size:
-            raise ValueError(f"the array {entry.filename!r} says another size than it has")
+            raise ValueError(f"the array {entry.filename!r} has another size than its header says; the file is damaged")
     return prod(shape)
 
 
@@ -128,7 +128,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     with archive.open(entry) as stream:
         array = np.lib.format.read_array(stream, allow_pickle=False)
         if stream.read(1):  # reading to the end is what compares the entry with its checksum
-            raise ValueError(f"the array {entry.filename!r} goes on after its end")
+            raise ValueError(f"the array {entry.filename!r} has bytes after its end; the file is damaged")
     return array
 
 
