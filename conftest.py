@@ -11,8 +11,14 @@ from hypothesis import settings
 from number_aware import check_output
 
 pytest_plugins = ["pytester"]
-# Looking for its doctests would import it, and it is made of torch.
-collect_ignore = [] if find_spec("torch") else ["src/polymargin/networks/readers/torch_layers.py"]
+# Looking for their doctests would import what is made of torch, or run what needs it.
+MADE_OF_TORCH = (
+    "src/polymargin/networks/readers/torch_layers.py",
+    "src/polymargin/learning/exact_margin.py",
+    "src/polymargin/learning/rival_margins.py",
+    "tests/bounds/lifted/torch_algebra.py",
+)
+collect_ignore = [] if find_spec("torch") else list(MADE_OF_TORCH)
 # pytest's own checker asks this one first.
 doctest.OutputChecker.check_output = check_output
 settings.register_profile("repeatable", derandomize=True)

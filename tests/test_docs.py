@@ -39,6 +39,8 @@ def test_examples_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the order of the page, in one folder and with one set of names, as a reader would go through it."""
+    if any("import torch" in text for _, text, _ in examples(page)):
+        pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__example__"}
     for language, text, prints in examples(page):

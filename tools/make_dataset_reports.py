@@ -33,7 +33,7 @@ ZOO = {
     "cubic_mlp.onnx": (8_000, 6, 5.0),
     "cryptonets.onnx": (8_000, 4, 10.0),
     "lola.onnx": (8_000, 4, 10.0),
-    "vpn_ccp4.npz": (8_000, 2, 30.0),
+    "vpn_ccp4.npz": (8_000, 2, 240.0),
     "orion_lenet.onnx": (8_000, 2, 60.0),
 }
 # A screenshot: width, height, colour scheme.

@@ -47,11 +47,11 @@ class Enclosure(Protocol):
         ...
 
     def form(self, weights: Self) -> Any:
-        """The same as a `Form`, with less known about single entries."""
+        """The same as a `TestedForm`, with less known about single entries."""
         ...
 
     def congruence(self, core: Self) -> Any:
-        """SᵀHS as a `Form`, for a symmetric H."""
+        """SᵀHS as a `TestedForm`, for a symmetric H."""
         ...
 
     def paired_form(self, other: Self, own: Self, mixed: Self, others: Self) -> Any:
@@ -112,7 +112,7 @@ class Enclosure(Protocol):
         ...
 
 
-class Form(Protocol):
+class TestedForm(Protocol):
     """A symmetric matrix that will be asked whether it is positive definite."""
 
     def __add__(self, other: Self) -> Self: ...

@@ -38,7 +38,7 @@ class HiddenLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Coordinates:
     """Coordinates of δ: the slopes of all layers in them, and the form that ‖δ‖² is (None: the sum of squares)."""
 
     around: Surroundings
@@ -88,25 +88,25 @@ class Surroundings:
         return self.layers[0].weights @ self.layers[0].weights.transpose
 
     @property
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[Coordinates]:
         """The smaller space first, which is of no use where rows of W¹ depend on each other."""
         if self.layers[0].source.rows < self.dimension:
             yield self.small
         yield self.full
 
     @cached_property
-    def full(self) -> Frame:
+    def full(self) -> Coordinates:
         """δ itself."""
-        return Frame(self, [layer.slopes for layer in self.layers], None)
+        return Coordinates(self, [layer.slopes for layer in self.layers], None)
 
     @cached_property
-    def small(self) -> Frame:
+    def small(self) -> Coordinates:
         """η with δ = W¹ᵀη + δ⊥."""
         slopes = [self.gram]
         for below, layer in pairwise(self.layers):
             slopes.append(layer.weights @ slopes[-1].entrywise(below.rise))
         first = self.layers[0].weights.transpose
-        return Frame(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
+        return Coordinates(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
 
     @cached_property
     def sum_of_squared_curvatures(self) -> Any:

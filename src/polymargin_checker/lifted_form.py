@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.lifted_expansion import Frame, HiddenLayers, Range, Ranges
+from polymargin_checker.lifted_expansion import Coordinates, HiddenLayers, Range, Ranges
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ExactMultipliers:
 
 def form(
     expansion: HiddenLayers,
-    frame: Frame,
+    frame: Coordinates,
     top: TopMinorant,
     given: ExactMultipliers,
     ranges: Ranges,

@@ -85,6 +85,10 @@ class EnclosedExpansion:
             self._add(step)
         self._stated.end()
 
+    @property
+    def forms_with_rest(self) -> list[EnclosedFormAround]:
+        return [form for at in self.at for form in at.forms if form.rest is not None]
+
     def _add(self, step: EnclosedStep) -> None:
         forms = tuple(self._form(form) for form in step.forms)
         values, derivatives = step.results(self.arithmetic, [form.value for form in forms])

@@ -28,6 +28,8 @@ from polymargin_checker.region_expansion import (
 from polymargin_checker.univariate import nonnegative
 from polymargin_checker.work import spend
 
+LARGEST_FORM = 6000
+"""Variables 1, δ and w at most."""
 _TOUCHED = 256
 """Products that an interval counts for."""
 
@@ -51,6 +53,10 @@ def check_quadratic(
     """Prove B > lead by multipliers, or refuse."""
     fields(leaf, name, ("quadratic", "box", "norm", "rests", "shifts", "minorants"), ("ranges",))
     region = expansion.region
+    rests = 0 if leaf["shifts"] is None else sum(len(form.linear) for form in expansion.forms_with_rest)
+    variables = 1 + len(region.moving) + rests
+    if variables > LARGEST_FORM:
+        raise Refused(f"{name}: a form in {variables} variables; this checker accepts up to {LARGEST_FORM}")
     box = _multipliers(leaf["box"], f"{name}, box", len(region.moving))
     norm = number(leaf["norm"], f"{name}, norm")
     if norm < 0:

@@ -32,8 +32,8 @@ from polymargin_checker.work import spend
 PRECISION = 128
 LARGEST_EXACT = 48
 """Values (inputs and steps) up to which ball arithmetic is used without being asked for."""
-LARGEST_SPACE = 6000
-"""Values at most."""
+LARGEST_SPACE = 12_000
+"""Values at most: with them ranges take up to 2 GB of memory."""
 
 
 @dataclass

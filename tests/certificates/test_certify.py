@@ -232,5 +232,5 @@ def test_a_kind_the_checker_does_not_know_gets_no_proof() -> None:
     network = Unknown([np.eye(2), np.eye(2)], degree=2)
     assert pm.margin(network, [0.1, 0.5], cache=False).radius > 0
     for prove in (lambda: pm.verify(network, [0.1, 0.5], radius=0.01), lambda: pm.certify(network, [0.1, 0.5])):
-        with pytest.raises(pm.InputError, match="the checker does not know it"):
+        with pytest.raises(pm.InputError, match="has margins but no proofs; the checker reads"):
             prove()

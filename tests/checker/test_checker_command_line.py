@@ -68,8 +68,17 @@ def test_without_floating_point_only_if_asked(files: tuple[str, str], monkeypatc
 def test_the_worst_answer_is_the_status(files: tuple[str, str], tmp_path: Path) -> None:
     model, good = files
     bad, none = tmp_path / "bad.json", tmp_path / "none.json"
-    bad.write_text("{}")
-    for certificates, status in (([good], 0), ([bad, good], 1), ([none, bad], 2), ([bad, none, good], 2), ([none], 2)):
+    bad.write_text(Path(good).read_text().replace('"upper"', '"uper"'))
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    for certificates, status in (
+        ([good], 0),
+        ([bad, good], 1),
+        ([none, bad], 2),
+        ([bad, none, good], 2),
+        ([none], 2),
+        ([other, good], 2),
+    ):
         assert main([model, *map(str, certificates)]) == status
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -154,7 +155,6 @@ def test_exact_logits_survive_cancellation(tmp_path: Path) -> None:
         (lambda d: d["model"].update(sha256="0" * 64), "SHA-256 of the weights differs"),
         (lambda d: d["model"].update(sha256=None), "SHA-256 of the weights differs"),
         (lambda d: d["model"].update(kind="attention"), "unknown kind 'attention'"),
-        (lambda d: d.update(format="polymargin-certificate-2"), "unknown certificate format"),
         (lambda d: d.update(point=hexes([0.0, 0.1])), "farther"),
         (lambda d: d.update(point=hexes([0.0, 0.0, 0.0])), "expected 2 entries"),
         (lambda d: d.update(point=["0x1p1100"] * 2), "farther"),
@@ -184,7 +184,9 @@ def test_one_ulp_in_one_weight_is_another_model(tmp_path: Path) -> None:
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, good = write(tmp_path, AFFINE, affine())
     bad = tmp_path / "bad.json"
-    bad.write_text("{}")
+    bad.write_text(json.dumps(affine() | {"extra": 1}))
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(affine() | {"format": "polymargin-certificate-2"}))
     assert main([str(model), str(good)]) == 0
     assert capsys.readouterr().out.startswith("PROVED: class 0: the margin lies in [1.0, 1.00")
     assert main([str(model), str(good), str(bad)]) == 1
@@ -192,6 +194,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert len(lines) == 2
     assert lines[0].startswith(f"PROVED: {good}: class 0: ")
     assert lines[1].startswith(f"REFUSED: {bad}: certificate: ")
+    assert main([str(model), str(other)]) == 2
+    assert "unknown certificate format 'polymargin-certificate-2'" in capsys.readouterr().out
     assert main([str(model), str(tmp_path / "none.json"), str(bad)]) == 2
     assert main([str(tmp_path / "none.npz"), str(good)]) == 2
     assert main([str(good), str(good)]) == 2

@@ -13,6 +13,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin_checker import region_leaf
 from polymargin_checker.checker import check
 
 U = [0.1, -0.2]
@@ -172,6 +173,22 @@ def test_lifted_rests_need_all_their_multipliers(tmp_path: Path) -> None:
         assert not judged(net, data, tmp_path)[0], (key, value)
         found[0][key] = kept
     assert judged(net, data, tmp_path)[0]
+
+
+def test_forms_of_too_many_variables_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1, two inputs, and three rests where they are lifted; the first leaf of each kind."""
+    net = network()
+    data = proof(net, 0.999, norm="linf")
+    lifted = next(leaf for leaf in leaves(tree(data)) if leaf.get("shifts") is not None)
+    plain = copy.deepcopy(lifted) | {"shifts": None, "rests": None}
+    for leaf, variables in ((lifted, 6), (plain, 3)):
+        data["rivals"][0]["proof"]["tree"] = leaf
+        for largest in (variables, variables - 1):
+            monkeypatch.setattr(region_leaf, "LARGEST_FORM", largest)
+            reason = judged(net, data, tmp_path)[1]
+            assert (f"a form in {variables} variables; this checker accepts up to {largest}" in reason) is (
+                largest < variables
+            )
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

@@ -97,7 +97,8 @@ def test_bad_points_files(model: Path, tmp_path: Path, name: str, content: bytes
 
 def test_bad_models(points: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.npz"
-    broken.write_bytes(b"")
+    broken.write_bytes(b"PK garbage")
+    (tmp_path / "empty.npz").write_bytes(b"")
     np.savez(
         tmp_path / "nan.npz",
         format=np.array("polymargin-network-1"),
@@ -106,6 +107,7 @@ def test_bad_models(points: Path, tmp_path: Path) -> None:
     )
     for file, message in (
         (broken, "not a valid .npz"),
+        (tmp_path / "empty.npz", "the file is empty"),
         (tmp_path / "nan.npz", "contain nan"),
         ("no.onnx", "no such"),
     ):

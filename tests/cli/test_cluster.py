@@ -39,6 +39,10 @@ def test_no_scheduler_is_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     random_network([2, 4, 2], 3, seed=1).save(tmp_path / "model.npz")
     np.save(tmp_path / "points.npy", np.zeros((1, 2)))
-    found = run("margin", tmp_path / "model.npz", tmp_path / "points.npy", "--cluster", "no address")
-    assert (found.returncode, found.stdout) == (2, "")
-    assert "no Dask scheduler answers there" in found.stderr
+    for address, sentence in (
+        ("no address", "not an address"),
+        ("tcp://127.0.0.1:1", "no Dask scheduler answers there"),
+    ):
+        found = run("margin", tmp_path / "model.npz", tmp_path / "points.npy", "--cluster", address)
+        assert (found.returncode, found.stdout) == (2, "")
+        assert sentence in found.stderr

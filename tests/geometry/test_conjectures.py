@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from geometry.algebra.engines_here import needs_msolve
 
 from polymargin.boundary import NetworkArchitecture
 from polymargin.geometry import formula
@@ -33,6 +34,7 @@ def test_it_gives_every_printed_value() -> None:
     ("widths", "degree"),
     [((4, 3, 2, 2), 2), ((4, 4, 2, 3, 2), 2), ((3, 3, 2, 1, 2, 2), 2), ((6, 6, 2, 2), 2), ((2, 2, 1, 2, 2), 3)],
 )
+@needs_msolve
 def test_gröbner_bases_agree(widths: tuple[int, ...], degree: int) -> None:
     architecture = NetworkArchitecture(widths, degree)
     assert conjectured_ed_degree(architecture) == int(symbolic_ed_degree(architecture))

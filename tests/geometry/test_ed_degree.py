@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from geometry.algebra.engines_here import needs_msolve
 
 import polymargin as pm
 from polymargin.errors import InputError
@@ -23,6 +24,7 @@ from polymargin.standing import Standing
         ("x**4 + y**4 - 1", (16,)),
     ],
 )
+@needs_msolve
 def test_numeric_and_symbolic_agree_on_boundaries(text: str, components: tuple[int, ...] | None) -> None:
     boundary = pm.Boundary.from_expression(text)
     numeric = pm.ed_degree(boundary, method="numeric", threads=1)
@@ -47,6 +49,7 @@ def test_numeric_and_symbolic_agree_on_boundaries(text: str, components: tuple[i
     ],
     ids=str,
 )
+@needs_msolve
 def test_three_ways_agree_on_architectures(architecture: pm.NetworkArchitecture | pm.AttentionArchitecture) -> None:
     ways = {way: pm.ed_degree(architecture, method=way, threads=1) for way in ("numeric", "blend", "symbolic")}
     assert len({int(found) for found in ways.values()}) == 1, ways

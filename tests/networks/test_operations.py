@@ -163,7 +163,7 @@ def test_a_quadratic_that_is_nearly_linear_does_not_lose_digits() -> None:
         (lambda x: divide(x, 0.0), "division by zero"),
         (lambda x: add(x, np.inf), "not finite"),
         (lambda x: matmul(x, W2), "cannot be multiplied"),
-        (lambda x: add(x, np.ones(7)), "do not fit together"),
+        (lambda x: add(x, np.ones(7)), "do not broadcast"),
         (lambda x: x.take(np.zeros((5000, 500), dtype=int)), "at most"),
         (lambda x: x.take(np.zeros((2, 2), dtype=int)), "one vector of logits"),
     ],

@@ -11,6 +11,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.polynomials import Graph, evaluate, flatten
+from polymargin_checker.model import read_model
 
 
 def test_forward_pass_by_hand() -> None:
@@ -63,6 +64,21 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert np.allclose(again([1, 2]), net([1, 2]), rtol=1e-14)
 
 
+def test_matrices_of_zeros_are_packed(tmp_path: Path) -> None:
+    """What a convolution looks like as a matrix; whoever reads it sees the same numbers."""
+    generator = np.random.default_rng(0)
+    sparse, dense = np.zeros((600, 500)), generator.normal(size=(600, 500))
+    sparse[np.arange(600), np.arange(600) % 500] = generator.normal(size=600)
+    last = generator.normal(size=(2, 600))
+    for first, largest in ((sparse, 0.05), (dense, 1.1)):
+        network = pm.PolynomialNetwork([first, last], degree=2)
+        network.save(tmp_path / "network.npz")
+        assert (tmp_path / "network.npz").stat().st_size < largest * first.nbytes
+        loaded = pm.PolynomialNetwork.load(tmp_path / "network.npz")
+        np.testing.assert_array_equal(loaded.layers[0].weights, first)
+        assert read_model(tmp_path / "network.npz").fingerprint() == network.fingerprint
+
+
 def test_the_fingerprint_sees_one_ulp() -> None:
     weights = np.array([[1.0, 2.0], [3.0, 4.0]])
     nudged = weights.copy()
@@ -102,9 +118,13 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "model.xyz").write_text("?")
     with pytest.raises(pm.InputError, match="unknown kind"):
         pm.load(tmp_path / "model.xyz")
-    for content in (b"", b"PK\x03\x04 broken", b"not a zip"):
+    for content, sentence in (
+        (b"", "the file is empty"),
+        (b"PK\x03\x04 broken", r"not a valid \.npz"),
+        (b"not a zip", r"not a valid \.npz"),
+    ):
         (tmp_path / "broken.npz").write_bytes(content)
-        with pytest.raises(pm.InputError, match=r"not a valid \.npz"):
+        with pytest.raises(pm.InputError, match=sentence):
             pm.load(tmp_path / "broken.npz")
     np.savez(tmp_path / "other.npz", points=np.zeros(3))
     with pytest.raises(pm.InputError, match="not a polymargin network"):

@@ -64,7 +64,7 @@ def test_generate_train_verify_score(tmp_path: Path) -> None:
 def test_the_exact_edition_refuses_options_of_the_other(tmp_path: Path) -> None:
     result = CliRunner().invoke(commands, ["generate", str(tmp_path), "--exact", "--epochs", "5000"])
     assert result.exit_code == 2
-    assert "--epochs belongs to trained networks" in result.stderr
+    assert "--epochs belongs to trained networks" in result.output
     with pytest.raises(InputError, match="--hidden '6;6'"):
         run("generate", str(tmp_path), "--hidden", "6;6")
 

@@ -117,7 +117,7 @@ def test_cases_of_both_versions_agree(tmp_path: Path) -> None:
         (OLD_HEAD + "(declare-const X_0 Real)", "each once"),
         ("(declare-const X_1 Real)(declare-const Y_0 Real)(assert (<= X_1 1))", "without gaps"),
         ("(declare-const X_0 Int)", "of type Real"),
-        ("(" * 5000, "inside each other"),
+        ("(" * 5000, "levels of parentheses"),
         ("\0", "not a text file"),
         (OLD_HEAD + "(assert (and " + "(or (<= X_0 1) (<= X_0 2)) " * 30 + "))", "more than 200000 comparisons"),
     ],
@@ -202,7 +202,7 @@ def test_written_boxes_are_read_back_exactly(tmp_path: Path, version: str) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": 3}, "label 3 of 3 classes"),
+        ({"label": 3}, "label 3: expected a class from 0 to 2"),
         ({"norm": 1}, "norm 1"),
         ({"version": "1.0"}, "norm 2 in version 1.0"),
         ({"shape": (3, 3)}, "shape"),

@@ -93,7 +93,8 @@ class NetworkSource:
 
     def polynomial(self, variables: list[Expression]) -> Expression:
         both = self.network.logits(np.array(variables, dtype=object))
-        return both[self.label] - both[self.rival]  # type: ignore[no-any-return]
+        difference: Expression = both[self.label] - both[self.rival]
+        return difference
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
         logits = self.network.logits(points)

@@ -39,6 +39,8 @@ from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
+# Dimensions up to which parabolas below one layer of squares are as cheap to seek as multipliers are to guess.
+LARGE = 48
 BATCH = 16
 # Products up to which a ball is cut into parts: as layers of squares, whose ranges can be cut.
 MOST_POLARISED = 60
@@ -135,11 +137,13 @@ def exclude_by(
         if whole.reason != "too many leaves" or most_leaves <= 1 or seen.wiring.products > MOST_POLARISED:
             return whole
     view = seen if isinstance(seen, View) else View.of(network, point, label, rival)
-    if view.depth > 1 and can_lift(view):
-        squares = len(view.activation(view.depth)) <= 3
+    squares = len(view.activation(view.depth)) <= 3
+    if can_lift(view) and (view.depth > 1 or (squares and view.factor.shape[1] > LARGE)):
         lifted = _lifted(view, label, rival, float(radius), deadline, most_leaves if squares else 1)
-        if squares or lifted.reason != "too many leaves" or most_leaves <= 1:
+        if lifted.proved or (view.depth > 1 and (squares or lifted.reason != "too many leaves" or most_leaves <= 1)):
             return lifted
+        # One layer of squares is decided in one piece, but for rounding: below, a counterexample is found or nothing is.
+        most_leaves = 1 if view.depth == 1 else most_leaves
         # Splits do not narrow what the parabolas of a last layer of higher degree have to hold on.
     return _BallSearch(view, label, rival, float(radius)).run(deadline, most_leaves)
 

@@ -81,7 +81,7 @@ class Session:
     ) -> None:
         if network.kind not in PROVABLE:
             raise InputError(
-                f"a network of kind {network.kind!r} has margins but no proofs: the checker does not know it"
+                f"a network of kind {network.kind!r} has margins but no proofs; the checker reads {', '.join(PROVABLE)}"
             )
         self.network = network
         self.u = checked_point(point, network.dimension)

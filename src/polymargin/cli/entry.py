@@ -14,16 +14,18 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from polymargin.errors import DamageWarning, PolymarginError, printable
 from polymargin.processes import Terminated, ending_cleanly
 
+resource: Any
 try:
-    import resource
+    resource = import_module("resource")
 except ImportError:  # not on Windows, where nothing limits addresses either
-    resource = None  # type: ignore[assignment]
+    resource = None
 
 FAILED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
@@ -119,7 +121,7 @@ def _status(error: BaseException) -> int:
     match error:
         case Terminated():
             _say(f"terminated; {how}")
-            return int(error.code)  # type: ignore[arg-type]
+            return error.code if isinstance(error.code, int) else FAILED
         case SystemExit():
             return error.code if isinstance(error.code, int) else 0 if error.code is None else FAILED
         case KeyboardInterrupt():

@@ -40,7 +40,7 @@ class Given:
         if self != Given():
             raise InputError(
                 "--norm, --weights, --domain, --movable, --rivals and --abstain: "
-                "ReLU networks have L2 margins of every perturbation"
+                "not for ReLU networks, whose margins are L2 margins over all perturbations; leave them out"
             )
 
 

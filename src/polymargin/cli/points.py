@@ -66,7 +66,7 @@ def read_array(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
     if path.suffix not in FILES:
         raise InputError(f"{path}: unknown kind of {name} file {path.suffix!r}; expected .npy, .npz or .csv")
     if path.stat().st_size == 0:
-        raise InputError(f"{path}: the file is empty; expected one of the {name} per row")
+        raise InputError(f"{path}: the file is empty; expected {name}, one per row")
     if path.stat().st_size > LARGEST_FILE:
         raise InputError(f"{path}: {path.stat().st_size} bytes, more than the {LARGEST_FILE} this reader accepts")
     try:
@@ -99,7 +99,7 @@ def _from_csv(path: Path, name: str, words: bool = False) -> Any:
     if rows and not any(_is_number(entry) for entry in rows[0]):
         rows = rows[1:]
     if not rows:
-        raise InputError(f"{path}: no row of numbers; expected one of the {name} per row")
+        raise InputError(f"{path}: no row of numbers; expected {name}, one per row")
     width = len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != width:

@@ -75,6 +75,6 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, work=work)
 
     parameters = [*(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own), *options]
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    vars(call)["__signature__"] = inspect.Signature(parameters)
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     return call

@@ -70,7 +70,7 @@ def solve(
         raise InputError(f"system {system!r}: expected a list of equations, at least one")
     names = variable_names(system[0], variables) if variables is not None else _all_names(system)
     if len(names) != len(system):
-        raise InputError(f"{len(system)} equations in {len(names)} variables; a square system is needed")
+        raise InputError(f"{len(system)} equations in {len(names)} variables; expected as many equations as variables")
     graph = Graph()
     x = graph.inputs(len(names))
     target = [parse_polynomial(equation, graph, dict(zip(names, x, strict=True))) for equation in system]
@@ -96,7 +96,9 @@ def solve_expressions(
     degrees = [graph.degree(equation) for equation in target]
     path_count = int(np.prod([float(degree) for degree in degrees]))
     if path_count > limit:
-        raise TooManyPathsError(f"the system has total degree {path_count:,}, more than the limit of {limit:,}")
+        raise TooManyPathsError(
+            f"the system has total degree {path_count:,}, more than the limit of {limit:,}; raise limit= to try"
+        )
     generator = np.random.default_rng(seed)
     start = total_degree_start(degrees, generator)
     equations = [

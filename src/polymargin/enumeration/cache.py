@@ -119,7 +119,7 @@ def _content(file: Path, largest: int) -> bytes:
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         facts = os.fstat(stream.fileno())
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > largest:
-            raise ValueError("not a file of ours")
+            raise ValueError("not a cache file of polymargin")
         return stream.read(largest)
 
 

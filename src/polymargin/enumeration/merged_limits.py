@@ -38,7 +38,7 @@ class MergedLimits:
 
 
 @dataclass
-class _Point:
+class _Limit:
     solution: NDArray[np.complex128]
     error: float
     singular: bool
@@ -49,7 +49,7 @@ class _Point:
 
 def merge_limits(ends: Limits, sharp: dict[int, PreciseEnd]) -> MergedLimits:
     """All limits of the endgame, with the better knowledge of some of them."""
-    points: list[_Point] = []
+    points: list[_Limit] = []
     at_infinity = undecided = 0
     for index in range(len(ends.points)):
         precise = sharp.get(index)
@@ -65,7 +65,7 @@ def merge_limits(ends: Limits, sharp: dict[int, PreciseEnd]) -> MergedLimits:
             if twin:  # two paths cannot end at one regular solution: one of them has jumped
                 undecided += 1
             else:
-                points.append(_Point(precise.point, precise.error, False, precise.real, precise))
+                points.append(_Limit(precise.point, precise.error, False, precise.real, precise))
         else:
             _add(points, _limit(ends.points[index], bool(infinite[-1]), precise))
     return MergedLimits(
@@ -80,16 +80,16 @@ def merge_limits(ends: Limits, sharp: dict[int, PreciseEnd]) -> MergedLimits:
     )
 
 
-def _limit(point: NDArray[np.complex128], singular: bool, precise: PreciseEnd | None) -> _Point:
+def _limit(point: NDArray[np.complex128], singular: bool, precise: PreciseEnd | None) -> _Limit:
     solution = (point if precise is None else precise.point).copy()
     if singular:
         solution[-1] = np.inf
     size = 1 + float(np.abs(solution[:-1]).max())
     error = SAME_LIMIT * size if precise is None else precise.error
-    return _Point(solution, error, singular, bool(np.abs(solution[:-1].imag).max() <= error))
+    return _Limit(solution, error, singular, bool(np.abs(solution[:-1].imag).max() <= error))
 
 
-def _add(points: list[_Point], limit: _Point) -> None:
+def _add(points: list[_Limit], limit: _Limit) -> None:
     """To the point that it cannot be told from, or as a new one. At singular points λ is infinite and only y counts."""
     for other in points:
         apart = float(np.abs(limit.solution[:-1] - other.solution[:-1]).max())

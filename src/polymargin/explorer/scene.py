@@ -66,7 +66,9 @@ class Scene:
         given = np.empty((0, network.dimension)) if points is None else np.atleast_2d(real_array(points, "points"))
         array = given.reshape(len(given), int(np.prod(given.shape[1:])))
         if array.shape[1] != network.dimension:
-            raise InputError(f"points with {array.shape[1]} inputs for a network with {network.dimension}")
+            raise InputError(
+                f"points with {array.shape[1]} inputs for a network with {network.dimension}; expected one number per input"
+            )
         if not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
             raise InputError(f"point {row} is not finite; leave it out")

@@ -52,7 +52,7 @@ def _read(file: BinaryIO | gzip.GzipFile, path: Any, rows: int | None) -> NDArra
         raise InputError(f"{path}: {axes} axes; this reader accepts 1 to {MOST_AXES}")
     lengths = file.read(4 * axes)
     if len(lengths) < 4 * axes:
-        raise InputError(f"{path}: the header ends early")
+        raise InputError(f"{path}: the header ends early; the file is cut off")
     shape = tuple(int(length) for length in np.frombuffer(lengths, dtype=">u4"))
     kept = shape if rows is None else (min(rows, shape[0]), *shape[1:])
     kind = np.dtype(TYPES[magic[2]])

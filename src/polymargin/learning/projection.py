@@ -119,7 +119,7 @@ def _parameters(network: Any) -> list[Any]:
     tensors: Iterable[Any] = network.parameters() if isinstance(network, torch.nn.Module) else network
     found = [tensor for tensor in tensors if tensor is not None and tensor.requires_grad]
     if not found:
-        raise InputError("no parameter of the network requires a gradient; nothing can be moved")
+        raise InputError("no parameter of the network requires a gradient; set requires_grad on those that may move")
     return found
 
 

@@ -76,7 +76,7 @@ def train(
         raise InputError(f"steps {steps} and rate {rate}: expected at least one step and a positive rate")
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if not parameters:
-        raise InputError("no parameter of the network requires a gradient; nothing can be trained")
+        raise InputError("no parameter of the network requires a gradient; set requires_grad on those to be trained")
     inputs = torch.as_tensor(points, dtype=parameters[0].dtype)
     targets = torch.as_tensor(labels, dtype=torch.int64)
     if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or not len(inputs):

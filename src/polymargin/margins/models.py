@@ -6,7 +6,6 @@ answers what nothing speaks against. `margin_at` is for any point, and its answe
 
 from __future__ import annotations
 
-from functools import cached_property
 from time import perf_counter
 from typing import Protocol
 
@@ -59,10 +58,13 @@ class BoundaryMargins:
 
     def __init__(self, boundary: Boundary, search: Enumeration) -> None:
         self._boundary, self._search = boundary, search
+        self._known: Pair | None = None
 
-    @cached_property
     def _pair(self) -> Pair:
-        return pair_for(self._boundary, self._search)
+        """Made when it is first asked for."""
+        if self._known is None:
+            self._known = pair_for(self._boundary, self._search)
+        return self._known
 
     @property
     def dimension(self) -> int:
@@ -73,10 +75,10 @@ class BoundaryMargins:
         return self._boundary.critical_bound if self._boundary.degree > 2 else 0
 
     def prepare(self, points: Array) -> None:
-        self._pair  # noqa: B018 - made when first asked for
+        self._pair()
 
     def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
-        pair = self._pair
+        pair = self._pair()
         started = perf_counter()
         rows = np.arange(len(points))
         job = pair.job(points, rows)
@@ -91,6 +93,6 @@ class BoundaryMargins:
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
-        pair = self._pair
+        pair = self._pair()
         started = perf_counter()
         return combined(None, [pair.margin_at(u, None, tracker)], perf_counter() - started)

@@ -147,7 +147,8 @@ class Neighbourhood:
         found = [c for c in self.rivals or range(classes) if c != label]
         if not found:
             raise InputError(
-                f"rivals {list(self.rivals or ())}: the point is of class {label}, which has no other rival"
+                f"rivals {list(self.rivals or ())}: the point is of class {label}, which has no "
+                "other rival; name at least one other class"
             )
         return found
 
@@ -162,7 +163,7 @@ class Neighbourhood:
     def check_inside(self, point: Array) -> None:
         """Refuse a point outside the domain."""
         if not self.admits(point):
-            raise InputError("the point lies outside the domain; its perturbations cannot be inside")
+            raise InputError("the point lies outside the domain; expected a point inside, or a larger domain")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for files."""
@@ -214,7 +215,9 @@ def _weights(weights: ArrayLike | None, dimension: int, norm: Norm) -> Array | N
     try:
         np.linalg.cholesky(symmetric)
     except np.linalg.LinAlgError:
-        raise InputError("weights: the matrix is not positive definite") from None
+        raise InputError(
+            "weights: the matrix is not positive definite; expected a symmetric positive definite one"
+        ) from None
     return symmetric
 
 

@@ -61,12 +61,12 @@ def _matrix(values: Array) -> tuple[Any, int]:
 
 def whole_numbers(point: ArrayLike) -> tuple[list[int], int]:
     """A point of doubles or of dyadic Fractions, as integers over a power of two."""
-    array = np.asarray(point)
-    if array.dtype != object:
+    values = point.tolist() if isinstance(point, np.ndarray) else point
+    if not (isinstance(values, list) and values and all(isinstance(value, Fraction) for value in values)):
         return integers(real_array(point, "the point"))
-    powers = [value.denominator.bit_length() - 1 for value in array.tolist()]
+    powers = [value.denominator.bit_length() - 1 for value in values]
     exponent = max(powers)
-    return [value.numerator << (exponent - own) for value, own in zip(array.tolist(), powers, strict=True)], exponent
+    return [value.numerator << (exponent - own) for value, own in zip(values, powers, strict=True)], exponent
 
 
 def integers(values: Array) -> tuple[list[int], int]:

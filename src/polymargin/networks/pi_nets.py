@@ -67,5 +67,7 @@ def pi_net(
     logits = matmul(out, top.T)
     network = fold(logits if bias is None else add(logits, finite_array(bias, "the bias of the read-out", 1)))
     if not isinstance(network, ProductNetwork):
-        raise InputError("all factors are multiples of each other; a PolynomialNetwork says the same with powers")
+        raise InputError(
+            "all factors are multiples of each other; use a PolynomialNetwork, which has powers as activations"
+        )
     return network

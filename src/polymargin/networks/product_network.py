@@ -143,7 +143,7 @@ class ProductNetwork:
     def exact_logits(self, point: ArrayLike) -> list[Fraction]:
         """The logits at one point in exact arithmetic."""
         if self.entry is not None:
-            raise InputError("exact logits after a change of variables; ask the network itself")
+            raise InputError("exact logits are not available after a change of variables; ask the original network")
         return exact_values(self.stages, self.readout, point)
 
     def precompose(self, matrix: Array, offset: Array) -> ProductNetwork:

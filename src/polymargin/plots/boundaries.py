@@ -44,7 +44,7 @@ def boundary_panels(
     if array.ndim != 2 or array.shape[1] != 2 or classes.shape != array.shape[:1] or not len(array):
         raise InputError(f"points of shape {array.shape} and labels of shape {classes.shape}: expected (m, 2) and (m,)")
     if not panels:
-        raise InputError("no panels to draw")
+        raise InputError("no panels to draw; give at least one")
     for panel in panels:
         if panel.network.dimension != 2:
             raise InputError(f"the network has {panel.network.dimension} inputs; a plane needs 2")

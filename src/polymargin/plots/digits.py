@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.plots.door import new_figure
+from polymargin.plots.door import legend_below, new_figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class DigitPair:
 def nearest_images(pairs: Sequence[DigitPair], shape: tuple[int, int], path: str | Path) -> Path:
     """One row per pair: the image, the difference in colours of its own range, and the nearest adversarial image."""
     if not pairs:
-        raise InputError("no images to draw")
+        raise InputError("no images to draw; give at least one")
     for pair in pairs:
         if np.size(pair.image) != shape[0] * shape[1] or np.size(pair.nearest) != np.size(pair.image):
             raise InputError(f"images of {np.size(pair.image)} values do not have the shape {shape}")
@@ -70,7 +70,7 @@ def margin_distribution(margins: ArrayLike, correct: ArrayLike, path: str | Path
     )
     middle = float(np.median(radii))
     left.axvline(middle, color="black", linewidth=1, linestyle="--", label=f"median {middle:.3f}")
-    left.legend(frameon=False, fontsize=9)
+    legend_below(left, 3)
     left.set(xlabel="margin (L2)", ylabel="images", xlim=(0.0, limit))
     certified = np.sort(radii[right])
     share = (len(certified) - np.arange(len(certified) + 1)) / len(radii)

@@ -20,6 +20,14 @@ def legend_above(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
 
 
+def legend_below(axes: Any, columns: int) -> None:
+    """The same for panels that have a title: under the names of the axis."""
+    figure = axes.get_figure()
+    lower = axes.transAxes + from_matplotlib("transforms.ScaledTranslation")(0, -0.46, figure.dpi_scale_trans)  # inches
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": lower, "borderaxespad": 0.2}
+    axes.legend(frameon=False, fontsize=9, ncols=columns, columnspacing=1.4, handlelength=1.8, **place)
+
+
 def from_matplotlib(name: str) -> Any:
     """A class of matplotlib such as "patches.Circle", or one sentence that says how to get it."""
     module, _, attribute = name.rpartition(".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from polymargin.plots.door import new_figure
+from polymargin.plots.door import legend_below, new_figure
 
 Sizes = tuple[int, int, int, int]
 COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2", "#9d755d")
@@ -13,7 +13,7 @@ COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2", "#9
 
 def draw_trends(degrees: Mapping[Sizes, int], path: str | Path) -> Path:
     """Two panels from ED degrees by (t, d, d', a): against t for fixed (d, d', a), and against a for two tokens."""
-    figure = new_figure(figsize=(9.4, 4.4), layout="constrained")
+    figure = new_figure(figsize=(9.4, 4.9), layout="constrained")
     left, right = figure.subplots(1, 2)
     fixed = [(2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)]
     for colour, (d, values, rank) in zip(COLOURS, fixed, strict=False):
@@ -32,7 +32,7 @@ def draw_trends(degrees: Mapping[Sizes, int], path: str | Path) -> Path:
     )
     right.set_xticks(range(1, 6))
     for axes in (left, right):
-        axes.legend(frameon=False, fontsize=8)
+        legend_below(axes, 2 if axes is left else 3)
         axes.grid(alpha=0.25)
     figure.savefig(path, dpi=160)
     return Path(path)

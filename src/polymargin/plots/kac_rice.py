@@ -19,7 +19,7 @@ from polymargin.expected import (
     leading_constant,
     location_density,
 )
-from polymargin.plots.door import new_figure
+from polymargin.plots.door import legend_below, new_figure
 
 BLUE, RED, GREEN, GREY = "#4c78a8", "#e45756", "#54a24b", "#8c8c8c"
 
@@ -39,7 +39,7 @@ def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCoun
     """Real critical points in one variable against the degree: single samples, their mean, and d/√(2d−1)."""
     if not degrees or len(degrees) != len(simulations):
         raise InputError(f"{len(degrees)} degrees and {len(simulations)} simulations: expected as many, at least one")
-    figure = new_figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = new_figure(figsize=(6.4, 4.6), layout="constrained")
     axes = figure.add_subplot()
     generator = np.random.default_rng(0)  # places points of equal count beside each other
     for degree, found in zip(degrees, simulations, strict=True):
@@ -52,7 +52,7 @@ def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCoun
     axes.plot(fine, fine / np.sqrt(2 * fine - 1), "--", color="black", linewidth=1.4, label=r"$d/\sqrt{2d-1}$")
     axes.set(xlabel="degree d of the activation", ylabel="real critical points", ylim=(-0.4, None))
     axes.set_title(f"One input, {simulations[0].samples} random networks per degree", fontsize=11)
-    axes.legend(frameon=False, loc="upper left")
+    legend_below(axes, 3)
     figure.savefig(path, dpi=160)
     return Path(path)
 
@@ -91,12 +91,12 @@ def critical_point_densities(degree: int, point: ArrayLike, path: str | Path) ->
 def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
     """Left: expected and complex numbers against the degree. Right: E/√(complex number) and its limit."""
     if not growths:
-        raise InputError("no growth to draw")
-    figure = new_figure(figsize=(9.6, 4.0), layout="constrained")
+        raise InputError("no growth to draw; give at least one")
+    figure = new_figure(figsize=(9.6, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for found, colour in zip(growths, (BLUE, RED, GREEN), strict=False):
         n = found.dimension
-        left.loglog(found.degrees, found.values, "o-", color=colour, markersize=3.5, label=f"n = {n}: real, expected")
+        left.loglog(found.degrees, found.values, "o-", color=colour, markersize=3.5, label=f"n = {n}: real")
         left.loglog(found.degrees, found.complex_counts, ":", color=colour, label=f"n = {n}: complex")
         right.semilogx(found.degrees, found.ratios, "o-", color=colour, markersize=3.5, label=f"n = {n}")
         right.axhline(leading_constant(n), color=colour, linestyle="--", linewidth=1)
@@ -104,10 +104,10 @@ def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
         shown = found.degrees[:: max(1, len(found.degrees) // 8)]
         axes.set_xticks(shown, [f"{degree:g}" for degree in shown])
         axes.minorticks_off()
-    left.set(xlabel="degree d", ylabel="critical points")
-    left.legend(frameon=False, fontsize=8)
+    left.set(xlabel="degree d", ylabel="critical points", title="real: the expected number")
+    legend_below(left, 3)
     right.set(xlabel="degree d", ylabel="E(real) / √complex", ylim=(0, None), title="dashed: limits for d → ∞")
-    right.legend(frameon=False, fontsize=9)
+    legend_below(right, 3)
     figure.savefig(path, dpi=140)
     return Path(path)
 
@@ -115,7 +115,7 @@ def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
 def architecture_counts(bars: Sequence[Bar], path: str | Path) -> Path:
     """Mean real counts with 95 % intervals, one row per architecture, beside their complex counts."""
     if not bars:
-        raise InputError("no architectures to draw")
+        raise InputError("no architectures to draw; give at least one")
     kinds = list(dict.fromkeys(bar.kind for bar in bars))
     colours = dict(zip(kinds, (BLUE, RED, GREEN, GREY), strict=False))
     figure = new_figure(figsize=(8.6, 0.8 + 0.3 * len(bars)), layout="constrained")

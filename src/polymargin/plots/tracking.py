@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.plots.door import new_figure
+from polymargin.plots.door import legend_below, new_figure
 
 PATH_COLOURS = ("#4c78a8", "#54a24b", "#b279a2")
 INK, PREDICTOR, CORRECTOR = "#2b2b33", "#f28e1c", "#2f6db5"
@@ -42,11 +42,9 @@ def draw_tracking(paths: NDArray[np.complex128], step: Step, file: str | Path) -
     starts, ends = paths[0], paths[-1]
     right.plot(starts.real, starts.imag, "o", color="white", markeredgecolor=INK, markersize=8, label="$x^3 - 1 = 0$")
     right.plot(ends.real, ends.imag, "o", color=INK, markersize=8, label="$x^3 - 4x^2 + 8x - 8 = 0$")
-    right.legend(loc="upper left", frameon=False)
+    legend_below(right, 1)
     right.set_title("Paths from the start to the roots", fontsize=11)
     _plane(right)
-    low, high = right.get_ylim()
-    right.set_ylim(low, high + 0.22 * (high - low))
     figure.savefig(file, dpi=160)
     return Path(file)
 
@@ -63,7 +61,7 @@ def _draw_step(axes: Any, step: Step) -> None:
         axes.annotate(text, _place(value), shift, textcoords="offset points", fontsize=13)
     axes.plot([], [], color=PREDICTOR, linewidth=2, label="tangent predictor")
     axes.plot([], [], "-o", color=CORRECTOR, markersize=4, label="Newton corrector")
-    axes.legend(loc="best", frameon=False)
+    legend_below(axes, 2)
     axes.set_title("One predictor–corrector step", fontsize=11)
     values = np.array([here, predicted, *step.corrected])
     _plane(axes)

@@ -117,7 +117,7 @@ class _Seen:
     def _bracketed(self, u: Array, place: Callable[[int], Any], largest: int = LARGEST_EXPONENT) -> EnclosedNearest:
         """Between two neighbouring powers of two."""
         if not self._is_beyond(place(largest)):
-            raise ArithmeticError("the nearest point of the quadric is beyond the range of doubles")
+            raise ArithmeticError("the nearest point of the quadric is beyond the range of doubles; rescale the inputs")
         exponent = _first(lambda e: self._is_beyond(place(e)), -LARGEST_EXPONENT, largest)
         return self._bisected(u, place(exponent - 1), place(exponent))
 

@@ -78,7 +78,7 @@ def write_header(directory: Path, edition: str, data: dict[str, Any]) -> None:
     file = directory / "benchmark.json"
     content = {"format": FORMAT, "version": __version__, "edition": edition, **data}
     if file.exists() and read_header(directory) != content:
-        raise InputError(f"{directory} already holds another benchmark; choose another folder or remove it")
+        raise InputError(f"{directory} already holds another benchmark; choose another folder or delete this one")
     directory.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

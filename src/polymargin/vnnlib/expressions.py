@@ -155,5 +155,7 @@ def exact_number(text: str) -> Fraction:
     """A decimal as a rational."""
     value = Fraction(text) if _NUMBER.fullmatch(text) else None
     if value is None or abs(value) > LARGEST_NUMBER:
-        raise InputError(f"{text[:40]!r} is not a decimal number of a size that is read")
+        raise InputError(
+            f"{text[:40]!r} is not a decimal number that can be read; expected digits, a point and a moderate exponent"
+        )
     return value

@@ -17,7 +17,7 @@ from polymargin.vnnlib.query import Query
 def network_file(query: Query, networks: list[str]) -> Path:
     """The one network of a query, from name=path."""
     if len(networks) != 1:
-        raise InputError(f"{len(networks)} networks given; the query declares one")
+        raise InputError(f"{len(networks)} networks given; expected one, as the query declares")
     name, equals, path = networks[0].partition("=")
     if not equals:
         name, path = "", networks[0]

@@ -79,5 +79,5 @@ def read_text(file: Path) -> str:
         raise InputError(f"{file}: not a text file")
     steps = (letters == ord("(")).astype(np.int32) - (letters == ord(")"))
     if np.cumsum(steps, dtype=np.int32).max(initial=0) > DEEPEST:
-        raise InputError(f"{file}: more than {DEEPEST} parentheses inside each other")
+        raise InputError(f"{file}: more than {DEEPEST} levels of parentheses")
     return text

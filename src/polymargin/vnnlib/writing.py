@@ -38,9 +38,9 @@ def write_robustness_query(
     if not np.isfinite(centre).all() or not np.isfinite(radius) or radius < 0 or not centre.size:
         raise InputError("a query needs a finite point and a radius of at least zero")
     if int(np.prod(lengths)) != centre.size:
-        raise InputError(f"shape {lengths} for a point with {centre.size} entries")
+        raise InputError(f"shape {lengths} for a point with {centre.size} entries: expected a shape with that product")
     if not 0 <= label < classes or classes < 2:
-        raise InputError(f"label {label} of {classes} classes")
+        raise InputError(f"label {label}: expected a class from 0 to {classes - 1}")
     if (norm, version) not in ((2, "2.0"), (np.inf, "2.0"), (np.inf, "1.0")):
         raise InputError(f"norm {norm} in version {version}; expected norm 2 in 2.0, or norm infinity in 1.0 or 2.0")
     lines = _version_two(centre, radius, label, classes, norm, lengths, network) if version == "2.0" else []

@@ -136,7 +136,7 @@ def test_trouble_in_singular_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(singular, "SATURATE", "no such command;\n")
     ring = Ring(("x",))
-    with pytest.raises(EngineError, match="Singular could not go on"):
+    with pytest.raises(EngineError, match="Singular stopped"):
         quotient_dimension(System(ring, ring.variables), timeout=60)
 
 

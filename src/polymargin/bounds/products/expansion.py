@@ -101,7 +101,7 @@ class ProductExpansion:
         """(S, J) sparse c: the rest of a sum is Σ_j c_j (a_Lj·η)(a_Rj·η) to second order."""
         count = self.wiring.products
         result = sparse.lil_array((self.sums, count))
-        identity = sparse.eye_array(count, format="csr")
+        identity = sparse.csr_array(sparse.identity(count, format="csr"))
         for own in self.order:
             atoms = identity + self.passing @ result.tocsr()
             result[own] = self.wiring.sums[own] @ atoms

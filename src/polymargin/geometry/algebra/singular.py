@@ -145,7 +145,7 @@ def _run(ring: Ring, script: str, timeout: float, libraries: Sequence[str] = ())
     printed = run_engine("Singular", arguments, {"script": f"{head}{script}quit;\n"}, timeout=timeout)
     troubles = [line.strip() for line in printed.splitlines() if line.lstrip().startswith("?")]
     if troubles:
-        raise EngineError(f"Singular could not go on: {troubles[0]}")
+        raise EngineError(f"Singular stopped: {troubles[0]}")
     return [line[len(MARK) :] for line in printed.splitlines() if line.startswith(MARK)]
 
 

@@ -87,7 +87,10 @@ def chambers(
     if samples < 9:
         raise InputError(f"{samples} samples: expected at least 9")
     if len(plane.origin) != boundary.dimension:
-        raise InputError(f"the plane lies in {len(plane.origin)} dimensions, the boundary has {boundary.dimension}")
+        raise InputError(
+            f"the plane lies in {len(plane.origin)} dimensions, "
+            f"the boundary has {boundary.dimension} inputs; expected as many coordinates"
+        )
     tracker = Tracker.of(None, threads, device)
     counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
     tracker = tracker.settled_for(samples * counter.total)  # one device for all refinements

@@ -44,7 +44,7 @@ class NeighbourhoodMargins:
     def __init__(self, model: Network | Boundary, search: Enumeration, near: Neighbourhood) -> None:
         self._model, self._search, self._near = model, search, near
         if isinstance(model, Boundary) and (near.rivals is not None or near.abstain):
-            raise InputError("rivals= and abstain= speak of classes; a boundary alone has none")
+            raise InputError("rivals= and abstain= speak of classes; a boundary alone has none: leave them out")
 
     @property
     def dimension(self) -> int:

@@ -46,7 +46,9 @@ class Forms:
         rows.sort_indices()
         offsets = np.zeros(rows.shape[0]) if bias is None else np.array(bias, dtype=np.float64)
         if offsets.shape != (rows.shape[0],):
-            raise InputError(f"{rows.shape[0]} forms with a bias of shape {offsets.shape}")
+            raise InputError(
+                f"{rows.shape[0]} forms with a bias of shape {offsets.shape}; expected one number for each form"
+            )
         if not (np.isfinite(rows.data).all() and np.isfinite(offsets).all()):
             raise InputError("a weight or a bias of a form is not finite; every one must be a finite number")
         return cls(

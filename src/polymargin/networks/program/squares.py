@@ -242,7 +242,8 @@ def rounded(value: Any) -> float:
 def _floats(forms: list[Affine], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if len(forms) * width > LARGEST_LAYER:
         raise InputError(
-            f"bounds would need a layer of {len(forms)} by {width} weights; at most {LARGEST_LAYER} are made"
+            f"bounds would need a layer of {len(forms)} by {width} weights; expected at most "
+            f"{LARGEST_LAYER}: the network is too large for bounds by layers"
         )
     matrix, bias = np.zeros((len(forms), width)), np.zeros(len(forms))
     for number, form in enumerate(forms):

@@ -55,5 +55,5 @@ def bounded_archive(path: Any) -> Iterator[zipfile.ZipFile]:
                 f"{MOST_ENTRIES} entries this reader accepts"
             )
         if len({entry.filename for entry in entries}) < len(entries):
-            raise InputError(f"{path}: an entry is given twice")
+            raise InputError(f"{path}: an entry occurs twice; the file is damaged")
         yield archive

@@ -46,6 +46,10 @@ def load_npz(path: Any) -> Network:
     return ProductNetwork.load(path) if name == PRODUCTS_FORMAT else PolynomialNetwork.load(path)
 
 
+# Numbers from which it is worth looking whether most of them are zero.
+LARGE = 1 << 18
+
+
 def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Sequence[Sequence[float]]) -> None:
     arrays: dict[str, Any] = {"format": np.array(FORMAT)}
     for position, (weights, bias) in enumerate(layers, start=1):
@@ -116,7 +120,7 @@ def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, kind = reader(stream)
         if kind.hasobject or stream.tell() + prod(shape) * kind.itemsize != entry.file_size:
-            raise ValueError(f"the array {entry.filename!r} says another size than it has")
+            raise ValueError(f"the array {entry.filename!r} has another size than its header says; the file is damaged")
     return prod(shape)
 
 
@@ -124,7 +128,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
     with archive.open(entry) as stream:
         array = np.lib.format.read_array(stream, allow_pickle=False)
         if stream.read(1):  # reading to the end is what compares the entry with its checksum
-            raise ValueError(f"the array {entry.filename!r} goes on after its end")
+            raise ValueError(f"the array {entry.filename!r} has bytes after its end; the file is damaged")
     return array
 
 
@@ -149,8 +153,11 @@ def expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str])
 
 
 def _write(path: Any, arrays: dict[str, Any]) -> None:
+    """Packed where a large array is mostly zeros: a convolution as a matrix shrinks to a thousandth."""
+    large = [array for array in map(np.asarray, arrays.values()) if array.size >= LARGE]
+    packed = any(np.count_nonzero(array) <= array.size // 4 for array in large)
     with Path(path).open("wb") as file:
-        np.savez(file, **arrays)
+        (np.savez_compressed if packed else np.savez)(file, **arrays)
 
 
 def _format(arrays: Mapping[str, Any]) -> str:

@@ -74,7 +74,7 @@ class _GraphReader:
         if model.functions:
             raise InputError("the file defines functions of its own; export it with its functions inlined")
         if model.graph.sparse_initializer:
-            raise InputError("sparse initializers are not read")
+            raise InputError("sparse initializers are not read; export the weights as dense tensors")
         self.opset = versions[0]
 
     def run(self) -> Any:
@@ -175,4 +175,4 @@ def _constant_node(attributes: dict[str, Any]) -> Any:
     for name in ("value", "value_float", "value_int", "value_floats", "value_ints"):
         if name in attributes:
             return np.asarray(attributes[name])
-    raise InputError("a constant without a number")
+    raise InputError("a constant without a value")

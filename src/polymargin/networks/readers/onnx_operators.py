@@ -113,7 +113,7 @@ def _pads(attributes: Attributes, lengths: Any, kernel: Any, stride: Any, dilati
             raise InputError(f"pads {pads}; expected {2 * count} numbers")
         return [(pads[i], pads[count + i]) for i in range(count)]
     if mode not in (b"SAME_UPPER", b"SAME_LOWER"):
-        raise InputError(f"auto_pad {mode!r}")
+        raise InputError(f"auto_pad {mode!r} is not read; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER")
     result = []
     for length, k, s, d in zip(lengths, kernel, stride, dilation, strict=True):
         total = max((-(-length // s) - 1) * s + (k - 1) * d + 1 - length, 0)

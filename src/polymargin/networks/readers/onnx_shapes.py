@@ -44,7 +44,7 @@ def reshape(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
     if not attributes.get("allowzero", 0):
         old = inputs[0].shape
         if any(n == 0 and i >= len(old) for i, n in enumerate(shape)):
-            raise InputError(f"a new shape {shape} for a tensor of shape {old}")
+            raise InputError(f"a new shape {shape} does not fit a tensor of shape {old}")
         shape = [old[i] if n == 0 else n for i, n in enumerate(shape)]
     return rearranged(inputs[0], lambda a: a.reshape(shape))
 
@@ -101,7 +101,7 @@ def split(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
         part = -(-length // count) if count > 0 else 0
         sizes = [min(part, length - i * part) for i in range(count)] if part else []
     if sum(sizes) != length or any(size < 0 for size in sizes):
-        raise InputError(f"a split of {length} entries into {sizes}")
+        raise InputError(f"a split of {length} entries into {sizes} does not add up")
     return pieces(inputs[0], sizes, axis)
 
 

@@ -40,7 +40,9 @@ def _linear_module(module: Any, value: Any) -> Any:
 
 def _convolution_module(module: Any, value: Any) -> Any:
     if module.padding_mode != "zeros":
-        raise InputError(f"padding mode {module.padding_mode!r}; only 'zeros' is read")
+        raise InputError(
+            f"padding mode {module.padding_mode!r}; only 'zeros' is read; use a padding layer before the convolution"
+        )
     arguments = (module.stride, module.padding, module.dilation, module.groups)
     return convolve(value, numbers(module.weight), numbers(module.bias), *arguments)
 

@@ -169,7 +169,7 @@ def _common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int,
     try:
         shape = np.broadcast_shapes(first, second)
     except ValueError:
-        raise InputError(f"shapes {first} and {second} do not fit together") from None
+        raise InputError(f"shapes {first} and {second} do not broadcast") from None
     checked_size(shape)
     return shape
 

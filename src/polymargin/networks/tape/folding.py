@@ -136,7 +136,10 @@ def _activation(wanted: Sequence[Polynomial]) -> Polynomial:
     degree = max(len(polynomial) for polynomial in wanted) - 1
     counts = Counter(wanted)
     if len(counts) * degree**3 > MOST_REWRITING:
-        raise InputError(f"a layer with {len(counts)} different activations of degree up to {degree}")
+        raise InputError(
+            f"a layer with {len(counts)} different activations of degree up to {degree} is not "
+            "read; give all neurons of a layer the same activation"
+        )
     common = max((p for p in counts if len(p) == degree + 1), key=lambda p: counts[p])
     plain = (*[0.0] * degree, 1.0)
     candidates = (common, plain) if counts[common] * 2 > len(wanted) else (plain, common)

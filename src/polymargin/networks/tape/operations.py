@@ -213,7 +213,7 @@ class Tensor:
     def with_coefficients(self, coefficients: Array) -> Tensor:
         self.tape.spend(coefficients.size)
         if not np.isfinite(coefficients).all():
-            raise InputError("numbers beyond the range of float64")
+            raise InputError("numbers leave the range of float64; rescale the weights")
         used = np.flatnonzero(np.any(coefficients != 0.0, axis=0))
         degree = max(int(used[-1]) if len(used) else 0, 1)
         if degree > LARGEST_DEGREE:

@@ -137,7 +137,7 @@ def average_pool(
     counted = flat != BEYOND if count_padding else flat >= 0
     counts = counted.sum(axis=-1, keepdims=True) if divisor is None else np.float64(divisor)
     if not np.all(counts):
-        raise InputError("an average over an empty window")
+        raise InputError("an average over an empty window; check kernel sizes and padding")
     return linear(tensor, flat, 1.0 / counts)
 
 
