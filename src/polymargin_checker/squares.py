@@ -178,9 +178,9 @@ def _with_halves(orders: list[int]) -> list[int]:
 
 def _combined(terms: list[tuple[Any, Affine]], constant: Any) -> Affine:
     row: Row = {}
+    spend(_TOUCHED * sum(len(part) + 1 for _, (part, _) in terms), 256, "the layers of squares")
     for factor, (part, shift) in terms:
-        constant = constant + factor * shift
-        spend(_TOUCHED * (len(part) + 1), 256, "the layers of squares")
+        constant = constant + factor * shift if shift else constant
         for place, weight in part.items():
             row[place] = row[place] + factor * weight if place in row else factor * weight
     return {place: row[place] for place in sorted(row) if row[place] != 0}, constant

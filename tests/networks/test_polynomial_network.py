@@ -11,6 +11,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.polynomials import Graph, evaluate, flatten
+from polymargin_checker.model import read_model
 
 
 def test_forward_pass_by_hand() -> None:
@@ -61,6 +62,21 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert again.fingerprint == net.fingerprint
     assert again.activations == net.activations
     assert np.allclose(again([1, 2]), net([1, 2]), rtol=1e-14)
+
+
+def test_matrices_of_zeros_are_packed(tmp_path: Path) -> None:
+    """What a convolution looks like as a matrix; whoever reads it sees the same numbers."""
+    generator = np.random.default_rng(0)
+    sparse, dense = np.zeros((600, 500)), generator.normal(size=(600, 500))
+    sparse[np.arange(600), np.arange(600) % 500] = generator.normal(size=600)
+    last = generator.normal(size=(2, 600))
+    for first, largest in ((sparse, 0.05), (dense, 1.1)):
+        network = pm.PolynomialNetwork([first, last], degree=2)
+        network.save(tmp_path / "network.npz")
+        assert (tmp_path / "network.npz").stat().st_size < largest * first.nbytes
+        loaded = pm.PolynomialNetwork.load(tmp_path / "network.npz")
+        np.testing.assert_array_equal(loaded.layers[0].weights, first)
+        assert read_model(tmp_path / "network.npz").fingerprint() == network.fingerprint
 
 
 def test_the_fingerprint_sees_one_ulp() -> None:

@@ -46,6 +46,10 @@ def load_npz(path: Any) -> Network:
     return ProductNetwork.load(path) if name == PRODUCTS_FORMAT else PolynomialNetwork.load(path)
 
 
+# Numbers from which it is worth looking whether most of them are zero.
+LARGE = 1 << 18
+
+
 def write_network(path: Any, layers: Sequence[tuple[Any, Any]], activations: Sequence[Sequence[float]]) -> None:
     arrays: dict[str, Any] = {"format": np.array(FORMAT)}
     for position, (weights, bias) in enumerate(layers, start=1):
@@ -149,8 +153,11 @@ def expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str])
 
 
 def _write(path: Any, arrays: dict[str, Any]) -> None:
+    """Packed where a large array is mostly zeros: a convolution as a matrix shrinks to a thousandth."""
+    large = [array for array in map(np.asarray, arrays.values()) if array.size >= LARGE]
+    packed = any(np.count_nonzero(array) <= array.size // 4 for array in large)
     with Path(path).open("wb") as file:
-        np.savez(file, **arrays)
+        (np.savez_compressed if packed else np.savez)(file, **arrays)
 
 
 def _format(arrays: Mapping[str, Any]) -> str:
