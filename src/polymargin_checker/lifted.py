@@ -66,8 +66,11 @@ def check_lifted(
     # What goes beyond all doubles is infinite or no number, and proves nothing; NumPy need not warn of it.
     with working_precision(PRECISION), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         if not known.around:
-            known.around.append(Surroundings(model, point, arithmetic))
-        expansion = HiddenLayers(model, known.around[0], label, rival, radius)
+            known.around.append((model, Surroundings(model, point, arithmetic)))
+        about, around = known.around[0]
+        if about is not model:
+            raise ValueError("what is known is about another model")  # a mistake of the caller, never one of a file
+        expansion = HiddenLayers(model, around, label, rival, radius)
         root = BallPart(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
         waiting: list[tuple[Any, BallPart]] = [(proof["tree"], root)]
         count = 0

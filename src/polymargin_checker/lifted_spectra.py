@@ -21,6 +21,7 @@ from flint import arb, fmpq
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings
+from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
 
 Row = tuple[fmpq, fmpq, fmpq]
@@ -33,14 +34,14 @@ class Known:
     curvatures   per second-layer neuron and side: the least multiple of the identity known to dominate ±Q_i
     spectra      per deeper layer and neuron: (λ⁻, λ⁺, σ)
     together     values of Λ
-    around       the layers around the point (one or none)
+    around       the model, and its layers around the point (one pair or none)
     products     a network of products around the point (one or none), with what is proved of its curvatures
     """
 
     curvatures: dict[tuple[int, str], fmpq] = field(default_factory=dict)
     spectra: dict[tuple[int, int], Row] = field(default_factory=dict)
     together: set[str] = field(default_factory=set)
-    around: list[Surroundings] = field(default_factory=list)
+    around: list[tuple[Model, Surroundings]] = field(default_factory=list)
     products: list[Any] = field(default_factory=list)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import Json, certificate, hexes, write
-from checker.lifted_proofs import Around, deep_squares, lifted_certificate
+from checker.lifted_proofs import Around, deep_squares, lifted_certificate, lifted_proof
 from checker.test_lifted_form import expansion
 from flint import fmpq
 
@@ -335,3 +335,30 @@ def test_a_parabola_has_to_lie_below_on_all_that_the_last_layer_takes(tmp_path: 
                 broken["minorants"][neuron] = hexes([a, b - slope, c + slope * factor * end])
                 reason = verdict_of(tmp_path, network, lifted_certificate(network, around.u, radius, broken)).reason
                 assert (f"that of neuron {neuron} is not shown to lie below" not in reason) == proved, reason
+
+
+def test_the_label_has_to_win_against_every_rival(tmp_path: Path) -> None:
+    """A lifted proof shows it of its rival; of the others exact logits do, listed or not."""
+    network, u, radius = deep_squares((3, 4, 3, 3))
+    proof = lifted_proof(Around(network, u), radius)
+    zero = {"kind": "robust", "radius": ZERO}
+    honest = [
+        {"rival": 1, "lower": radius.hex(), "proof": proof},
+        {"rival": 2, "lower": ZERO, "proof": {"kind": "trivial"}},
+    ]
+    assert verdict_of(tmp_path, network, certificate(network, u, 0, zero, honest, None)).accepted
+    layers = [(layer.weights, layer.bias.copy()) for layer in network.layers]
+    scores = network(u)
+    for lead in (0.5, 0.0):  # class 2 wins, or ties but for rounding
+        layers[-1][1][2] = network.layers[-1].bias[2] + scores[0] - scores[2] + lead + 1e-12
+        other = pm.PolynomialNetwork(layers, activations=network.activations)
+        vulnerable = {"kind": "vulnerable", "radius": "0x1p0"}
+        for claim, rivals in ((zero, honest), (zero, honest[:1]), (vulnerable, honest[:1])):
+            (tmp_path / "model.npz").unlink()
+            verdict = verdict_of(tmp_path, other, certificate(other, u, 0, claim, rivals, None))
+            assert not verdict.accepted
+            assert "class 0 is not the only largest logit at the point: class 2 ties or wins" in verdict.reason
+        # A word alone proves nothing: the lifted proof of rival 1 does not hold against rival 2.
+        (tmp_path / "model.npz").unlink()
+        moved = [{"rival": 2, "lower": radius.hex(), "proof": proof}, honest[0]]
+        assert "rival 2: " in verdict_of(tmp_path, other, certificate(other, u, 0, zero, moved, None)).reason

@@ -398,9 +398,11 @@ def best_ball(rest: Array, scale: float) -> tuple[float, float]:
         + 1e-3 * scale
         + 1e-12 * float(np.abs(inner).sum(axis=1).max())
     )
-    best = (-np.inf, floor)
+    best, work = (-np.inf, floor), np.empty_like(inner, order="F")
     for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
-        factor, info = linalg.lapack.dpotrf(inner + mu * np.eye(len(inner)), lower=1)
+        work.T[:] = inner  # symmetric, and in the order in which LAPACK works in place
+        np.einsum("ii->i", work)[:] += mu
+        factor, info = linalg.lapack.dpotrf(work, lower=1, clean=0, overwrite_a=1)
         if info:
             continue
         half = linalg.solve_triangular(factor, border, lower=True, check_finite=False)
