@@ -28,6 +28,7 @@ from flint import arb, fmpq
 from polymargin_checker import region_expansion
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.refusal import Refused
 from polymargin_checker.region_expansion import EnclosedExpansion, _remainders
 from polymargin_checker.region_steps import EnclosedForm, EnclosedStep
 
@@ -135,3 +136,20 @@ def test_coefficients_that_are_no_doubles_are_held_and_work_is_counted(monkeypat
         part = region("linf")
         EnclosedExpansion(program(), part, list(part.point))
     assert asked["the ranges of products"] >= 4
+
+
+def test_stated_ranges_are_those_of_the_step_that_is_seen() -> None:
+    """x² is seen past 64 x², whose rest is no part of it: 0 ≤ w ≤ 1/4 for |δ| ≤ 1/2."""
+    other = EnclosedStep((form([0.0], s0=[[8.0]]),), powers(0.0, 0.0, 1.0))
+    last = EnclosedStep((form([0.0], s1=[[1.0]]),), powers(0.0, 0.0, 1.0))
+    steps = Program(Balls, [1, 1, 1, 1], (SQUARE, other, last), None)  # type: ignore[arg-type]
+    with working_precision(128):
+        part = region("linf", high=0.5, size=1)
+        for high, proved in ((0.2500001, True), (0.2499999, False)):
+            stated = [[["-0x1p-10", high.hex()]]]
+            if proved:
+                rest = EnclosedExpansion(steps, part, list(part.point), stated).at[2].forms[0].rest
+                assert rest == [pytest.approx((0.0, 0.25), abs=1e-6)]
+            else:
+                with pytest.raises(Refused, match="is not shown to hold its rest"):
+                    EnclosedExpansion(steps, part, list(part.point), stated)
