@@ -20,7 +20,7 @@ test-matrix: .venv/installed
 # On a machine with a GPU: the kernels against the CPU core, then everything that follows paths with all of them on the GPU.
 test-gpu: .venv/installed
 	$(BIN)/pip install --quiet ".[cuda]"
-	$(BIN)/python -m pytest tests/gpu -m "slow or not slow"
+	$(BIN)/python -m pytest tests/gpu tests/bounds/lifted/test_algebra.py -m "slow or not slow"
 	POLYMARGIN_DEVICE=cuda $(BIN)/python -m pytest -n 4 tests/continuation tests/enumeration tests/margins
 
 slow: .venv/installed

@@ -15,7 +15,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from polymargin.boundary import AttentionArchitecture, Boundary, NetworkArchitecture
-    from polymargin.bounds import attack, lower_bound
+    from polymargin.bounds.attack import attack
+    from polymargin.bounds.lower_bound import lower_bound
     from polymargin.certificates import Answer, Certificate, CertifiedMargin, CertifiedMargins, Verdict, Verdicts
     from polymargin.certificates.certify import certify
     from polymargin.certificates.verify import verify

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.bounds.brackets import bracket_by
+from polymargin.bounds.bracket import bracket_by
 from polymargin.bounds.exclusion import exclude_by
-from polymargin.bounds.lower_bounds import lower_bound_at
+from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.deadlines import NEVER, Deadline, TimeUpError
 
 GENERATOR = np.random.default_rng(11)

@@ -1,10 +1,10 @@
 """Bounds: certified radii from semidefinite relaxations, branch and bound, and attacks."""
 
-from polymargin.bounds.attacks import Attack, attack
+from polymargin.bounds.attack import Attack, attack
 from polymargin.bounds.bound import Bound
-from polymargin.bounds.brackets import Bracket, bracket
+from polymargin.bounds.bracket import Bracket, bracket
 from polymargin.bounds.exclusion import Exclusion, exclude
-from polymargin.bounds.lower_bounds import LowerBound, lower_bound, pair_lower_bound, quick_lower_bound
+from polymargin.bounds.lower_bound import LowerBound, lower_bound, pair_lower_bound, quick_lower_bound
 from polymargin.bounds.ranges import LayerRanges
 from polymargin.bounds.tree import Leaf, Split
 

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.attacks import nearest_attack
+from polymargin.bounds.attack import nearest_attack
 from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION

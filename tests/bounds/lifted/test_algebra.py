@@ -13,7 +13,7 @@ from polymargin.bounds.lifted import algebra, spectra
 from polymargin.bounds.lifted.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
 from polymargin.bounds.lifted.interior_point import SMALL, maximise
 from polymargin.bounds.lifted.program import SemidefiniteProgram
-from polymargin.bounds.lower_bounds import DEEP_TOLERANCE
+from polymargin.bounds.provers import DEEP_TOLERANCE
 from polymargin.gpu import device
 
 with_gpu = pytest.mark.skipif(isinstance(device.cupy_or_reason(), str), reason="no GPU")

@@ -15,7 +15,7 @@ from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.lifted.expansion import expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.radius import proved_by_norms
-from polymargin.bounds.lower_bounds import lower_bound_at
+from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.bounds.views import view_of
 from polymargin.certificates.document import certificate
 from polymargin.deadlines import Deadline

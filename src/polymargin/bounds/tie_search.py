@@ -1,4 +1,4 @@
-"""Upper bounds: a point where a rival wins, as near as a local search finds one.
+"""A point near u where a rival wins, as near as a local search finds one.
 
 From many starts at once: steps to the nearest point of the linearised boundary, u + g (g·(x − u) − B) / ‖g‖² (DeepFool;
 Hasofer and Lind in reliability analysis), with the part along the boundary damped; then Newton on the Lagrange equations
@@ -14,27 +14,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack, overload
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from polymargin.arguments import checked, checked_point
 from polymargin.bounds.gradients import evaluate, evaluate_twice
-from polymargin.bounds.regions.attack import nearest_in
-from polymargin.bounds.regions.network_at import NetworkAt
-from polymargin.bounds.view import label_at
-from polymargin.bounds.views import AnyView, views
-from polymargin.class_names import AboutClasses, named
-from polymargin.deadlines import NEVER, Deadline
-from polymargin.errors import InputError
-from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
-from polymargin.networks.network import Network
-from polymargin.networks.readers.any_model import any_model
-from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
+from polymargin.bounds.views import AnyView
+from polymargin.deadlines import Deadline
 
 Array = NDArray[np.float64]
 
@@ -44,7 +32,7 @@ PARTS, SETTLING, SETTLED = (1.0, 0.5, 0.25), 60, 1e-6
 NEWTON = 6
 # Up to this dimension Newton's matrix is made in full, for every start; beyond it in subspaces, for the best few starts.
 FULL_NEWTON = 48
-FEW_STARTS = 4
+MANY_STARTS, FEW_STARTS = 24, 4
 REFINED = 4
 ROUNDS = 24
 WIDEST_SUBSPACE = 10
@@ -55,115 +43,19 @@ TRIES = 5
 REACHES = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0, 12.0, 25.0, 60.0])
 
 
-@dataclass(frozen=True, eq=False)
-class Attack(AboutClasses):
-    """f_rival ≥ f_label at `point`, in exact arithmetic; `distance` is the length of point − u in `norm`, rounded up."""
+class LosingPoint(NamedTuple):
+    """f_rival ≥ f_label at the point, in exact arithmetic; the distance is rounded up."""
 
     point: Array
     distance: float
-    label: int
     rival: int
-    norm: str = "l2"
-    class_names: tuple[str, ...] | None = None
-
-    def __repr__(self) -> str:
-        distance = "distance" if self.norm == "l2" else f"{self.norm} distance"
-        return f"Attack({distance} {self.distance:.10g}, class {self.label_name} loses to {self.rival_name})"
 
 
-class AttackOptions(NeighbourhoodOptions, total=False):
-    """The keywords of `attack`, for type checkers."""
-
-    starts: int | None
-    seed: int
-
-
-@overload
-def attack(
-    network: Any, points: OnePoint, rival: int | None = None, **options: Unpack[AttackOptions]
-) -> Attack | None: ...
-@overload
-def attack(
-    network: Any, points: ManyPoints, rival: int | None = None, **options: Unpack[AttackOptions]
-) -> list[Attack | None]: ...
-@overload
-def attack(network: Any, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
-@any_model()
-@checked(Network)
-def attack(
-    network: Network,
-    points: ArrayLike,
-    rival: int | None = None,
-    *,
-    starts: int | None = None,
-    seed: int = 0,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
-    rivals: Sequence[int] | None = None,
-    abstain: float = 0.0,
-) -> Any:
-    """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
-
-    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images and in other
-    norms. `norm`, `weights`, `domain`, `movable`, `rivals` and `abstain` as for `margin`.
-
-    >>> from polymargin import PolynomialNetwork
-    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
-    ...                         degree=2)
-    >>> attack(net, [0.0, 0.25])
-    Attack(distance 0.75, class 0 loses to 1)
-    >>> attack(net, [0.0, 0.25], norm="linf", domain=(-1, 1))
-    Attack(linf distance 0.6888194417, class 0 loses to 1)
-    """
-    if starts is not None and starts < 1:
-        raise InputError(f"starts {starts}: expected at least 1")
-    near = Neighbourhood.of(
-        network.dimension,
-        norm=norm,
-        weights=weights,
-        domain=domain,
-        movable=movable,
-        rivals=rivals,
-        abstain=abstain,
-        classes=network.class_count,
-    )
-    near.check_bounded()
-    array = one_or_many(points)
-    if array.ndim == 2:
-        return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, near=near), network), array)
-    return named(nearest_attack(network, array, rival, starts, seed, near=near), network)
-
-
-def nearest_attack(
-    network: Network,
-    point: Array,
-    rival: int | None = None,
-    starts: int | None = None,
-    seed: int = 0,
-    deadline: Deadline = NEVER,
-    near: Neighbourhood | None = None,
-) -> Attack | None:
-    """`attack` at one point; at the deadline it makes do with the points it has."""
-    near = near or Neighbourhood.of(network.dimension)
-    u = checked_point(point, network.dimension)
-    label = label_at(network, u)
-    others = near.against(label, network.class_count)
-    if rival is not None and rival not in others:
-        raise InputError(f"rival {rival}: expected one of the classes {others}")
-    if not near.is_ball:
-        at = NetworkAt.of(network, u, near)
-        other = nearest_in(at, label, others if rival is None else [rival], starts, seed)
-        return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
-    found = [
-        _attack(view, label, group, starts or (24 if view.dimension <= FULL_NEWTON else FEW_STARTS), seed, deadline)
-        for view, group in views(network, u, label, others if rival is None else [rival])
-    ]
-    return min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
-
-
-def _attack(view: AnyView, label: int, group: list[int], starts: int, seed: int, deadline: Deadline) -> Attack | None:
+def nearest_losing_point(
+    view: AnyView, label: int, group: list[int], starts: int | None, seed: int, deadline: Deadline
+) -> LosingPoint | None:
+    """Of the rivals of a group, from so many starts for each; at the deadline it makes do with the points it has."""
+    starts = starts or (MANY_STARTS if view.dimension <= FULL_NEWTON else FEW_STARTS)
     rivals = np.repeat(np.array(group), starts)
     with np.errstate(all="ignore"):
         first = _starts(view, label, rivals, starts, seed)
@@ -293,7 +185,7 @@ def _refined(view: AnyView, label: int, rival: int, place: Array, deadline: Dead
     return place
 
 
-def _nearest(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array) -> Attack | None:
+def _nearest(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array) -> LosingPoint | None:
     """The nearest of the places on or beyond the boundary that stands up to exact arithmetic."""
     values, slopes = evaluate(view, places, label, rivals)
     distances = np.linalg.norm(places, axis=1)
@@ -312,7 +204,7 @@ def _nearest(view: AnyView, label: int, rivals: NDArray[np.int64], places: Array
     return None
 
 
-def _push(view: AnyView, label: int, rival: int, x: Array, slope: Array) -> Attack | None:
+def _push(view: AnyView, label: int, rival: int, x: Array, slope: Array) -> LosingPoint | None:
     """Across the boundary by the least step that convinces exact arithmetic."""
     size = float(np.linalg.norm(slope))
     if size == 0.0:
@@ -322,7 +214,7 @@ def _push(view: AnyView, label: int, rival: int, x: Array, slope: Array) -> Atta
         logits = view.network.exact_logits(x)
         behind = logits[label] - logits[rival]
         if behind <= 0:
-            return Attack(x, _distance(x, view.point), label, rival)
+            return LosingPoint(x, _distance(x, view.point), rival)
         if behind > sys.float_info.max:  # no double says how far to step
             return None
         x = x - slope / size * (float(behind) / size + extra)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked_point
-from polymargin.bounds.attacks import nearest_attack
+from polymargin.bounds.attack import nearest_attack
 from polymargin.bounds.exclusion import Exclusion, exclude_by
-from polymargin.bounds.lower_bounds import lower_bound_at
+from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline
 from polymargin.networks.network import Network

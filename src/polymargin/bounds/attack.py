@@ -1,0 +1,135 @@
+"""Upper bounds: counterexamples, as near as a local search finds them, confirmed in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polymargin.arguments import checked, checked_point
+from polymargin.bounds.regions.attack import nearest_in
+from polymargin.bounds.regions.network_at import NetworkAt
+from polymargin.bounds.tie_search import nearest_losing_point
+from polymargin.bounds.view import label_at
+from polymargin.bounds.views import views
+from polymargin.class_names import AboutClasses, named
+from polymargin.deadlines import NEVER, Deadline
+from polymargin.errors import InputError
+from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
+from polymargin.networks.network import Network
+from polymargin.networks.readers.any_model import any_model
+from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Attack(AboutClasses):
+    """f_rival ≥ f_label at `point`, in exact arithmetic; `distance` is the length of point − u in `norm`, rounded up."""
+
+    point: Array
+    distance: float
+    label: int
+    rival: int
+    norm: str = "l2"
+    class_names: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        distance = "distance" if self.norm == "l2" else f"{self.norm} distance"
+        return f"Attack({distance} {self.distance:.10g}, class {self.label_name} loses to {self.rival_name})"
+
+
+class AttackOptions(NeighbourhoodOptions, total=False):
+    """The keywords of `attack`, for type checkers."""
+
+    starts: int | None
+    seed: int
+
+
+@overload
+def attack(
+    network: Any, points: OnePoint, rival: int | None = None, **options: Unpack[AttackOptions]
+) -> Attack | None: ...
+@overload
+def attack(
+    network: Any, points: ManyPoints, rival: int | None = None, **options: Unpack[AttackOptions]
+) -> list[Attack | None]: ...
+@overload
+def attack(network: Any, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
+@any_model()
+@checked(Network)
+def attack(
+    network: Network,
+    points: ArrayLike,
+    rival: int | None = None,
+    *,
+    starts: int | None = None,
+    seed: int = 0,
+    norm: str = "l2",
+    weights: ArrayLike | None = None,
+    domain: tuple[Any, Any] | None = None,
+    movable: Any = None,
+    rivals: Sequence[int] | None = None,
+    abstain: float = 0.0,
+) -> Any:
+    """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
+
+    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images and in other
+    norms. `norm`, `weights`, `domain`, `movable`, `rivals` and `abstain` as for `margin`.
+
+    >>> from polymargin import PolynomialNetwork
+    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
+    ...                         degree=2)
+    >>> attack(net, [0.0, 0.25])
+    Attack(distance 0.75, class 0 loses to 1)
+    >>> attack(net, [0.0, 0.25], norm="linf", domain=(-1, 1))
+    Attack(linf distance 0.6888194417, class 0 loses to 1)
+    """
+    if starts is not None and starts < 1:
+        raise InputError(f"starts {starts}: expected at least 1")
+    near = Neighbourhood.of(
+        network.dimension,
+        norm=norm,
+        weights=weights,
+        domain=domain,
+        movable=movable,
+        rivals=rivals,
+        abstain=abstain,
+        classes=network.class_count,
+    )
+    near.check_bounded()
+    array = one_or_many(points)
+    if array.ndim == 2:
+        return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, near=near), network), array)
+    return named(nearest_attack(network, array, rival, starts, seed, near=near), network)
+
+
+def nearest_attack(
+    network: Network,
+    point: Array,
+    rival: int | None = None,
+    starts: int | None = None,
+    seed: int = 0,
+    deadline: Deadline = NEVER,
+    near: Neighbourhood | None = None,
+) -> Attack | None:
+    """`attack` at one point; at the deadline it makes do with the points it has."""
+    near = near or Neighbourhood.of(network.dimension)
+    u = checked_point(point, network.dimension)
+    label = label_at(network, u)
+    others = near.against(label, network.class_count)
+    if rival is not None and rival not in others:
+        raise InputError(f"rival {rival}: expected one of the classes {others}")
+    if not near.is_ball:
+        at = NetworkAt.of(network, u, near)
+        other = nearest_in(at, label, others if rival is None else [rival], starts, seed)
+        return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
+    found = [
+        nearest_losing_point(view, label, group, starts, seed, deadline)
+        for view, group in views(network, u, label, others if rival is None else [rival])
+    ]
+    nearest = min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
+    return None if nearest is None else Attack(nearest.point, nearest.distance, label, nearest.rival)
