@@ -11,8 +11,10 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.certificates import region_search
 from polymargin.errors import InputError
 from polymargin.neighbourhood import Neighbourhood
+from polymargin_checker import region_proof
 from polymargin_checker.checker import check
 
 MATRIX = [[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 0.6]]
@@ -119,6 +121,16 @@ def test_what_has_no_proof_says_so() -> None:
             ask(network, [0.1, 0.2], weights=[[2.0, 0.0], [0.0, 1.0]], domain=(-1, 1))
     with pytest.raises(InputError, match="classes 0 to 1"):
         pm.verify(network, [0.1, 0.2], 0.1, rivals=[5])
+
+
+def test_no_proof_is_made_that_the_checker_would_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert region_search.LARGEST_SPACE == region_proof.LARGEST_SPACE
+    network, point = random_network([2, 3, 2], 2, seed=0), np.zeros(2)
+    assert pm.verify(network, point, 1e-3, norm="linf").answer.name == "ROBUST"
+    monkeypatch.setattr(region_search, "LARGEST_SPACE", 4)
+    verdict = pm.verify(network, point, 1e-3, norm="linf")
+    assert verdict.answer.name == "UNKNOWN"
+    assert "which the checker does not read" in verdict.reason
 
 
 def test_a_ball_in_disguise_is_that_ball() -> None:

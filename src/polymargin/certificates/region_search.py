@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 FIRST_FRACTION, CLOSEST = 0.95, 1 - 5e-7
 BISECTIONS = 7
 CERTIFIED_GAP = 1e-6
+# Inputs and values of the layers, beyond which the checker reads no proof on a region; so none is made.
+LARGEST_SPACE = 12_000
 
 
 class RegionSearch:
@@ -78,7 +80,8 @@ class RegionSearch:
         session, radius = self.session, region.radius
         proofs: dict[int, RivalProof] = {}
         reasons: dict[int, str] = {}
-        for steps, rivals in self.at.grouped(session.label, session.rivals):
+        checkable = {rival: self._is_checkable(rival) for rival in session.rivals}
+        for steps, rivals in self.at.grouped(session.label, [rival for rival in session.rivals if checkable[rival]]):
             rows = lowest[[session.rivals.index(rival) for rival in rivals]]
             for rival, proof in prove_whole(steps, region, session.label, rivals, rows, session.deadline).items():
                 proofs[rival] = RivalProof(rival, radius, proof.to_proof())
@@ -90,6 +93,11 @@ class RegionSearch:
                         proofs[rival] = ball
                         break
         for rival in [rival for rival in session.rivals if rival not in proofs]:
+            if not checkable[rival]:
+                reasons[rival] = (
+                    f"a proof on a region for more than {LARGEST_SPACE:,} values, which the checker does not read"
+                )
+                continue
             outcome = prove_by_cutting(
                 self.at.steps(session.label, rival),
                 region,
@@ -105,6 +113,10 @@ class RegionSearch:
             if outcome.proof is not None:
                 proofs[rival] = RivalProof(rival, radius, outcome.proof.to_proof())
         return proofs, None, reasons
+
+    def _is_checkable(self, rival: int) -> bool:
+        steps = self.at.steps(self.session.label, rival).steps
+        return self.session.network.dimension + sum(map(len, steps)) <= LARGEST_SPACE
 
     @property
     def _balls_do(self) -> bool:
