@@ -148,7 +148,7 @@ def test_plain_npz_files_and_state_dicts(tmp_path: Path) -> None:
     assert pm.load(tmp_path / "state.pt", activation="square").fingerprint == TRUTH.fingerprint
     torch.save({"epoch": 7, "state_dict": state, "optimizer": {"lr": 0.1}}, tmp_path / "checkpoint.pt")
     assert pm.load(tmp_path / "checkpoint.pt", activation="square").fingerprint == TRUTH.fingerprint
-    (tmp_path / "model.onnx").write_bytes(b"")
+    (tmp_path / "model.onnx").write_bytes(b"not read")
     with pytest.raises(pm.InputError, match=r"--activation. is for files of plain weights"):
         pm.load(tmp_path / "model.onnx", activation=2)
 
