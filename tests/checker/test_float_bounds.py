@@ -14,6 +14,7 @@ import pytest
 from flint import arb, fmpq
 
 from polymargin_checker import float_forms
+from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.float_forms import FloatForm, Squares, sum_of_squares
 from polymargin_checker.float_numbers import above, nearest
 from polymargin_checker.floats import Floats
@@ -198,6 +199,17 @@ def test_doubles_near_numbers(value: Any, low: float, high: float) -> None:
         assert arb(middle, error).contains(value)
     else:
         assert middle == value
+
+
+def test_columns_enclose_balls_on_either_side_of_their_doubles() -> None:
+    with working_precision(128):
+        values = [arb(p) / q for p, q in ((1, 3), (2, 3), (-1, 3), (-2, 3), (1, 10), (7, 10), (1, 7), (-5, 7))]
+        column = Floats.column(values)
+        sides = set()
+        for value, middle, radius in zip(values, column.middle[:, 0], column.radius[:, 0], strict=True):
+            assert abs(value - arb(float(middle))) <= arb(float(radius))
+            sides.add(bool(value < arb(float(middle))))
+    assert sides == {True, False}
 
 
 def test_doubles_above_balls() -> None:
