@@ -27,13 +27,13 @@ RESULTS = Path(__file__).parent.parent / "results" / "datasets"
 # File -> first image, images, seconds per image. Degree two is exact and quick; for the others sizes are for two cores.
 ZOO = {
     "digits_recognizer.pth": (0, 10_000, 5.0),
-    "tenseal.onnx": (8_000, 6, 5.0),
-    "orion_mlp.onnx": (8_000, 6, 5.0),
-    "gelu4_mlp.onnx": (8_000, 6, 5.0),
-    "cubic_mlp.onnx": (8_000, 6, 5.0),
-    "cryptonets.onnx": (8_000, 4, 10.0),
-    "lola.onnx": (8_000, 4, 10.0),
-    "vpn_ccp4.npz": (8_000, 2, 240.0),
+    "tenseal.onnx": (8_000, 10, 5.0),
+    "orion_mlp.onnx": (8_000, 10, 5.0),
+    "gelu4_mlp.onnx": (8_000, 10, 5.0),
+    "cubic_mlp.onnx": (8_000, 10, 5.0),
+    "cryptonets.onnx": (8_000, 4, 40.0),
+    "lola.onnx": (8_000, 4, 60.0),
+    "vpn_ccp4.npz": (8_000, 2, 60.0),
     "orion_lenet.onnx": (8_000, 2, 60.0),
 }
 # A screenshot: width, height, colour scheme.
