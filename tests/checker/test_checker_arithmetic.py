@@ -142,3 +142,8 @@ def test_the_sweep_finds_every_overlap() -> None:
                 _check_disjoint(boxes)
         else:
             _check_disjoint(boxes)
+
+
+def test_the_zero_polynomial_is_zero_everywhere() -> None:
+    assert bernstein(arb_poly([]), (arb(-1), arb(2))) == [arb(0)]
+    assert value_range(arb_poly([]), (arb(-1), arb(2))) == (arb(0), arb(0))

@@ -50,6 +50,7 @@ def test_both_read_the_same_polynomial(name: str, tmp_path: Path) -> None:
         z = [sum((a * b for a, b in zip(row, values, strict=True)), c) for row, c in zip(rows, bias, strict=True)]
         values = [entry * entry for entry in z]
     assert [Fraction(int(v.p), int(v.q)) for v in z] == exact
+    assert set(layers.activations) <= {(0.0, 0.0, 1.0)}  # what was squared by hand here
 
 
 @pytest.mark.parametrize("name", [*NAMES, "chebyshev"])
