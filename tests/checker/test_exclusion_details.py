@@ -150,6 +150,7 @@ def mixed(radius: str, top: str, slope: tuple[str, str], quadratic: tuple[str, s
         ("0x1p0", "0x1.1p1", ("-0x1p0", "0x0p0"), ("-0x1p0", "0x0p0", "0x0p0"), "0x1.8p0", None),
         # A line below the activation of the other layer.
         ("0x1p1", "0x1.8p2", ("0x1p0", "0x0p0"), ("0x1p0", "0x0p0", "0x0p0"), "0x1p-1", "slopes of layer 2, neuron 0"),
+        ("0x1p1", "0x1.8p2", ("0x0p0", "0x0p0"), ("0x0p0", "0x0p0", "0x0p0"), "0x1p-3", "slopes of layer 2, neuron 0"),
         # The range that the activation of the other layer would give.
         (
             "0x1p1",
