@@ -8,11 +8,12 @@ from scipy import sparse
 
 import polymargin as pm
 from polymargin.bounds.lifted.algebra import NUMPY
+from polymargin.bounds.lifted.cuts import cut_weights
 from polymargin.bounds.lifted.expansion import Expansion, expansion_at
 from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
-from polymargin.bounds.lifted.relaxation import Relaxation, cut_weights
+from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.spectra import largest_eigenvalues
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.view import View

@@ -14,10 +14,12 @@ from scipy import linalg
 
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted.algebra import NUMPY
+from polymargin.bounds.lifted.best_ball import FEW
+from polymargin.bounds.lifted.cuts import cut_weights, violated_cut
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
-from polymargin.bounds.lifted.relaxation import FEW, Relaxation, cut_weights, violated_cut
+from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof

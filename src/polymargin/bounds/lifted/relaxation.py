@@ -12,7 +12,7 @@ If B − γ minus these terms times their multipliers is a positive semidefinite
 best γ is Shor's bound. All variables are scaled to the unit ball and the interval [−1, 1].
 
 The relaxation knows δδᵀ and w, but of w² only what ranges say, which costs most where B is concave in w. One cut with
-α the negative parts of its curvatures there (`cut_weights`) gives nearly all that a multiplier for every neuron would, and
+α the negative parts of its curvatures there (`cuts.cut_weights`) gives nearly all that a multiplier for every neuron would, and
 Σ α_i Q_i² = W¹ᵀ (W¹W¹ᵀ ∘ W²ᵀ diag(α) W²) W¹ c² is a single matrix.
 """
 
@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.algebra import NUMPY
+from polymargin.bounds.lifted.best_ball import best_ball
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.local import as_array
 from polymargin.bounds.lifted.program import SemidefiniteProgram, SparseRows
 from polymargin.bounds.lifted.top import Top
@@ -42,17 +41,6 @@ START_CUT = 2.0
 START_EXTRA = 0.5
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
-# Dimensions of δ up to which the best μ is found from all eigenvalues.
-FEW = 160
-# How large the weights of a further cut are, relative to those of the first.
-EXTRA_CUT = 1.0
-# Cuts that are broken by less than this, relative to the largest moment, are not worth a row.
-BROKEN = 1e-3
-# A cut costs a matrix with the square of the width of the first layer, which a GPU has at once.
-WIDEST_CUT = 2000
-WIDEST_CUT_ON_GPU = 20_000
-# Products by which the least eigenvalue of a form is found.
-LANCZOS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,79 +338,3 @@ def derivatives(expansion: Expansion, top: Top, middles: Sequence[Array]) -> lis
         weight = result[0][0] @ above.weights
         result.insert(0, (weight * (below.rise + 2 * below.bend * middle), weight * below.bend))
     return result
-
-
-def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
-    """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
-    widest = WIDEST_CUT if expansion.algebra is NUMPY else WIDEST_CUT_ON_GPU
-    if not ranges or len(expansion.layers[0].value) > widest:
-        return np.zeros((0, len(ranges[0]) if ranges else 0))
-    middles = [limits.mean(axis=1) for limits in ranges]
-    weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
-    return weights[None] if weights.any() else np.zeros((0, len(weights)))
-
-
-def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:
-    """Weights (h₂,) of the cut that the moments X break most, by how much each neuron breaks it; None if none does.
-
-    E(w_i²) − r² E‖Q_iδ‖², with ‖Q_iδ‖² = c² (W_i ∘ t)ᵀ W¹W¹ᵀ (W_i ∘ t) for t = W¹δ.
-    """
-    expansion, m = relaxation.expansion, relaxation.expansion.dimension
-    if not relaxation.ranges or len(expansion.layers[0].value) > WIDEST_CUT:
-        return None
-    first, second, place = expansion.layers[0], as_array(expansion.layers[1].weights), relaxation.places[0]
-    X = X / X[0, 0]
-    middle, half = relaxation.middles[0], relaxation.halves[0]
-    squares = half**2 * np.diagonal(X)[place] + 2 * middle * half * X[0, place] + middle**2
-    moved = relaxation.radius**2 * (first.slopes @ X[1 : 1 + m, 1 : 1 + m] @ first.slopes.T)
-    mixed = (first.slopes @ first.slopes.T) * moved
-    bounds = (relaxation.radius * first.bend) ** 2 * ((second @ mixed) * second).sum(axis=1)
-    broken = np.maximum(0.0, squares - bounds)
-    if broken.max() <= BROKEN * float(squares.max()):
-        return None
-    # At the start it should count for little beside the first cut, whose weights are curvatures of the functional.
-    scale = relaxation.cuts.max() if len(relaxation.cuts) else abs(relaxation.size) / squares.max()
-    return np.asarray(EXTRA_CUT * scale * broken / broken.max())
-
-
-def best_ball(rest: Array, scale: float) -> tuple[float, float]:
-    """A good μ for the form `rest` in (1, δ/r) − γ, the best in few dimensions, and the γ it proves; −∞ if rounding spoils it."""
-    inner, border, corner = rest[1:, 1:], rest[1:, 0], rest[0, 0]
-    if not np.isfinite(rest).all():
-        return -np.inf, scale
-    if len(inner) <= FEW:
-        return _exact_ball(inner, border, float(corner), scale)
-    found = extremes(NUMPY, lambda v: v @ inner, 1, len(inner), LANCZOS)
-    floor = (
-        max(0.0, float(found.least_error[0] - found.least[0]))
-        + 1e-3 * scale
-        + 1e-12 * float(np.abs(inner).sum(axis=1).max())
-    )
-    best, work = (-np.inf, floor), np.empty_like(inner, order="F")
-    for mu in floor + scale * np.array([0.02, 0.06, 0.15, 0.4, 1.0]):
-        work.T[:] = inner  # symmetric, and in the order in which LAPACK works in place
-        np.einsum("ii->i", work)[:] += mu
-        factor, info = linalg.lapack.dpotrf(work, lower=1, clean=0, overwrite_a=1)
-        if info:
-            continue
-        half = linalg.solve_triangular(factor, border, lower=True, check_finite=False)
-        value = float(corner - mu - half @ half)
-        if value < best[0]:
-            break
-        best = (value, float(mu))
-    return best
-
-
-def _exact_ball(inner: Array, border: Array, corner: float, scale: float) -> tuple[float, float]:
-    """The best μ: corner − μ − Σ b²/(λ + μ) is concave, and its slope −1 + Σ b²/(λ + μ)² falls."""
-    eigenvalues, vectors = np.linalg.eigh(inner)
-    squares = (vectors.T @ border) ** 2
-    floor = max(0.0, -float(eigenvalues[0])) + 1e-12 * (scale + float(np.abs(eigenvalues).max()))
-    low, high = floor, floor + float(np.sqrt(squares.sum())) + 1e-12 * scale
-    for _ in range(100):
-        mu = (low + high) / 2
-        if float((squares / (eigenvalues + mu) ** 2).sum()) > 1:
-            low = mu
-        else:
-            high = mu
-    return float(corner - high - (squares / (eigenvalues + high)).sum()), high

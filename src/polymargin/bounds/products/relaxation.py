@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from polymargin.bounds.lifted.best_ball import best_ball
 from polymargin.bounds.lifted.program import SemidefiniteProgram
-from polymargin.bounds.lifted.relaxation import best_ball
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.ranges import RestRanges
 from polymargin.bounds.products.wiring import NO_SUM

@@ -59,7 +59,7 @@ class ProductView:
 
     @cached_property
     def sides(self) -> tuple[_Inputs, _Inputs]:
-        return tuple(_Inputs.of(side, self) for side in (self.wiring.left, self.wiring.right))  # type: ignore[return-value]
+        return _Inputs.of(self.wiring.left, self), _Inputs.of(self.wiring.right, self)
 
     # What its proofs say needs no translation into layers.
     lowering = None

@@ -201,7 +201,7 @@ def _cutting_helps(part: RegionPart, half: Array) -> Array:
 
 def _tree(found: dict[int, Any], number: int) -> Tree:
     node = found[number]
-    if not isinstance(node, tuple):
-        return node  # type: ignore[no-any-return]
+    if isinstance(node, (RegionLeaf, EmptyLeaf)):
+        return node
     coordinate, value, low, high = node
     return RegionSplit(coordinate, value, _tree(found, low), _tree(found, high))
