@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "survey.hpp"
 #include "workers.hpp"
 
 namespace nb = nanobind;
@@ -34,6 +35,8 @@ using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const Complex, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const Complex, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Points = nb::ndarray<const Complex, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Ends = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 namespace {
 
@@ -218,6 +221,49 @@ nb::list track(nb::sequence jobs, const TrackerSettings& settings, int threads, 
   return found;
 }
 
+nb::dict survey(Points points, Ends ends, Rows condition, Matrix targets, Doubles directions, double same, double same_conjugate,
+                double real, double clearly_complex, double largest_condition) {
+  const std::size_t lists = points.shape(0), count = points.shape(1), size = points.shape(2);
+  const auto fits = [&](const auto& array) { return array.shape(0) == lists && array.shape(1) == count; };
+  if (size == 0 || !fits(ends) || !fits(condition) || targets.shape(0) != lists || targets.shape(1) + 1 < size || directions.size() != 3 * size)
+    throw std::invalid_argument("survey: expected points (T, N, n), ends and conditions (T, N), targets (T, n - 1 or more), directions (3n,)");
+  Output<std::int32_t> clear({lists}), real_counts({lists}), unclear({lists});
+  Output<double> gaps({lists, 2});
+  Output<Complex> chosen({lists, 4, size});
+  polymargin::Lists job{};
+  job.points = polymargin::pairs(points.data());
+  job.targets = polymargin::pairs(targets.data());
+  job.ends = ends.data();
+  job.condition = condition.data();
+  job.directions = directions.data();
+  job.clear = clear.data;
+  job.real_counts = real_counts.data;
+  job.unclear = unclear.data;
+  job.gaps = gaps.data;
+  job.chosen = polymargin::pairs(chosen.data);
+  job.list_count = static_cast<unsigned>(lists);
+  job.point_count = static_cast<unsigned>(count);
+  job.size = static_cast<unsigned>(size);
+  job.parameters = static_cast<unsigned>(targets.shape(1));
+  job.same = same;
+  job.same_conjugate = same_conjugate;
+  job.real = real;
+  job.clearly_complex = clearly_complex;
+  job.largest_condition = largest_condition;
+  for (std::size_t i = 0; i < 2 * size; ++i) job.reach += same * std::abs(directions.data()[i]);
+  {
+    const nb::gil_scoped_release release;
+    polymargin::survey(job);
+  }
+  nb::dict told;
+  told["clear"] = clear.array;
+  told["real_counts"] = real_counts.array;
+  told["unclear"] = unclear.array;
+  told["gaps"] = gaps.array;
+  told["chosen"] = chosen.array;
+  return told;
+}
+
 nb::tuple evaluate(const OwnedProgram& owned, Matrix inputs, Vector parameters, bool double_double,
                    std::optional<std::string> instruction_set) {
   const Program& program = owned.get();
@@ -309,6 +355,8 @@ NB_MODULE(_core, module) {
 
   module.def("track", &track, nb::arg("jobs"), nb::arg("settings"), nb::arg("threads") = 1, nb::arg("double_double") = false,
              nb::arg("instruction_set") = nb::none());
+  module.def("survey", &survey, nb::arg("points"), nb::arg("ends"), nb::arg("condition"), nb::arg("targets"), nb::arg("directions"), nb::arg("same"),
+             nb::arg("same_conjugate"), nb::arg("real"), nb::arg("clearly_complex"), nb::arg("largest_condition"));
   module.def("evaluate", &evaluate, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
   module.def("secular", &secular, nb::arg("eigenvalues"), nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"),

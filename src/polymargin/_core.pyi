@@ -54,6 +54,18 @@ def track(
     double_double: bool = False,
     instruction_set: str | None = None,
 ) -> list[dict[str, Any]]: ...
+def survey(
+    points: NDArray[np.complex128],
+    ends: NDArray[np.int32],
+    condition: NDArray[np.float64],
+    targets: NDArray[np.complex128],
+    directions: NDArray[np.float64],
+    same: float,
+    same_conjugate: float,
+    real: float,
+    clearly_complex: float,
+    largest_condition: float,
+) -> dict[str, NDArray[Any]]: ...
 def evaluate(
     program: Program,
     inputs: NDArray[np.complex128],

@@ -78,10 +78,6 @@ class Paths:
 
         return Paths(*(merge(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__))
 
-    def to_targets(self, first: int, last: int) -> Paths:
-        """The paths to some of the targets."""
-        return Paths(*(getattr(self, name)[first:last] for name in self.__dataclass_fields__))
-
     def put(self, numbers: NDArray[np.intp], others: Sequence[Paths]) -> None:
         """Write the paths of jobs with one target each in the places with these numbers, counted through all targets."""
         for name in self.__dataclass_fields__:

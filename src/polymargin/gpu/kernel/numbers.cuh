@@ -8,16 +8,17 @@
 #define PM_UNROLL _Pragma("unroll")
 #define PM_KEEP_LOOP _Pragma("unroll 1")
 #define PM_TABLE __device__ const
+#define PM_WHOLE alignas(16)
 // Loads stay on their side: kept in registers across long stretches, numbers would push out what is needed more.
 #define PM_FENCE asm volatile("" ::: "memory");
 #else
 #include "host.hpp"
 #endif
 
-struct alignas(16) Complex {
+struct PM_WHOLE Complex {
   double re, im;
 };
-struct alignas(16) Pair {
+struct PM_WHOLE Pair {
   double first, second;
 };
 
