@@ -14,13 +14,21 @@ from typing import Any, Protocol, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.margins.result import PairMargin
+from polymargin.enumeration.base_solutions import BaseSolutions
+from polymargin.enumeration.near_discriminant import near_discriminant
+from polymargin.enumeration.ordinary_points import OrdinaryPoints
+from polymargin.margins.result import PairMargin, made
 from polymargin.quadric import NearestBatch, NearestKind
 
 Array = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
-Rivals: TypeAlias = Sequence[int | None]
+# One for each point; none at all for a boundary without classes.
+Rivals: TypeAlias = Places | None
+
+
+# The method of those that were enumerated.
+ENUMERATED = "continuation"
 
 
 class PairColumn(Protocol):
@@ -97,8 +105,63 @@ class QuadricColumn:
         points = self._points[self._rows[places]] + self._spectrum.lift(self._steps[places]).real
         bound = 2 * self._spectrum.dimension
         return [
-            PairMargin(self._rivals[place], distance, distance, distance, point, "quadric", True, None, None, bound)
-            for place, distance, point in zip(places.tolist(), self.upper[places].tolist(), points, strict=True)
+            made(
+                PairMargin,
+                rival=rival,
+                radius=distance,
+                lower=distance,
+                upper=distance,
+                point=point,
+                method="quadric",
+                complete=True,
+                complex_count=None,
+                real_count=None,
+                bound=bound,
+            )
+            for rival, distance, point in zip(
+                rivals_at(self._rivals, places), self.upper[places].tolist(), points, strict=True
+            )
+        ]
+
+
+class EnumeratedColumn:
+    """Critical points by continuation: those of ordinary points whose nearest tie floats confirm, at `radii` (q,), are known."""
+
+    def __init__(self, base: BaseSolutions, count: int, rivals: Rivals, found: OrdinaryPoints, radii: Array) -> None:
+        self._base, self._rivals, self._found = base, rivals, found
+        self._place = np.zeros(count, dtype=np.intp)
+        self._place[found.rows] = np.arange(len(found.rows))
+        self.lower = self.upper = np.full(count, np.nan)
+        self.upper[found.rows] = radii
+        self.known: Mask = ~np.isnan(self.upper)
+        self.proved = self.beyond_rounding = np.zeros(count, dtype=bool)
+
+    def records(self, places: Places) -> list[PairMargin]:
+        found, here, base = self._found, self._place[places], self._base
+        bound, count, scale = base.boundary.critical_bound, len(base.solutions), base.boundary.reduction.scale
+        return [
+            made(
+                PairMargin,
+                rival=rival,
+                radius=radius,
+                lower=radius,
+                upper=radius,
+                point=point,
+                method=ENUMERATED,
+                complete=True,
+                complex_count=count,
+                real_count=reals,
+                bound=bound,
+                notes=near_discriminant(distance, scale),
+            )
+            for rival, radius, point, reals, distance in zip(
+                rivals_at(self._rivals, places),
+                self.upper[places].tolist(),
+                found.nearest[here],
+                found.real_counts[here].tolist(),
+                found.discriminant[here].tolist(),
+                strict=True,
+            )
         ]
 
 
@@ -131,6 +194,11 @@ class LazyPairs(Sequence[PairMargin]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (list(self),)
+
+
+def rivals_at(rivals: Rivals, places: Places) -> list[Any]:
+    """The rivals of some of the points, each None where there are no classes."""
+    return [None] * len(places) if rivals is None else rivals[places].tolist()
 
 
 def beyond_rounding(pair: PairMargin) -> bool:

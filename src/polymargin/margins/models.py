@@ -83,7 +83,7 @@ class BoundaryMargins:
         rows = np.arange(len(points))
         job = pair.job(points, rows)
         survey = None if job is None else next(tracker.survey([job]))
-        column = pair.ordinary(points, rows, [None] * len(points), survey)
+        column = pair.ordinary(points, rows, None, survey)
         seconds = (perf_counter() - started) / len(points)
         found: list[Margin | None] = [None] * len(points)
         known = np.flatnonzero(column.known)

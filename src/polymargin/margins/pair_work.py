@@ -21,7 +21,7 @@ class PairWork:
 
     pair: Pair
     rows: Places
-    rivals: list[int]
+    rivals: Places
 
 
 def answers(

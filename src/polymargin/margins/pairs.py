@@ -24,9 +24,17 @@ from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
-from polymargin.enumeration.near_discriminant import near_discriminant
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
-from polymargin.margins.columns import PairColumn, Places, QuadricColumn, RecordColumn, Rivals
+from polymargin.margins.columns import (
+    ENUMERATED,
+    EnumeratedColumn,
+    PairColumn,
+    Places,
+    QuadricColumn,
+    RecordColumn,
+    Rivals,
+    rivals_at,
+)
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
@@ -34,9 +42,6 @@ from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
 
 Array = NDArray[np.float64]
 Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
-
-# The method of those that were enumerated.
-ENUMERATED = "continuation"
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,8 @@ class OneByOne(ABC):
         return None
 
     def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], rivals, strict=True)]
+        against = rivals_at(rivals, np.arange(len(rows)))
+        found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], against, strict=True)]
         return RecordColumn([one if one.complete else None for one in found])
 
     @abstractmethod
@@ -201,30 +207,13 @@ class EnumeratedPair:
         return None if self.base.unjudged else paths_to(self.base, points[rows])
 
     def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        u = points[rows]
-        answers: list[PairMargin | None] = [None] * len(u)
         if survey is None:
-            return RecordColumn(answers)
-        boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
+            return RecordColumn([None] * len(rows))
+        u, boundary = points[rows], self.base.boundary
         found = ordinary_points(self.base, u, survey)
         confirmed, uppers = plain_ties(boundary, u[found.rows], found.nearest)
-        confirmed &= found.real_counts > 0
-        scale = boundary.reduction.scale
-        for row, sure, radius, point, reals, distance in zip(
-            found.rows.tolist(),
-            confirmed.tolist(),
-            np.maximum(found.distances, uppers).tolist(),
-            found.nearest,
-            found.real_counts.tolist(),
-            found.discriminant.tolist(),
-            strict=True,
-        ):
-            if sure:
-                notes = near_discriminant(distance, scale)
-                answers[row] = PairMargin(
-                    rivals[row], radius, radius, radius, point, ENUMERATED, True, count, reals, bound, notes
-                )
-        return RecordColumn(answers)
+        radii = np.where(confirmed & (found.real_counts > 0), np.maximum(found.distances, uppers), np.nan)
+        return EnumeratedColumn(self.base, len(u), rivals, found, radii)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         found = critical_points_at(self.base, u, tracker)

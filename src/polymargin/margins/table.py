@@ -6,14 +6,13 @@ arrays, and records of the others are left for later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.margins.columns import LazyPairs, Mask, PairColumn, Places
-from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.result import Margin, PairMargin, made
 from polymargin.standing import Standing
 
 
@@ -32,14 +31,20 @@ class PairTable:
         self.lower, self.upper = np.full(shape, np.inf), np.full(shape, np.inf)
         self.proved, self.beyond_rounding = np.ones(shape, dtype=bool), np.ones(shape, dtype=bool)
 
-    def add(self, rows: Places, rivals: Sequence[int], column: PairColumn) -> None:
+    def add(self, rows: Places, rivals: Places, column: PairColumn) -> None:
         """A boundary: one answer for each of the rows, against a rival of its own."""
-        where = (rows, rivals)
-        self._column[where], self._place[where] = len(self._columns), np.arange(len(rows))
+        where = rows * self.upper.shape[1] + rivals  # in the arrays laid out flat
+        for array, values in (
+            (self._column, len(self._columns)),
+            (self._place, np.arange(len(rows))),
+            (self.lower, column.lower),
+            (self.upper, column.upper),
+            (self.proved, column.proved),
+            (self.beyond_rounding, column.beyond_rounding),
+        ):
+            array.reshape(-1)[where] = values
         self._columns.append(column)
         self._missing[rows] -= column.known
-        self.lower[where], self.upper[where] = column.lower, column.upper
-        self.proved[where], self.beyond_rounding[where] = column.proved, column.beyond_rounding
 
     @property
     def known(self) -> Mask:
@@ -54,7 +59,8 @@ class PairTable:
         lower, proved = self.lower[rows].min(axis=1), np.asarray(self.proved[rows].all(axis=1))
         others = self.upper.shape[1] - 1
         return [
-            Margin(
+            made(
+                Margin,
                 radius=one.upper,
                 lower=low,
                 upper=one.upper,
@@ -67,7 +73,7 @@ class PairTable:
                 complex_count=one.complex_count,
                 real_count=one.real_count,
                 pairs=LazyPairs(others, partial(self._pair, row, label, one)),
-                notes=tuple([f"against class {one.rival}: {note}" for note in one.notes]),
+                notes=tuple([f"against class {one.rival}: {note}" for note in one.notes]) if one.notes else (),
             )
             for row, label, one, low, sure in zip(
                 rows.tolist(), labels.tolist(), nearest, lower.tolist(), proved.tolist(), strict=True
@@ -76,6 +82,8 @@ class PairTable:
 
     def _records(self, rows: Places, rivals: NDArray[np.intp]) -> list[PairMargin]:
         columns, places = self._column[rows, rivals], self._place[rows, rivals]
+        if len(self._columns) == 1:
+            return self._columns[0].records(places)
         found: dict[int, PairMargin] = {}
         for column in np.unique(columns).tolist():
             here = np.flatnonzero(columns == column)
