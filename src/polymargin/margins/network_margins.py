@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from math import comb
 from time import perf_counter
 
 import numpy as np
@@ -57,6 +58,8 @@ class NetworkMargins:
         return count * (network.class_count - 1)
 
     def prepare(self, points: Array) -> None:
+        if len(self._pairs) == comb(self._network.class_count, 2):
+            return
         with np.errstate(all="ignore"):
             labels = self._network.predict(self._unscaled.point(points))
         for label in np.unique(labels).tolist():

@@ -40,4 +40,4 @@ def _columns(u: Array, work: list[PairWork], jobs: list[Job | None], tracker: Tr
     """The answers of every boundary, one after another: threads of Python in turns were slower than one."""
     told = tracker.survey([job for job in jobs if job is not None])
     surveys = (None if job is None else next(told) for job in jobs)
-    return [each.pair.ordinary(u, each.rows, each.rivals, survey) for each, survey in zip(work, surveys, strict=True)]
+    return [each.pair.ordinary(u, each.rows, survey) for each, survey in zip(work, surveys, strict=True)]

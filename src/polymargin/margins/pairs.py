@@ -25,16 +25,7 @@ from polymargin.enumeration.critical_points import CriticalPoints, critical_poin
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
-from polymargin.margins.columns import (
-    ENUMERATED,
-    EnumeratedColumn,
-    PairColumn,
-    Places,
-    QuadricColumn,
-    RecordColumn,
-    Rivals,
-    rivals_at,
-)
+from polymargin.margins.columns import ENUMERATED, EnumeratedColumn, PairColumn, Places, QuadricColumn, RecordColumn
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
@@ -67,9 +58,8 @@ class Pair(Protocol):
         """The paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
         ...
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        """The distances from some rows of points (…, n) to the boundary, each for a rival of its own and each complete; unknown
-        where there is more to look at."""
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        """The distances from some rows of points (…, n) to the boundary, each complete; unknown where more is to be seen."""
         ...
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
@@ -83,9 +73,8 @@ class OneByOne(ABC):
     def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        against = rivals_at(rivals, np.arange(len(rows)))
-        found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], against, strict=True)]
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        found = [self.margin_at(u, None, Tracker()) for u in points[rows]]
         return RecordColumn([one if one.complete else None for one in found])
 
     @abstractmethod
@@ -169,8 +158,8 @@ class QuadricPair:
     def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        return QuadricColumn(points, rows, rivals, self._solver.nearest_batch(points[rows]))
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        return QuadricColumn(points, rows, self._solver.nearest_batch(points[rows]))
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         nearest = self._solver.nearest(u)
@@ -206,14 +195,14 @@ class EnumeratedPair:
     def job(self, points: Array, rows: Places) -> Job | None:
         return None if self.base.unjudged else paths_to(self.base, points[rows])
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
         if survey is None:
             return RecordColumn([None] * len(rows))
         u, boundary = points[rows], self.base.boundary
         found = ordinary_points(self.base, u, survey)
         confirmed, uppers = plain_ties(boundary, u[found.rows], found.nearest)
         radii = np.where(confirmed & (found.real_counts > 0), np.maximum(found.distances, uppers), np.nan)
-        return EnumeratedColumn(self.base, len(u), rivals, found, radii)
+        return EnumeratedColumn(self.base, len(u), found, radii)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         found = critical_points_at(self.base, u, tracker)
