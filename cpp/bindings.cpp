@@ -24,7 +24,8 @@ using polymargin::Kernels;
 using polymargin::OwnedProgram;
 using polymargin::Program;
 using polymargin::TrackerSettings;
-using polymargin::SecularJob;
+using polymargin::NearestJob;
+using polymargin::Quadric;
 using polymargin::TrackJob;
 
 using Complex = std::complex<double>;
@@ -281,34 +282,88 @@ nb::tuple evaluate(const OwnedProgram& owned, Matrix inputs, Vector parameters, 
   return nb::make_tuple(values.array, jacobians.array);
 }
 
-nb::tuple secular(Doubles eigenvalues, double tolerance, double cluster_tolerance, double touch_tolerance, double least,
-                  Doubles values, Rows gradients, Doubles value_sizes, std::optional<std::string> instruction_set) {
-  const std::size_t rows = values.size(), size = eigenvalues.size();
-  if (size == 0 || gradients.shape(0) != rows || gradients.shape(1) != size || value_sizes.size() != rows)
-    throw std::invalid_argument("secular: expected eigenvalues (m,), values and their sizes (p,), gradients (p, m), m > 0");
-  Output<std::int8_t> kinds({rows});
-  Output<double> multipliers({rows}), steps({rows, size});
-  SecularJob job{};
+std::size_t padded(std::size_t size) { return (size + polymargin::kPadding - 1) / polymargin::kPadding * polymargin::kPadding; }
+
+// What a quadric consists of, as rows of numbers that go in; `bends` is None for a form.
+Quadric quadric_of(const Rows& points, const Rows& weights, const Doubles& bias, const std::optional<Doubles>& bends, const Doubles& slopes,
+                   double constant, const Rows& map, const Doubles& eigenvalues, const Doubles& sizes) {
+  const std::size_t inputs = points.shape(1), hidden = bends ? map.shape(0) : inputs, size = eigenvalues.size();
+  if (size == 0 || inputs == 0 || weights.shape(0) != inputs || weights.shape(1) != padded(hidden) || slopes.size() != padded(hidden) ||
+      bias.size() != (bends ? padded(hidden) : padded(size)) || (bends && bends->size() != padded(hidden)) || map.shape(0) != hidden ||
+      map.shape(1) != padded(size) || sizes.size() != 3)
+    throw std::invalid_argument("quadric: expected matrices with a row for each of " + std::to_string(inputs) +
+                                " inputs or hidden values, padded, and vectors that fit them");
+  Quadric quadric{};
+  quadric.inputs = static_cast<std::int64_t>(inputs);
+  quadric.hidden = static_cast<std::int64_t>(hidden);
+  quadric.size = static_cast<std::int64_t>(size);
+  quadric.weights = weights.data();
+  quadric.bias = bias.data();
+  quadric.bends = bends ? bends->data() : nullptr;
+  quadric.slopes = slopes.data();
+  quadric.constant = constant;
+  quadric.map = map.data();
+  quadric.eigenvalues = eigenvalues.data();
+  quadric.sizes = sizes.data();
+  return quadric;
+}
+
+nb::tuple view(Rows points, Rows weights, Doubles bias, std::optional<Doubles> bends, Doubles slopes, double constant, Rows map,
+               Doubles eigenvalues, Doubles sizes, std::optional<std::string> instruction_set) {
+  const Quadric quadric = quadric_of(points, weights, bias, bends, slopes, constant, map, eigenvalues, sizes);
+  Output<double> values({points.shape(0)}), gradients({points.shape(0), eigenvalues.size()});
+  const Kernels& kernels = choose(instruction_set);
+  {
+    const nb::gil_scoped_release release;
+    const polymargin::Workspaces workspace(1, kernels.quadric_bytes(quadric));
+    kernels.view(quadric, points.data(), static_cast<std::int64_t>(points.shape(0)), values.data, gradients.data, workspace[0]);
+  }
+  return nb::make_tuple(values.array, gradients.array);
+}
+
+nb::dict nearest(Rows points, Rows weights, Doubles bias, std::optional<Doubles> bends, Doubles slopes, double constant, Rows map,
+                 Doubles eigenvalues, Doubles sizes, Rows rotation, std::optional<Rows> basis, Doubles fixed, double least,
+                 double tolerance, double cluster_tolerance, double touch_tolerance, double noise, double largest_doubt,
+                 double largest_correction, double largest_miss, std::optional<std::string> instruction_set) {
+  NearestJob job{};
+  job.quadric = quadric_of(points, weights, bias, bends, slopes, constant, map, eigenvalues, sizes);
+  const std::size_t rows = points.shape(0), size = eigenvalues.size(), width = map.shape(1);
+  if (rotation.shape(0) != size || rotation.shape(1) != width || fixed.size() != size ||
+      (basis ? basis->shape(0) != size || basis->shape(1) != padded(points.shape(1)) : size != points.shape(1)))
+    throw std::invalid_argument("nearest: expected a rotation and a basis with a row for each of " + std::to_string(size) + " eigenvalues, padded");
+  Output<std::int8_t> kinds({rows}), doubtful({rows});
+  Output<double> multipliers({rows}), distances({rows}), steps({rows, size});
   job.rows = static_cast<std::int64_t>(rows);
-  job.size = static_cast<std::int64_t>(size);
-  job.eigenvalues = eigenvalues.data();
+  job.points = points.data();
+  job.rotation = rotation.data();
+  job.basis = basis ? basis->data() : nullptr;
+  job.fixed = fixed.data();
+  job.least = least;
   job.tolerance = tolerance;
   job.cluster_tolerance = cluster_tolerance;
   job.touch_tolerance = touch_tolerance;
-  job.least = least;
-  job.values = values.data();
-  job.gradients = gradients.data();
-  job.value_sizes = value_sizes.data();
+  job.noise = noise;
+  job.largest_doubt = largest_doubt;
+  job.largest_correction = largest_correction;
+  job.largest_miss = largest_miss;
   job.kinds = kinds.data;
+  job.doubtful = doubtful.data;
   job.multipliers = multipliers.data;
+  job.distances = distances.data;
   job.steps = steps.data;
   const Kernels& kernels = choose(instruction_set);
   {
     const nb::gil_scoped_release release;
-    const polymargin::Workspaces workspace(1, kernels.secular_bytes(job));
-    kernels.secular(job, workspace[0]);
+    const polymargin::Workspaces workspace(1, kernels.quadric_bytes(job.quadric));
+    kernels.nearest(job, workspace[0]);
   }
-  return nb::make_tuple(kinds.array, multipliers.array, steps.array);
+  nb::dict found;
+  found["steps"] = steps.array;
+  found["distances"] = distances.array;
+  found["multipliers"] = multipliers.array;
+  found["kinds"] = kinds.array;
+  found["doubtful"] = doubtful.array;
+  return found;
 }
 
 // A library below us may end the process by itself, with a status that means something else here: OpenBLAS ends with 1 when
@@ -359,8 +414,12 @@ NB_MODULE(_core, module) {
              nb::arg("same_conjugate"), nb::arg("real"), nb::arg("clearly_complex"), nb::arg("largest_condition"));
   module.def("evaluate", &evaluate, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
-  module.def("secular", &secular, nb::arg("eigenvalues"), nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"),
-             nb::arg("least"), nb::arg("values"), nb::arg("gradients"), nb::arg("value_sizes"), nb::arg("instruction_set") = nb::none());
+  module.def("view", &view, nb::arg("points"), nb::kw_only(), nb::arg("weights"), nb::arg("bias"), nb::arg("bends").none(), nb::arg("slopes"),
+             nb::arg("constant"), nb::arg("map"), nb::arg("eigenvalues"), nb::arg("sizes"), nb::arg("instruction_set") = nb::none());
+  module.def("nearest", &nearest, nb::arg("points"), nb::kw_only(), nb::arg("weights"), nb::arg("bias"), nb::arg("bends").none(), nb::arg("slopes"),
+             nb::arg("constant"), nb::arg("map"), nb::arg("eigenvalues"), nb::arg("sizes"), nb::arg("rotation"), nb::arg("basis").none(),
+             nb::arg("fixed"), nb::arg("least"), nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"), nb::arg("noise"),
+             nb::arg("largest_doubt"), nb::arg("largest_correction"), nb::arg("largest_miss"), nb::arg("instruction_set") = nb::none());
   module.def("end_with", &end_with, nb::arg("status"));
   module.def("instruction_sets", [] {
     nb::dict names;

@@ -73,16 +73,42 @@ def evaluate(
     double_double: bool = False,
     instruction_set: str | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]: ...
-def secular(
+def view(
+    points: NDArray[np.float64],
+    *,
+    weights: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    bends: NDArray[np.float64] | None,
+    slopes: NDArray[np.float64],
+    constant: float,
+    map: NDArray[np.float64],
     eigenvalues: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    instruction_set: str | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def nearest(
+    points: NDArray[np.float64],
+    *,
+    weights: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    bends: NDArray[np.float64] | None,
+    slopes: NDArray[np.float64],
+    constant: float,
+    map: NDArray[np.float64],
+    eigenvalues: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    rotation: NDArray[np.float64],
+    basis: NDArray[np.float64] | None,
+    fixed: NDArray[np.float64],
+    least: float,
     tolerance: float,
     cluster_tolerance: float,
     touch_tolerance: float,
-    least: float,
-    values: NDArray[np.float64],
-    gradients: NDArray[np.float64],
-    value_sizes: NDArray[np.float64],
+    noise: float,
+    largest_doubt: float,
+    largest_correction: float,
+    largest_miss: float,
     instruction_set: str | None = None,
-) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]: ...
+) -> dict[str, NDArray[Any]]: ...
 def instruction_sets() -> dict[str, int]: ...
 def end_with(status: int) -> None: ...

@@ -124,7 +124,7 @@ class Tracker:
             self.settings.as_core(),
             threads=self.threads or available_threads(),
             double_double=double_double,
-            instruction_set=self.instruction_set or os.environ.get(INSTRUCTION_SET) or None,
+            instruction_set=self.instruction_set or instruction_set(),
         )
         return [Paths(**arrays) for arrays in found]
 
@@ -243,6 +243,11 @@ def _met(paths: Paths) -> NDArray[np.bool_]:
         # Long lists are not copied without need.
         mine[converged] = duplicates(points if converged.all() else points[converged])
     return met
+
+
+def instruction_set() -> str | None:
+    """The one that is asked for; None if there is none."""
+    return os.environ.get(INSTRUCTION_SET) or None
 
 
 def available_threads() -> int:

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin import _core
 from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
+from polymargin.continuation.tracker import instruction_set
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm, exact_form
-from polymargin.quadric.secular import NearestKind, solve_secular
-from polymargin.quadric.spectrum import NOISE, Spectrum, Views, lengths, orthonormal_factors, spectrum_of
+from polymargin.quadric.secular import NearestKind
+from polymargin.quadric.spectrum import NOISE, TOUCH_TOLERANCE, Factors, Spectrum, padded, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
 
-# Rows are worked on in groups whose arrays have about this many entries.
-CHUNK_ENTRIES = 1 << 18
 # Relative influence of rounding errors on the answer that is let pass.
 LARGEST_DOUBT = 1e-9
 # Relative to the distance: a correction beyond this comes from a nearly singular point and is not made.
@@ -119,64 +119,43 @@ class QuadricSolver:
 
     def nearest_batch(self, points: ArrayLike) -> NearestBatch:
         """The nearest real boundary points to the rows of (p, n)."""
-        u = self._checked(points)
-        size = max(1, CHUNK_ENTRIES // max(u.shape[1], len(self.spectrum.eigenvalues)))
-        parts = [self._solve(u[first : first + size]) for first in range(0, max(len(u), 1), size)]
-        columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return NearestBatch(self.spectrum, u, *columns)
-
-    def _solve(self, u: Array) -> tuple[NDArray[Any], ...]:
-        """The columns of a `NearestBatch`."""
-        views = self.spectrum.views(u)
-        found = solve_secular(self.spectrum, views)
-        steps, kinds = found.steps, found.kinds
-        missed = np.zeros(len(u), dtype=bool)
-        smooth = (kinds == NearestKind.REGULAR) | (kinds == NearestKind.SPHERE)
-        if smooth.any():
-            rows = slice(None) if smooth.all() else np.flatnonzero(smooth)
-            missed[rows] = self._correct(u[rows], steps, rows)
+        u, spectrum = np.ascontiguousarray(self._checked(points)), self.spectrum
+        found = _core.nearest(u, **spectrum.laid_out, **self._rules, instruction_set=instruction_set())
+        kinds, multipliers, doubtful = found["kinds"], found["multipliers"], found["doubtful"].astype(bool)
         spheres = np.zeros(len(u), dtype=np.int64)
-        for row in np.flatnonzero(kinds == NearestKind.SPHERE).tolist():
-            spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
-        distances = np.where(kinds == NearestKind.EMPTY, np.inf, lengths(steps))
-        doubtful = missed | self._doubtful(kinds, found.multipliers, views)
-        return steps, distances, found.multipliers, kinds, spheres, doubtful
+        for row in np.flatnonzero(kinds != NearestKind.REGULAR).tolist():
+            # These rest on something that is zero, or on signs of eigenvalues and of S: believed where they are far from zero.
+            settled = kinds[row] in (NearestKind.SPHERE, NearestKind.EMPTY) and spectrum.is_clear
+            doubtful[row] |= not settled
+            if kinds[row] == NearestKind.SPHERE:
+                spheres[row] = self._sphere_dimension(float(multipliers[row]))
+        return NearestBatch(spectrum, u, found["steps"], found["distances"], multipliers, kinds, spheres, doubtful)
 
-    def _correct(self, u: Array, steps: Array, rows: slice | NDArray[np.intp]) -> NDArray[np.bool_]:
-        """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u; where it says that x is no solution.
+    @cached_property
+    def _rules(self) -> dict[str, Any]:
+        """What the core goes by, besides the quadric itself (cpp/interface.hpp: NearestJob).
 
-        B was expanded around u; from far away its value at the boundary is known less well than at the point found.
+        An answer is doubtful where the errors of eigenvalues and of B(u) may have changed it noticeably: an error E of A
+        matters as 2λE beside 1 + 2λA. From far away the value of B at the boundary is known less well than at the point found, so
+        one step of Newton's method leads from there onto {B = 0}, along ∇B, the direction of x − u; a large one says that x is no
+        solution.
         """
-        before = steps[rows]
-        views = self.spectrum.views(u + self.spectrum.lift(before).real)
-        sizes = lengths(before)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            squares = np.einsum("ij,ij->i", views.gradients, views.gradients)
-            corrections = np.abs(views.values) / np.sqrt(squares)
-            corrected = before - (views.values / squares)[:, None] * views.gradients
-        steps[rows] = np.where((corrections <= LARGEST_CORRECTION * sizes)[:, None], corrected, before)
-        return np.asarray(~(corrections <= LARGEST_MISS * sizes))
-
-    def _doubtful(self, kinds: NDArray[np.int8], multipliers: Array, views: Views) -> NDArray[np.bool_]:
-        """Where the errors of eigenvalues and of B(u) may have changed the answer noticeably.
-
-        An error E of A matters as 2λE beside 1 + 2λA. Rows without a regular nearest point rest on something that is zero, or on
-        the signs of eigenvalues and of S; they are believed where these are far from zero.
-        """
-        spectrum = self.spectrum
-        with np.errstate(invalid="ignore", over="ignore"):
-            smallest = 1 + 2 * multipliers * np.where(
-                multipliers > 0, spectrum.eigenvalues[0], spectrum.eigenvalues[-1]
-            )
-            shaken = ~(2 * np.abs(multipliers) * spectrum.tolerance <= LARGEST_DOUBT * smallest)
-            unseen = ~(NOISE * views.value_sizes <= LARGEST_DOUBT * np.abs(views.values))
-        regular = kinds == NearestKind.REGULAR
-        if regular.all():
-            return np.asarray(unseen | shaken)
-        settled = (kinds == NearestKind.SPHERE) | (kinds == NearestKind.EMPTY)
-        if settled.any():
-            settled &= spectrum.is_clear
-        return np.asarray(unseen | np.where(regular, shaken, ~settled))
+        spectrum, factors = self.spectrum, self.spectrum.factors
+        fixed = np.full(len(spectrum.eigenvalues), np.nan)
+        fixed[spectrum.eigenvalues == 0] = spectrum.kernel_slopes
+        return {
+            "rotation": padded(spectrum.rotation.T),
+            "basis": None if factors is None else factors.padded_basis,
+            "fixed": fixed,
+            "least": 0.0 if spectrum.eigenvalues[0] < 0 < spectrum.eigenvalues[-1] else spectrum.least,
+            "tolerance": spectrum.tolerance,
+            "cluster_tolerance": spectrum.cluster_tolerance,
+            "touch_tolerance": TOUCH_TOLERANCE,
+            "noise": NOISE,
+            "largest_doubt": LARGEST_DOUBT,
+            "largest_correction": LARGEST_CORRECTION,
+            "largest_miss": LARGEST_MISS,
+        }
 
     def _sphere_dimension(self, multiplier: float) -> int:
         """The multiplicity of the eigenvalue −1/(2λ), less one."""
@@ -197,7 +176,7 @@ class NetworkSolvers:
 
     def __init__(self, network: PolynomialNetwork) -> None:
         self.squares = HiddenSquares.from_network(network)
-        self._factors = orthonormal_factors(self.squares.weights)
+        self._factors = Factors.of(self.squares.weights)
         self._solvers: dict[tuple[int, int], QuadricSolver] = {}
 
     def pair(self, label: int, rival: int) -> QuadricSolver:
