@@ -321,6 +321,19 @@ nb::tuple view(Rows points, Rows weights, Doubles bias, std::optional<Doubles> b
   return nb::make_tuple(values.array, gradients.array);
 }
 
+nb::object product(Rows rows, Rows matrix, std::optional<std::string> instruction_set) {
+  if (matrix.shape(0) != rows.shape(1) || matrix.shape(1) != padded(matrix.shape(1)))
+    throw std::invalid_argument("product: expected a padded matrix with a row for each of " + std::to_string(rows.shape(1)) + " columns");
+  Output<double> out({rows.shape(0), matrix.shape(1)});
+  const Kernels& kernels = choose(instruction_set);
+  {
+    const nb::gil_scoped_release release;
+    kernels.product(rows.data(), static_cast<std::int64_t>(rows.shape(0)), static_cast<std::int64_t>(rows.shape(1)), matrix.data(),
+                    static_cast<std::int64_t>(matrix.shape(1)), out.data);
+  }
+  return out.array;
+}
+
 nb::dict nearest(Rows points, Rows weights, Doubles bias, std::optional<Doubles> bends, Doubles slopes, double constant, Rows map,
                  Doubles eigenvalues, Doubles sizes, Rows rotation, std::optional<Rows> basis, Doubles fixed, double least,
                  double tolerance, double cluster_tolerance, double touch_tolerance, double noise, double largest_doubt,
@@ -416,6 +429,7 @@ NB_MODULE(_core, module) {
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
   module.def("view", &view, nb::arg("points"), nb::kw_only(), nb::arg("weights"), nb::arg("bias"), nb::arg("bends").none(), nb::arg("slopes"),
              nb::arg("constant"), nb::arg("map"), nb::arg("eigenvalues"), nb::arg("sizes"), nb::arg("instruction_set") = nb::none());
+  module.def("product", &product, nb::arg("rows"), nb::arg("matrix"), nb::arg("instruction_set") = nb::none());
   module.def("nearest", &nearest, nb::arg("points"), nb::kw_only(), nb::arg("weights"), nb::arg("bias"), nb::arg("bends").none(), nb::arg("slopes"),
              nb::arg("constant"), nb::arg("map"), nb::arg("eigenvalues"), nb::arg("sizes"), nb::arg("rotation"), nb::arg("basis").none(),
              nb::arg("fixed"), nb::arg("least"), nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"), nb::arg("noise"),

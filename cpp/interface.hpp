@@ -119,6 +119,8 @@ struct Kernels {
                    double* values, double* jacobians, void* workspace, bool double_double);
   std::int64_t (*quadric_bytes)(const Quadric&);
   void (*nearest)(const NearestJob&, void* workspace);
+  // rows (count, length) times a padded matrix (length, width), each by itself
+  void (*product)(const double* rows, std::int64_t count, std::int64_t length, const double* matrix, std::int64_t width, double* out);
   void (*view)(const Quadric&, const double* points, std::int64_t rows, double* values, double* gradients, void* workspace);
 };
 

@@ -55,12 +55,25 @@ inline std::int64_t quadric_bytes(const Quadric& quadric) { return NearestRows::
 
 inline void nearest(const NearestJob& job, void* memory) { NearestRows(job, memory).solve_all(); }
 
+inline void product(const double* rows, std::int64_t count, std::int64_t length, const double* matrix, std::int64_t width, double* out) {
+  for (std::int64_t first = 0; first < count; first += kGroup) {
+    const int here = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
+    const double* in[kGroup] = {};
+    double* to[kGroup] = {};
+    for (int r = 0; r < here; ++r) {
+      in[r] = rows + (first + r) * length;
+      to[r] = out + (first + r) * width;
+    }
+    multiply(here, in, length, matrix, width, nullptr, to);
+  }
+}
+
 inline void view(const Quadric& quadric, const double* points, std::int64_t rows, double* values, double* gradients, void* memory) {
   QuadricViews(quadric, memory).see_all(points, rows, values, gradients);
 }
 
 inline const Kernels& table(const char* name) {
-  static const Kernels kernels{name, kLanes, workspace_bytes, track, evaluate, quadric_bytes, nearest, view};
+  static const Kernels kernels{name, kLanes, workspace_bytes, track, evaluate, quadric_bytes, nearest, product, view};
   return kernels;
 }
 

@@ -86,6 +86,9 @@ def view(
     sizes: NDArray[np.float64],
     instruction_set: str | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def product(
+    rows: NDArray[np.float64], matrix: NDArray[np.float64], instruction_set: str | None = None
+) -> NDArray[np.float64]: ...
 def nearest(
     points: NDArray[np.float64],
     *,

@@ -110,6 +110,12 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
                     )
 
 
+def test_a_product_refuses_what_does_not_fit() -> None:
+    for matrix in (np.ones((3, 8)), np.ones((2, 7))):
+        with pytest.raises(ValueError, match="product: expected a padded matrix"):
+            _core.product(np.ones((4, 2)), matrix)
+
+
 def same(some: NearestBatch, all_of_them: NearestBatch, rows: Sequence[int]) -> bool:
     return all(
         np.array_equal(getattr(some, name), getattr(all_of_them, name)[rows], equal_nan=name != "kinds")

@@ -105,7 +105,7 @@ class QuadricColumn(PairColumn):
         self.proved = self.beyond_rounding = np.zeros(len(nearest), dtype=bool)
 
     def details(self, places: Places) -> Iterable[Details]:
-        points = self._points[self._rows[places]] + self._spectrum.lift(self._steps[places]).real
+        points = self._points[self._rows[places]] + self._spectrum.lift(self._steps[places])
         bound = 2 * self._spectrum.dimension
         return [(point, "quadric", None, None, bound, ()) for point in points]
 

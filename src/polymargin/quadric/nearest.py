@@ -21,7 +21,7 @@ from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.secular import NearestKind
-from polymargin.quadric.spectrum import NOISE, TOUCH_TOLERANCE, Factors, Spectrum, padded, spectrum_of
+from polymargin.quadric.spectrum import NOISE, TOUCH_TOLERANCE, Factors, Spectrum, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
 
@@ -74,7 +74,7 @@ class NearestBatch:
         return self.points_at(slice(None))
 
     def points_at(self, rows: slice | NDArray[np.intp]) -> Array:
-        return np.asarray(self.origins[rows] + self.spectrum.lift(self.steps[rows]).real)
+        return self.origins[rows] + self.spectrum.lift(self.steps[rows])
 
     def __getitem__(self, row: int) -> Nearest:
         kind = NearestKind(int(self.kinds[row]))
@@ -144,7 +144,7 @@ class QuadricSolver:
         fixed = np.full(len(spectrum.eigenvalues), np.nan)
         fixed[spectrum.eigenvalues == 0] = spectrum.kernel_slopes
         return {
-            "rotation": padded(spectrum.rotation.T),
+            "rotation": spectrum.padded_rotation,
             "basis": None if factors is None else factors.padded_basis,
             "fixed": fixed,
             "least": 0.0 if spectrum.eigenvalues[0] < 0 < spectrum.eigenvalues[-1] else spectrum.least,

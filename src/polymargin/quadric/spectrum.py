@@ -147,7 +147,7 @@ class Spectrum:
             _, gradients, _, _ = self._raw(point)
             steps = np.zeros_like(gradients)
             steps[:, curved] = -gradients[:, curved] / (2 * self.eigenvalues[curved])
-            point = point + self.lift(steps).real
+            point = point + self.lift(steps)
         values, _, sizes, _ = self._raw(point)
         return float(values[0]) if abs(values[0]) > TOUCH_TOLERANCE * sizes[0] else 0.0
 
@@ -160,7 +160,7 @@ class Spectrum:
         if self.eigenvalues[0] < 0 < self.eigenvalues[-1]:
             return True
         centre = -self.slope_at_origin / (2 * self.eigenvalues)
-        value_sizes = self._raw(self.lift(centre[None]).real)[2]
+        value_sizes = self._raw(self.lift(centre[None]))[2]
         return bool(abs(self.least) > CLEAR * NOISE * value_sizes[0])
 
     @property
@@ -212,10 +212,19 @@ class Spectrum:
         mapped = {"bias": padded(squares.bias), "map": padded(self.slope_map.T)}
         return {"weights": factors.padded_weights, "bends": bends, "slopes": slopes, **mapped, **common}
 
-    def lift(self, steps: NDArray[np.float64] | NDArray[np.complex128]) -> NDArray[np.float64] | NDArray[np.complex128]:
-        """V δ for steps δ (p, m)."""
-        inner = steps @ self.rotation.T
-        return inner if self.basis is None else inner @ self.basis.T
+    def lift(self, steps: Array) -> Array:
+        """V δ for steps δ (p, m), each row by itself: it does not depend on the others."""
+        wanted = instruction_set()
+        inner = _core.product(np.ascontiguousarray(steps), self.padded_rotation, wanted)[:, : len(self.eigenvalues)]
+        basis = None if self.factors is None else self.factors.padded_basis
+        return (
+            inner if basis is None else _core.product(np.ascontiguousarray(inner), basis, wanted)[:, : self.dimension]
+        )
+
+    @cached_property
+    def padded_rotation(self) -> Array:
+        """From the eigenbasis, as the core takes it."""
+        return padded(self.rotation.T)
 
 
 def spectrum_of(source: QuadricForm | SquareSum) -> Spectrum:
