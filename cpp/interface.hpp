@@ -93,11 +93,12 @@ struct Quadric {
   const double *map, *eigenvalues, *sizes;
 };
 
-// Nearest points of a quadric to rows of points, and what is thought of them.
+// Nearest points of a quadric to `rows` chosen ones of the points, and what is thought of them.
 struct NearestJob {
   Quadric quadric;
   std::int64_t rows;
   const double* points;
+  const std::int64_t* chosen;
   const double *rotation, *basis;  // from the eigenbasis to the points, in one step or two; the second may be null
   const double* fixed;             // slopes that are known without a point; NaN: computed
   double least;                    // the value of B at its critical points; read where the matrix is semidefinite

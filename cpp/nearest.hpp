@@ -49,7 +49,7 @@ class NearestRows {
   }
 
   void solve(std::int64_t first, int count) {
-    views_.fetch(job_.points + first * quadric_.inputs, count);
+    for (int r = 0; r < count; ++r) views_.fetch(r, job_.points + job_.chosen[first + r] * quadric_.inputs);
     views_.see(views_.points, count);
     for (int r = 0; r < count; ++r) {
       const std::int64_t row = first + r;

@@ -106,10 +106,9 @@ class QuadricViews {
     }
   }
 
-  // Fetches rows of points; what is padding becomes zero.
-  void fetch(const double* rows, int count) {
-    for (int r = 0; r < count; ++r)
-      for (std::int64_t i = 0; i < padded(quadric_.inputs); ++i) points[r][i] = i < quadric_.inputs ? rows[r * quadric_.inputs + i] : 0.0;
+  // Fetches a point into the group; what is padding becomes zero.
+  void fetch(int r, const double* point) {
+    for (std::int64_t i = 0; i < padded(quadric_.inputs); ++i) points[r][i] = i < quadric_.inputs ? point[i] : 0.0;
   }
 
   // Values and gradients at `count` points x of the group.
@@ -137,7 +136,7 @@ class QuadricViews {
   void see_all(const double* rows, std::int64_t count, double* all_values, double* all_gradients) {
     for (std::int64_t first = 0; first < count; first += kGroup) {
       const int here = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
-      fetch(rows + first * quadric_.inputs, here);
+      for (int r = 0; r < here; ++r) fetch(r, rows + (first + r) * quadric_.inputs);
       see(points, here);
       for (int r = 0; r < here; ++r) {
         all_values[first + r] = values[r];

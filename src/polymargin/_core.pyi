@@ -89,29 +89,37 @@ def view(
 def product(
     rows: NDArray[np.float64], matrix: NDArray[np.float64], instruction_set: str | None = None
 ) -> NDArray[np.float64]: ...
+
+class NearestRules:
+    def __init__(
+        self,
+        *,
+        weights: NDArray[np.float64],
+        bias: NDArray[np.float64],
+        bends: NDArray[np.float64] | None,
+        slopes: NDArray[np.float64],
+        constant: float,
+        map: NDArray[np.float64],
+        eigenvalues: NDArray[np.float64],
+        sizes: NDArray[np.float64],
+        rotation: NDArray[np.float64],
+        basis: NDArray[np.float64] | None,
+        fixed: NDArray[np.float64],
+        least: float,
+        tolerance: float,
+        cluster_tolerance: float,
+        touch_tolerance: float,
+        noise: float,
+        largest_doubt: float,
+        largest_correction: float,
+        largest_miss: float,
+    ) -> None: ...
+
 def nearest(
     points: NDArray[np.float64],
-    *,
-    weights: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    bends: NDArray[np.float64] | None,
-    slopes: NDArray[np.float64],
-    constant: float,
-    map: NDArray[np.float64],
-    eigenvalues: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    basis: NDArray[np.float64] | None,
-    fixed: NDArray[np.float64],
-    least: float,
-    tolerance: float,
-    cluster_tolerance: float,
-    touch_tolerance: float,
-    noise: float,
-    largest_doubt: float,
-    largest_correction: float,
-    largest_miss: float,
+    rules: Sequence[NearestRules],
+    rows: Sequence[NDArray[np.int64]],
     instruction_set: str | None = None,
-) -> dict[str, NDArray[Any]]: ...
+) -> list[tuple[NDArray[Any], ...]]: ...
 def instruction_sets() -> dict[str, int]: ...
 def end_with(status: int) -> None: ...

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from polymargin import _core
 from polymargin.continuation.tracker import INSTRUCTION_SET
-from polymargin.quadric import NearestBatch, NearestKind, QuadricForm, QuadricSolver, SquareSum
+from polymargin.quadric import NearestBatch, NearestKind, QuadricForm, QuadricSolver, SquareSum, nearest_of
 from polymargin.quadric.spectrum import Spectrum
 
 SIZES = (1, 2, 3, 7, 8, 9, 33)
@@ -101,13 +104,32 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
             if array is not None:
                 with pytest.raises(ValueError, match="quadric: expected matrices"):
                     _core.view(points, **spectrum.laid_out | {name: np.ascontiguousarray(array[..., :-1])})
-        rules = QuadricSolver(spectrum)._rules
-        for name in ("rotation", "basis", "fixed"):
-            if rules[name] is not None:
-                with pytest.raises(ValueError, match="nearest: expected a rotation"):
-                    _core.nearest(
-                        points, **spectrum.laid_out, **rules | {name: np.ascontiguousarray(rules[name][..., :-1])}
-                    )
+        solver = QuadricSolver(spectrum)
+        for wrong in (np.array([41]), np.array([-1])):
+            with pytest.raises(ValueError, match="nearest: row out of range"):
+                nearest_of(points, [(solver, wrong)])
+        with pytest.raises(ValueError, match="nearest: expected points"):
+            nearest_of(points[:, :-1], [(solver, np.array([0]))])
+        for name in ("padded_rotation", "factors"):
+            broken = replace(spectrum)
+            broken.__dict__[name] = (
+                SimpleNamespace(padded_basis=np.ones((2, 8))) if name == "factors" else np.ones((2, 8))
+            )
+            broken.__dict__["laid_out"] = spectrum.laid_out
+            with pytest.raises(ValueError, match="nearest: expected a rotation"):
+                _ = QuadricSolver(broken).rules
+
+
+def test_several_quadrics_in_one_call_and_after_a_journey() -> None:
+    questions = [squares(12, 5), squares(12, 17)]
+    points, choices = questions[0][1], (np.array([3, 1, 4]), np.arange(41))
+    solvers = [QuadricSolver(spectrum) for spectrum, _ in questions]
+    for asked in (solvers, pickle.loads(pickle.dumps(solvers))):
+        for solver, rows, found in zip(
+            solvers, choices, nearest_of(points, list(zip(asked, choices, strict=True))), strict=True
+        ):
+            assert same(found, solver.nearest_batch(points), rows)
+            assert np.array_equal(found.points, solver.nearest_batch(points).points[rows])
 
 
 def test_a_product_refuses_what_does_not_fit() -> None:

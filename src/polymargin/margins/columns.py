@@ -24,6 +24,7 @@ Places: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
+REGULAR = int(NearestKind.REGULAR)
 # The method of those that were enumerated.
 ENUMERATED = "continuation"
 
@@ -92,22 +93,17 @@ class RecordColumn(PairColumn):
 
 
 class QuadricColumn(PairColumn):
-    """Nearest points of a quadric; regular ones that rounding did not decide are known.
+    """Nearest points of a quadric; regular ones that rounding did not decide are known."""
 
-    Of the points only the steps that lead to them are kept, in the eigenbasis; `rows` of `points` (…, n) are where they start.
-    """
-
-    def __init__(self, points: Array, rows: Places, nearest: NearestBatch) -> None:
-        self._points, self._rows = points, rows
-        self._spectrum, self._steps = nearest.spectrum, nearest.steps
-        self.known = (nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful
+    def __init__(self, nearest: NearestBatch) -> None:
+        self._nearest = nearest
+        self.known = (nearest.kinds == REGULAR) & ~nearest.doubtful
         self.lower = self.upper = nearest.distances
         self.proved = self.beyond_rounding = np.zeros(len(nearest), dtype=bool)
 
     def details(self, places: Places) -> Iterable[Details]:
-        points = self._points[self._rows[places]] + self._spectrum.lift(self._steps[places])
-        bound = 2 * self._spectrum.dimension
-        return [(point, "quadric", None, None, bound, ()) for point in points]
+        bound = 2 * self._nearest.spectrum.dimension
+        return [(point, "quadric", None, None, bound, ()) for point in self._nearest.points_at(places)]
 
 
 class EnumeratedColumn(PairColumn):

@@ -29,7 +29,7 @@ from polymargin.margins.columns import ENUMERATED, EnumeratedColumn, PairColumn,
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
+from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver, nearest_of
 
 Array = NDArray[np.float64]
 Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
@@ -149,7 +149,7 @@ class QuadricPair:
     """Degree two: the nearest point without the others; in arithmetic without rounding where doubles may be wrong."""
 
     def __init__(self, boundary: Boundary, solver: QuadricSolver) -> None:
-        self._boundary, self._solver = boundary, solver
+        self._boundary, self.solver = boundary, solver
 
     @cached_property
     def _precise(self) -> PreciseQuadric | None:
@@ -159,12 +159,12 @@ class QuadricPair:
         return None
 
     def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
-        return QuadricColumn(points, rows, self._solver.nearest_batch(points[rows]))
+        return QuadricColumn(nearest_of(points, [(self.solver, rows)])[0])
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
-        nearest = self._solver.nearest(u)
+        nearest = self.solver.nearest(u)
         distance, point = nearest.distance, nearest.point
-        bound = 2 * self._solver.dimension
+        bound = 2 * self.solver.dimension
         found = PairMargin(
             rival, distance, distance, distance, point, "quadric", True, None, None, bound, nearest.notes
         )

@@ -6,6 +6,7 @@ for a network with h hidden values, and a scalar root search (`secular`). The an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,11 +55,13 @@ class NearestBatch:
     """The same for p points: distances, multipliers, kinds (p,), and points (p, n), NaN where the boundary is empty.
 
     `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere; `doubtful` (p,). Points are
-    lifted from `steps` (p, m) in the eigenbasis when they are asked for, all of them or some rows.
+    lifted from `steps` (p, m) in the eigenbasis when they are asked for, all of them or some; `rows` of `given` (…, n) are where
+    they start.
     """
 
     spectrum: Spectrum
-    origins: Array
+    given: Array
+    rows: NDArray[np.int64]
     steps: Array
     distances: Array
     multipliers: Array
@@ -74,7 +77,22 @@ class NearestBatch:
         return self.points_at(slice(None))
 
     def points_at(self, rows: slice | NDArray[np.intp]) -> Array:
-        return self.origins[rows] + self.spectrum.lift(self.steps[rows])
+        return self.given[self.rows[rows]] + self.spectrum.lift(self.steps[rows])
+
+    def judge(self, rows: NDArray[np.intp]) -> None:
+        """Rows without a regular nearest point, which rest on something that is zero, or on the signs of eigenvalues and of S.
+
+        They are believed where these are far from zero.
+        """
+        spectrum = self.spectrum
+        for row in rows.tolist():
+            if self.kinds[row] == NearestKind.SPHERE:
+                lowest = -1 / (2 * self.multipliers[row])
+                near = np.abs(spectrum.eigenvalues - lowest) <= spectrum.cluster_tolerance
+                self.sphere_dimensions[row] = int(near.sum()) - 1
+            elif self.kinds[row] != NearestKind.EMPTY:
+                self.doubtful[row] = True
+            self.doubtful[row] |= not spectrum.is_clear
 
     def __getitem__(self, row: int) -> Nearest:
         kind = NearestKind(int(self.kinds[row]))
@@ -119,21 +137,12 @@ class QuadricSolver:
 
     def nearest_batch(self, points: ArrayLike) -> NearestBatch:
         """The nearest real boundary points to the rows of (p, n)."""
-        u, spectrum = np.ascontiguousarray(self._checked(points)), self.spectrum
-        found = _core.nearest(u, **spectrum.laid_out, **self._rules, instruction_set=instruction_set())
-        kinds, multipliers, doubtful = found["kinds"], found["multipliers"], found["doubtful"].astype(bool)
-        spheres = np.zeros(len(u), dtype=np.int64)
-        for row in np.flatnonzero(kinds != NearestKind.REGULAR).tolist():
-            # These rest on something that is zero, or on signs of eigenvalues and of S: believed where they are far from zero.
-            settled = kinds[row] in (NearestKind.SPHERE, NearestKind.EMPTY) and spectrum.is_clear
-            doubtful[row] |= not settled
-            if kinds[row] == NearestKind.SPHERE:
-                spheres[row] = self._sphere_dimension(float(multipliers[row]))
-        return NearestBatch(spectrum, u, found["steps"], found["distances"], multipliers, kinds, spheres, doubtful)
+        u = self._checked(points)
+        return nearest_of(u, [(self, np.arange(len(u)))])[0]
 
     @cached_property
-    def _rules(self) -> dict[str, Any]:
-        """What the core goes by, besides the quadric itself (cpp/interface.hpp: NearestJob).
+    def rules(self) -> _core.NearestRules:
+        """What the core goes by (cpp/interface.hpp: NearestJob).
 
         An answer is doubtful where the errors of eigenvalues and of B(u) may have changed it noticeably: an error E of A
         matters as 2λE beside 1 + 2λA. From far away the value of B at the boundary is known less well than at the point found, so
@@ -143,24 +152,24 @@ class QuadricSolver:
         spectrum, factors = self.spectrum, self.spectrum.factors
         fixed = np.full(len(spectrum.eigenvalues), np.nan)
         fixed[spectrum.eigenvalues == 0] = spectrum.kernel_slopes
-        return {
-            "rotation": spectrum.padded_rotation,
-            "basis": None if factors is None else factors.padded_basis,
-            "fixed": fixed,
-            "least": 0.0 if spectrum.eigenvalues[0] < 0 < spectrum.eigenvalues[-1] else spectrum.least,
-            "tolerance": spectrum.tolerance,
-            "cluster_tolerance": spectrum.cluster_tolerance,
-            "touch_tolerance": TOUCH_TOLERANCE,
-            "noise": NOISE,
-            "largest_doubt": LARGEST_DOUBT,
-            "largest_correction": LARGEST_CORRECTION,
-            "largest_miss": LARGEST_MISS,
-        }
+        return _core.NearestRules(
+            **spectrum.laid_out,
+            rotation=spectrum.padded_rotation,
+            basis=None if factors is None else factors.padded_basis,
+            fixed=fixed,
+            least=0.0 if spectrum.eigenvalues[0] < 0 < spectrum.eigenvalues[-1] else spectrum.least,
+            tolerance=spectrum.tolerance,
+            cluster_tolerance=spectrum.cluster_tolerance,
+            touch_tolerance=TOUCH_TOLERANCE,
+            noise=NOISE,
+            largest_doubt=LARGEST_DOUBT,
+            largest_correction=LARGEST_CORRECTION,
+            largest_miss=LARGEST_MISS,
+        )
 
-    def _sphere_dimension(self, multiplier: float) -> int:
-        """The multiplicity of the eigenvalue −1/(2λ), less one."""
-        spectrum = self.spectrum
-        return int((np.abs(spectrum.eigenvalues + 1 / (2 * multiplier)) <= spectrum.cluster_tolerance).sum()) - 1
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what the core made of it."""
+        return {name: value for name, value in self.__dict__.items() if name != "rules"}
 
     def _checked(self, points: ArrayLike) -> Array:
         u = real_array(points, "the points")
@@ -169,6 +178,20 @@ class QuadricSolver:
         if not np.isfinite(u).all():
             raise InputError(f"a point contains {u[~np.isfinite(u)][0]}; every coordinate must be finite")
         return u
+
+
+def nearest_of(points: Array, asked: Sequence[tuple[QuadricSolver, NDArray[np.intp]]]) -> list[NearestBatch]:
+    """The nearest points of quadrics to some rows of points (…, n), all of them finite, in one call of the core."""
+    given, rows = np.ascontiguousarray(points), [np.ascontiguousarray(rows, dtype=np.int64) for _, rows in asked]
+    found = _core.nearest(given, [solver.rules for solver, _ in asked], rows, instruction_set())
+    batches = []
+    for (solver, _), mine, (steps, distances, multipliers, kinds, doubtful) in zip(asked, rows, found, strict=True):
+        batch = NearestBatch(
+            solver.spectrum, given, mine, steps, distances, multipliers, kinds, np.zeros_like(mine), doubtful.view(bool)
+        )
+        batch.judge(np.flatnonzero(kinds))
+        batches.append(batch)
+    return batches
 
 
 class NetworkSolvers:
