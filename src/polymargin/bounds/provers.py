@@ -109,7 +109,13 @@ class _Deep:
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         started = perf_counter()
         first = min(FIRST_TRIAL * limit, 2 * first_order(self.expansion.view, self.label, self.rival))
-        radius, proof = largest_radius(self._question(first), limit, max(tolerance, DEEP_TOLERANCE), self.deadline)
+        tolerance = max(tolerance, DEEP_TOLERANCE)
+        radius, proof = largest_radius(self._question(first), limit, tolerance, self.deadline)
+        if proof is None:  # the gradient says little: norms tell where to begin
+            radius, proof = proved_by_norms(self._question(first), first)
+            if proof is not None and not self.deadline.passed:
+                better = largest_radius(self._question(2 * radius), limit, tolerance, self.deadline)
+                radius, proof = better if better[0] > radius else (radius, proof)
         return self._exclusion(radius, proof, started)
 
     def _question(self, radius: float) -> BallQuestion:

@@ -88,6 +88,23 @@ class ProductExpansion:
         return [np.flatnonzero(levels == level) for level in np.unique(levels)]
 
     @cached_property
+    def single(self) -> tuple[Indices, Indices]:
+        """The sums that are one product with weight one, and these products."""
+        sums = self.wiring.sums
+        alone = np.flatnonzero((np.diff(sums.indptr) == 1) & (np.add.reduceat(sums.data, sums.indptr[:-1]) == 1.0))
+        return alone, sums.indices[sums.indptr[alone]]
+
+    @cached_property
+    def lengths(self) -> tuple[Array, Array]:
+        """‖a_L‖ and ‖a_R‖ of all products."""
+        return np.linalg.norm(self.left.slopes, axis=1), np.linalg.norm(self.right.slopes, axis=1)
+
+    @cached_property
+    def angles(self) -> Array:
+        """a_L·a_R."""
+        return np.asarray(np.einsum("jm,jm->j", self.left.slopes, self.right.slopes))
+
+    @cached_property
     def passing(self) -> Any:
         """(J, S) sparse: p_L w_R + p_R w_L of every product, as rows over the rests."""
         rows = np.arange(self.wiring.products)
