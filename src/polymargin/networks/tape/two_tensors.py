@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.tape.operations import CONSTANT, LARGEST_DEGREE, LARGEST_EXPANDED, Array, Tensor, linear
+from polymargin.networks.tape.linear import linear
+from polymargin.networks.tape.operations import CONSTANT, LARGEST_DEGREE, LARGEST_EXPANDED, Array, Tensor
 from polymargin.networks.tape.parallel import multiples
 
 
