@@ -20,7 +20,6 @@ from scipy import sparse
 
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.products.wiring import NO_SUM, Wiring
-from polymargin.networks.product_network import ProductNetwork
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -146,6 +145,13 @@ class ProductExpansion:
         return np.asarray(self.passing @ rests + moved[0] * moved[1])
 
 
-def can_expand(network: Any) -> bool:
-    """Whether a network is one of products, in its own coordinates."""
-    return isinstance(network, ProductNetwork) and network.entry is None
+_recent: list[ProductExpansion] = []
+
+
+def products_at(view: ProductView) -> ProductExpansion:
+    """The expansion around the view's point: the last one made if it is the same, with all that was computed from it."""
+    for known in _recent:
+        if known.view.network is view.network and np.array_equal(known.view.point, view.point):
+            return known
+    _recent[:] = [ProductExpansion.of(view)]
+    return _recent[0]

@@ -96,6 +96,7 @@ class ProductQuestion:
         """A bound, and the proof if it is positive; ranges cost next to nothing here, so `cheaply` changes nothing."""
         deadline.check()
         relaxation, enough = self.relaxation(deadline), self.enough
+        deadline.check()
         y, value = relaxation.start(2 * enough if decide else math.inf, deadline)
         optimum = None
         if not solve or (decide and value > 2 * enough):
