@@ -26,6 +26,7 @@ from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.products import Products
+from polymargin_checker.refusal import Refused
 from polymargin_checker.squares import Affine, ProductAtoms
 from polymargin_checker.work import spend
 
@@ -142,6 +143,8 @@ class EnclosedProducts:
 def expanded(model: Products, point: Sequence[fmpq]) -> EnclosedProducts:
     """Values, linear parts and sums of all products, level by level."""
     atoms, first = ProductAtoms(model), model.dimension
+    if not atoms.products:
+        raise Refused("a proof by products of a model that multiplies nothing")
     names: dict[Any, int] = {}
     sums: list[Row] = []
     columns: list[list[int | None]] = [[], []]
