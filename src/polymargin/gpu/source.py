@@ -30,6 +30,10 @@ class Layout:
     lanes: int
     rows: int
 
+    def columns(self, inner: int) -> int:
+        """Numbers that the columns of the elimination take, each from the first row of its slot on, and three right sides."""
+        return sum(inner - k // self.lanes * self.lanes for k in range(inner)) + 3 * inner
+
 
 @dataclass(frozen=True, eq=False)
 class KernelSource:
@@ -48,7 +52,7 @@ class KernelSource:
 
 THREAD = Layout(1, 0)
 # Groups by the rows they hold, the last unknown not counted.
-GROUPS = {16: Layout(8, 2), 24: Layout(16, 2), 32: Layout(32, 1)}
+GROUPS = {12: Layout(4, 3), 16: Layout(8, 2), 24: Layout(8, 3), 32: Layout(16, 2)}
 
 
 def layout_for(unknowns: int) -> Layout | None:
@@ -62,12 +66,12 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     """The source for all tapes of this structure."""
     stream = Stream(len(tape.coefficients))
     if layout == THREAD:
-        code, file_length = straight_line(tape, stream), 0
+        code = straight_line(tape, stream)
         numbers = 5 * tape.inputs  # point, slope, both one step before, candidate
         parts = ["numbers.cuh", "job.cuh", code, "thread_path.cuh"]
     else:
-        code, file_length = dealt_rows(tape, stream, layout.lanes, layout.rows)
-        numbers = file_length + 2 * (tape.inputs + 2)  # and two rows of pivots
+        code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
+        numbers = max(file.length, file.scratch + layout.columns(tape.inputs - 1))
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
     threads, blocks, shared = _launch(tape, layout, numbers, len(stream.order))
     defines = {
@@ -77,7 +81,6 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         "PM_ROWS": layout.rows,
         "PM_THREADS": threads,
         "PM_BLOCKS": blocks,
-        "PM_FILE": file_length,
         "PM_NUMBERS": numbers,
         "PM_COEFFICIENTS": len(stream.order),
         "PM_SHARED_COEFFICIENTS": int(layout == THREAD),

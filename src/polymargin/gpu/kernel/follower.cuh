@@ -70,7 +70,7 @@ struct Follower {
     for (int pass = 0; pass < 2; ++pass) {
       PM_FENCE
       Complex newton[kEntries];
-      path.solve(pass == 1, factors, newton);
+      path.solve(factors, newton);
       usable = usable && path.largest_multiplier <= kUsableMultiplier;
       first = second;
       second = size(newton, floor);

@@ -35,7 +35,6 @@ extern "C" __global__ void __launch_bounds__(PM_THREADS, PM_BLOCKS) follow(const
 #else
   follower.path.lane = threadIdx.x % PM_GROUP;
   follower.path.file = shared + (threadIdx.x / PM_GROUP) * PM_NUMBERS;
-  follower.path.pivot_rows = follower.path.file + PM_FILE;
   place_constants(follower.path.file, coefficients, follower.path.lane);
 #endif
   follower.take_next(take_from_queue(job.next));
@@ -66,7 +65,6 @@ extern "C" void follow(const Job* given) {
     this_lane = lane;
     follower.path.lane = lane;
     follower.path.file = shared.data();
-    follower.path.pivot_rows = shared.data() + PM_FILE;
     place_constants(follower.path.file, job.coefficients, lane);
 #endif
     // One group, so every lane knows whose turn it is without asking.
