@@ -159,9 +159,8 @@ def _sums(
 
 
 def _each_row(rows: int, line: str, group: int) -> list[str]:
-    if rows <= group:
-        return [f"if (lane < {rows}) {{", "  const int row = lane;", f"  {line}", "}", "barrier();"]
-    return ["PM_UNROLL", f"for (int row = lane; row < {rows}; row += PM_GROUP) {{", f"  {line}", "}", "barrier();"]
+    head = f"for (int turn = 0; turn < {-(-rows // group)}; ++turn) {{"
+    return ["PM_UNROLL", head, "  const int row = turn * PM_GROUP + lane;", f"  if (row < {rows}) {line}", "}", "barrier();"]
 
 
 def _table(name: str, entries: Sequence[int]) -> str:

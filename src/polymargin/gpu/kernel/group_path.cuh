@@ -39,6 +39,9 @@ struct Path {
 
   // newton := J^{-1} H at the candidate, and J^{-1} dH/dt for `find_slope`.
   PM_DEVICE void solve(Factors& factors, Complex (&newton)[kEntries]) {
+    PM_GLOBAL(coefficients);
+    PM_GLOBAL(target);
+    PM_GLOBAL(begin);
     place_arguments();
     evaluate(file, coefficients, lane);
     motion(file, coefficients, lane);
@@ -156,23 +159,28 @@ struct Path {
   // x_k = (side_k - sum over i > k of A_ik x_i) / d_k, with the columns as they were shared: before their division by the pivot.
   PM_DEVICE void substitute_back(const Complex (&inverse)[PM_ROWS], Complex (&newton)[kEntries], Complex (&slope)[kEntries]) {
     PM_UNROLL
-    for (int i = kInner - 1; i >= 0; --i) {
+    for (int i = kInner - 1; i > 0; --i) {
       const int slot = i / PM_GROUP;
+      const Complex mine = newton[slot] * inverse[slot], my_slope = slope[slot] * inverse[slot];
       if (lane == i % PM_GROUP) {
-        newton[slot] = newton[slot] * inverse[slot];
-        slope[slot] = slope[slot] * inverse[slot];
-        sides_of(i)[kNewtonSide] = newton[slot];
-        sides_of(i)[kSlopeSide] = slope[slot];
+        sides_of(i)[kNewtonSide] = mine;
+        sides_of(i)[kSlopeSide] = my_slope;
       }
       barrier();
       const Complex first = sides_of(i)[kNewtonSide], second = sides_of(i)[kSlopeSide];
       PM_UNROLL
       for (int q = 0; q <= slot; ++q) {
-        if (q == slot && index(q) >= i) continue;
-        const Complex entry = column(q, index(q))[i];
-        newton[q] = multiply_subtract(entry, first, newton[q]);
-        slope[q] = multiply_subtract(entry, second, slope[q]);
+        const bool above = q < slot || index(q) < i;
+        const Complex entry = column(q, above ? index(q) : i)[i];
+        const Complex changed = multiply_subtract(entry, first, newton[q]), bent = multiply_subtract(entry, second, slope[q]);
+        newton[q] = above ? changed : newton[q];
+        slope[q] = above ? bent : slope[q];
       }
+    }
+    PM_UNROLL
+    for (int q = 0; q < PM_ROWS; ++q) {
+      newton[q] = newton[q] * inverse[q];
+      slope[q] = slope[q] * inverse[q];
     }
   }
 
