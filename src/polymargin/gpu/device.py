@@ -79,7 +79,13 @@ class Kernel:
 
     source: KernelSource
     function: Any
-    grid: int
+    grid: int  # blocks, one for each multiprocessor
+
+    def start(self, job: Any, tape: Tape) -> None:
+        """Follow the paths of a job that is on the GPU, for a tape of this structure."""
+        source = self.source
+        arguments = (job, *source.arguments(tape))
+        self.function((self.grid,), (source.threads,), arguments, shared_mem=source.shared_bytes)
 
 
 _kernels: dict[tuple[str, Layout], Kernel] = {}
@@ -96,7 +102,7 @@ def kernel_for(tape: Tape, layout: Layout) -> Kernel:
             function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
             function.max_dynamic_shared_size_bytes = source.shared_bytes
             multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-            _kernels[key] = Kernel(source, function, multiprocessors * source.blocks)
+            _kernels[key] = Kernel(source, function, multiprocessors)
         return _kernels[key]
 
 
@@ -208,8 +214,7 @@ def launch(
         addresses = {name: array.data.ptr for name, array in arrays.items()}
         job = make_job(addresses, shape[1], path_count, settings)
         arrays["job"] = cupy.asarray(np.frombuffer(bytes(job), dtype=np.uint8))
-        source = kernel.source
-        kernel.function((kernel.grid,), (source.threads,), (arrays["job"],), shared_mem=source.shared_bytes)
+        kernel.start(arrays["job"], tape)
         results = {name: empty_pinned(arrays[name].shape, dtype=arrays[name].dtype) for name in brought}
         for name, result in results.items():
             arrays[name].get(stream=stream, out=result, blocking=False)

@@ -16,11 +16,15 @@ from polymargin.gpu.tape import Tape
 
 # Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
 MOST_FOR_A_THREAD = 11
-# Registers of a tape that is evaluated with few of a thread's.
-SHORT = 100
-# Numbers in bytes, and shared memory of a multiprocessor that blocks may share (CUDA takes one kilobyte per block).
+# Unknowns and registers of a tape that is evaluated with few of a thread's.
+FEW, SHORT = 6, 100
+# Warps of a block: with 168 registers a thread, and with 255.
+MOST_WARPS, WARPS = 12, 8
+# Bytes of coefficients that arrive with the launch, for instructions to name: what a cache for constants holds.
+MOST_ARGUMENTS = 2048
+# Numbers in bytes, and the shared memory of a multiprocessor that one block may have.
 COMPLEX, DOUBLE = 16, 8
-SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
+SHARED_MEMORY = 226 * 1024
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,20 @@ class KernelSource:
 
     layout: Layout
     threads: int
-    blocks: int  # that share a multiprocessor
     shared_bytes: int
     text: str
     stream: Stream
+    takes_numbers: bool  # as an argument of the launch
 
     def numbers(self, tape: Tape) -> NDArray[np.float64]:
         return self.stream.numbers(tape)
+
+    def arguments(self, tape: Tape) -> tuple[NDArray[np.void], ...]:
+        """What the launch takes beside the job."""
+        if not self.takes_numbers:
+            return ()
+        numbers = self.numbers(tape)
+        return (numbers.view([("numbers", np.float64, numbers.shape)]),)
 
 
 THREAD = Layout(1, 0)
@@ -73,36 +84,34 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
         numbers = max(file.length, file.scratch + layout.columns(tape.inputs - 1))
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
-    threads, blocks, shared = _launch(tape, layout, numbers, len(stream.order))
+    few = layout == THREAD and tape.inputs <= FEW
+    takes_numbers = few and len(stream.order) * DOUBLE <= MOST_ARGUMENTS
+    copied = layout == THREAD and not takes_numbers
+    warps = MOST_WARPS if few and tape.registers <= SHORT else WARPS
+    threads, shared = _block(warps, layout, numbers * COMPLEX, len(stream.order) * DOUBLE if copied else 0)
     defines = {
         "PM_SIZE": tape.inputs,
         "PM_PARAMETERS": tape.parameters,
         "PM_GROUP": layout.lanes,
         "PM_ROWS": layout.rows,
         "PM_THREADS": threads,
-        "PM_BLOCKS": blocks,
         "PM_NUMBERS": numbers,
         "PM_COEFFICIENTS": len(stream.order),
-        "PM_SHARED_COEFFICIENTS": int(layout == THREAD),
+        "PM_SHARED_COEFFICIENTS": int(copied),
+        "PM_ARGUMENT_COEFFICIENTS": int(takes_numbers),
+        # Long code does not fit the cache of a scheduler: warps in step fetch it once.
+        "PM_IN_STEP": int(not few),
     }
     head = "\n".join(f"#define {name} {value}" for name, value in defines.items())
     files = [_written(part) if part.endswith(".cuh") else part for part in (*parts, "follower.cuh", "launch.cuh")]
-    return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream)
+    return KernelSource(layout, threads, shared, "\n".join([head, *files]), stream, takes_numbers)
 
 
-def _launch(tape: Tape, layout: Layout, numbers: int, coefficients: int) -> tuple[int, int, int]:
-    """Threads per block, blocks per multiprocessor, bytes of shared memory per block."""
-    per_path, common = numbers * COMPLEX, coefficients * DOUBLE if layout == THREAD else 0
-    if layout == THREAD and tape.inputs > 6:
-        # One block, so that the coefficients are there once: as many warps as fit, up to 255 registers a thread.
-        warps = min(8, (SHARED_MEMORY - common) // (32 * per_path))
-        return 32 * warps, 1, 32 * warps * per_path + common
-    threads = 128
-    per_block = (threads // layout.lanes) * per_path + common
-    # Short tapes do with 168 registers a thread; what a group holds takes 255.
-    wanted = 3 if layout == THREAD and tape.registers <= SHORT else 2
-    blocks = max(1, min(wanted, SHARED_MEMORY // (per_block + PER_BLOCK)))
-    return threads, blocks, per_block
+def _block(warps: int, layout: Layout, per_path: int, common: int) -> tuple[int, int]:
+    """Threads and bytes of shared memory of the one block that a multiprocessor has: so many warps, or as many as fit."""
+    per_warp = 32 // layout.lanes * per_path
+    fitting = max(1, min(warps, (SHARED_MEMORY - common) // per_warp))
+    return 32 * fitting, fitting * per_warp + common
 
 
 @lru_cache
