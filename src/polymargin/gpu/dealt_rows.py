@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polymargin.gpu.shared_file import ZERO, SharedFile, held_instruction
+from polymargin.gpu.shared_file import ZERO, SharedFile, held_instruction, in_order
 from polymargin.gpu.stream import EMPTY, Stream
 from polymargin.gpu.tape import PRODUCT, Instruction, Tape
 
@@ -19,9 +19,12 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
     held = held_instruction(tape)
     file = SharedFile(tape, held)
     inner = tape.inputs - 1
-    evaluation = [step for step in (*tape.value_code, *tape.derivative_code) if step is not held]
-    code = [line for step in evaluation for line in _step(step, file, stream, group)]
-    moving = [line for step in tape.motion_code for line in _motion_step(step, file, stream, group)]
+    code = [
+        line
+        for step, moves in in_order(tape)
+        if step is not held
+        for line in (_motion_step if moves else _step)(step, file, stream, group)
+    ]
     if held is None:
         matrix, entries = _gathered(tape, file, group, rows)
     else:
@@ -53,9 +56,6 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
             "}",
             "PM_DEVICE void evaluate(Complex* file, const double* coefficients, int lane) {",
             *(f"  {line}" for line in code),
-            "}",
-            "PM_DEVICE void motion(Complex* file, const double* coefficients, int lane) {",
-            *(f"  {line}" for line in moving),
             "}",
             "PM_DEVICE void matrix(const Complex* file, const double* coefficients, int lane, Complex (&row)[kHeld]) {",
             *(f"  {line}" for line in matrix),

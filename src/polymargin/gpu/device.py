@@ -79,7 +79,7 @@ class Kernel:
 
     source: KernelSource
     function: Any
-    grid: int  # blocks, one for each multiprocessor
+    grid: int
 
     def start(self, job: Any, tape: Tape) -> None:
         """Follow the paths of a job that is on the GPU, for a tape of this structure."""
@@ -102,7 +102,7 @@ def kernel_for(tape: Tape, layout: Layout) -> Kernel:
             function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
             function.max_dynamic_shared_size_bytes = source.shared_bytes
             multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-            _kernels[key] = Kernel(source, function, multiprocessors)
+            _kernels[key] = Kernel(source, function, multiprocessors * source.blocks)
         return _kernels[key]
 
 

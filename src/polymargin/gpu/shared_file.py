@@ -6,7 +6,7 @@ nobody reads any more. Then the elimination takes all of it but the zero and the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from polymargin.gpu.tape import Instruction, Tape
@@ -30,18 +30,18 @@ class SharedFile:
         self.length = self.constants + len(tape.constants)
         for c in range(len(tape.constants)):
             self._places[tape.first_constant + c] = self.constants + c
-        evaluation = (*tape.value_code, *tape.derivative_code)
-        last_use, last_motion_use = _last_uses(tape, evaluation, self.held)
+        last_use, last_motion_use = _last_uses(tape, self.held)
         live: list[tuple[int, int, int]] = []  # first place, length, the last instruction that needs it
         inputs, parameters = range(tape.inputs), range(tape.inputs, tape.first_constant)
         self._take(live, -1, inputs, self._places, last_use)
         self._take(live, -1, parameters, self._places, last_use)
         self._take(live, -1, parameters, self._motions, last_motion_use)
-        for time, step in enumerate(evaluation):
-            if step is not self.held:
-                self._take(live, time, range(step.target, step.target + step.rows), self._places, last_use)
-        for time, step in enumerate(tape.motion_code, len(evaluation)):
-            self._take(live, time, range(step.target, step.target + step.rows), self._motions, last_motion_use)
+        for time, (step, moves) in enumerate(in_order(tape)):
+            made = range(step.target, step.target + step.rows)
+            if moves:
+                self._take(live, time, made, self._motions, last_motion_use)
+            elif step is not self.held:
+                self._take(live, time, made, self._places, last_use)
 
     @property
     def constants(self) -> int:
@@ -112,23 +112,24 @@ def _read(tape: Tape, but: Instruction) -> set[int]:
     return read | set(tape.values) | set(tape.jacobian[-1])
 
 
-def _last_uses(
-    tape: Tape, evaluation: Collection[Instruction], held: Instruction | None
-) -> tuple[dict[int, int], dict[int, int]]:
-    """The last instruction that reads each register, and each motion; motions come after the evaluation, then what is held."""
+def in_order(tape: Tape) -> Iterator[tuple[Instruction, bool]]:
+    """The instructions as they run, and whether they make motions: after the values that these need, before the derivatives."""
+    yield from ((step, False) for step in tape.value_code)
+    yield from ((step, True) for step in tape.motion_code)
+    yield from ((step, False) for step in tape.derivative_code)
+
+
+def _last_uses(tape: Tape, held: Instruction | None) -> tuple[dict[int, int], dict[int, int]]:
+    """The last instruction that reads each register, and each motion; what is held comes last."""
     uses: dict[int, int] = {}
     motion_uses: dict[int, int] = {}
-
-    def registers(step: Instruction) -> Iterator[int]:
-        for column in step.arguments:
-            yield from column
-
-    for time, step in enumerate(evaluation):
-        uses.update((register, _FOREVER if step is held else time) for register in registers(step))
-    for time, step in enumerate(tape.motion_code, len(evaluation)):
-        motion_uses.update((register, time) for register in registers(step))
-        if not step.linear:  # products move with the values of their factors
-            uses.update((register, max(time, uses[register])) for register in registers(step))
+    for time, (step, moves) in enumerate(in_order(tape)):
+        registers = [register for column in step.arguments for register in column]
+        if moves:
+            motion_uses.update((register, time) for register in registers)
+        if not moves or not step.linear:  # products move with the values of their factors
+            uses.update((register, _FOREVER if step is held else time) for register in registers)
     for register in (*tape.values, *(register for row in tape.jacobian for register in row)):
-        uses[register] = motion_uses[register] = _FOREVER
+        uses[register] = _FOREVER
+    motion_uses.update((register, _FOREVER) for register in tape.values)
     return uses, motion_uses

@@ -18,13 +18,13 @@ from polymargin.gpu.tape import Tape
 MOST_FOR_A_THREAD = 11
 # Unknowns and registers of a tape that is evaluated with few of a thread's.
 FEW, SHORT = 6, 100
-# Warps of a block: with 168 registers a thread, and with 255.
+# Warps of a multiprocessor: with 168 registers a thread, and with 255.
 MOST_WARPS, WARPS = 12, 8
 # Bytes of coefficients that arrive with the launch, for instructions to name: what a cache for constants holds.
 MOST_ARGUMENTS = 2048
-# Numbers in bytes, and the shared memory of a multiprocessor that one block may have.
+# Numbers in bytes, and shared memory of a multiprocessor that blocks may share (CUDA takes one kilobyte per block).
 COMPLEX, DOUBLE = 16, 8
-SHARED_MEMORY = 226 * 1024
+SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class KernelSource:
 
     layout: Layout
     threads: int
+    blocks: int  # that share a multiprocessor
     shared_bytes: int
     text: str
     stream: Stream
@@ -88,13 +89,19 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     takes_numbers = few and len(stream.order) * DOUBLE <= MOST_ARGUMENTS
     copied = layout == THREAD and not takes_numbers
     warps = MOST_WARPS if few and tape.registers <= SHORT else WARPS
-    threads, shared = _block(warps, layout, numbers * COMPLEX, len(stream.order) * DOUBLE if copied else 0)
+    per_warp = 32 // layout.lanes * numbers * COMPLEX
+    common = len(stream.order) * DOUBLE if copied else 0
+    warps = max(1, min(warps, (SHARED_MEMORY - 2 * PER_BLOCK - common) // per_warp))
+    # Threads have their coefficients once. While one block of groups reads, the other one computes.
+    blocks = 1 if layout == THREAD or warps % 2 else 2
+    threads, shared = 32 * warps // blocks, warps // blocks * per_warp + common
     defines = {
         "PM_SIZE": tape.inputs,
         "PM_PARAMETERS": tape.parameters,
         "PM_GROUP": layout.lanes,
         "PM_ROWS": layout.rows,
         "PM_THREADS": threads,
+        "PM_BLOCKS": blocks,
         "PM_NUMBERS": numbers,
         "PM_COEFFICIENTS": len(stream.order),
         "PM_SHARED_COEFFICIENTS": int(copied),
@@ -104,14 +111,7 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     }
     head = "\n".join(f"#define {name} {value}" for name, value in defines.items())
     files = [_written(part) if part.endswith(".cuh") else part for part in (*parts, "follower.cuh", "launch.cuh")]
-    return KernelSource(layout, threads, shared, "\n".join([head, *files]), stream, takes_numbers)
-
-
-def _block(warps: int, layout: Layout, per_path: int, common: int) -> tuple[int, int]:
-    """Threads and bytes of shared memory of the one block that a multiprocessor has: so many warps, or as many as fit."""
-    per_warp = 32 // layout.lanes * per_path
-    fitting = max(1, min(warps, (SHARED_MEMORY - common) // per_warp))
-    return 32 * fitting, fitting * per_warp + common
+    return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream, takes_numbers)
 
 
 @lru_cache

@@ -44,7 +44,6 @@ struct Path {
     PM_GLOBAL(begin);
     place_arguments();
     evaluate(file, coefficients, lane);
-    motion(file, coefficients, lane);
     Complex row[kHeld], side[kSides][PM_ROWS], inverse[PM_ROWS];
     PM_UNROLL
     for (int q = 0; q < PM_ROWS; ++q) {

@@ -47,7 +47,7 @@ struct Numbers {
 #define PM_NUMBERS_OF_TAPE
 #endif
 
-extern "C" __global__ void __launch_bounds__(PM_THREADS, 1) follow(const Job* __restrict__ given PM_NUMBERS_OF_TAPE) {
+extern "C" __global__ void __launch_bounds__(PM_THREADS, PM_BLOCKS) follow(const Job* __restrict__ given PM_NUMBERS_OF_TAPE) {
   extern __shared__ Complex shared[];
   __shared__ Job job;
   if (threadIdx.x == 0) job = *given;
