@@ -1,8 +1,8 @@
 """The tape for a group of lanes: its registers are a file in shared memory, the rows of an instruction are dealt to the lanes.
 
 A barrier follows each instruction, whose rows do not need each other. Arguments that are the same for all rows, or follow each
-other, are named in the code; other lists of registers become tables. The lower half of the Jacobian, the last row apart, goes into
-the registers of the lanes that hold its rows: straight from the instruction that makes it, or from the file.
+other, are named in the code; other lists of registers become tables. The lower half of the Jacobian, the last row apart, goes
+into the registers of the lanes that hold its rows: straight from the instruction that makes it, or from the file.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from polymargin.gpu.shared_file import ZERO, SharedFile, held_instruction, in_or
 from polymargin.gpu.stream import EMPTY, Stream
 from polymargin.gpu.tape import PRODUCT, Instruction, Tape
 
+# Entries that lanes compute in place of one that somebody reads, at most; otherwise the file is faster.
+MOST_WASTED = 1.3
+
 
 def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, SharedFile]:
     """Code for a group of lanes that hold `rows` rows of the matrix each, and where it keeps its registers."""
-    held = held_instruction(tape)
-    file = SharedFile(tape, held)
     inner = tape.inputs - 1
+    lower = _lower(inner, group, rows)
+    held = held_instruction(tape) if len(lower) <= MOST_WASTED * inner * (inner + 1) / 2 else None
+    file = SharedFile(tape, held)
     code = [
         line
         for step, moves in in_order(tape)
@@ -26,9 +30,10 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
         for line in (_motion_step if moves else _step)(step, file, stream, group)
     ]
     if held is None:
-        matrix, entries = _gathered(tape, file, group, rows)
+        matrix = ["PM_UNROLL", "for (int e = 0; e < kHeld; ++e) row[e] = file[kMatrix[e * PM_GROUP + lane]];"]
+        entries = [ZERO if row < 0 else file.place(tape.jacobian[row][column]) for row, column in lower]
     else:
-        matrix, entries = _held(held, tape, file, stream, group, rows), [ZERO]
+        matrix, entries = _held(held, lower, tape, file, stream, group), [ZERO]
     padding = [ZERO] * (group * rows - inner)
     border = [file.place(register) for register in tape.jacobian[inner]]
     values = [file.place(register) for register in tape.values]
@@ -79,19 +84,11 @@ def _lower(inner: int, group: int, rows: int) -> list[tuple[int, int]]:
     return found
 
 
-def _gathered(tape: Tape, file: SharedFile, group: int, rows: int) -> tuple[list[str], list[int]]:
-    entries = [
-        ZERO if row < 0 else file.place(tape.jacobian[row][column])
-        for row, column in _lower(tape.inputs - 1, group, rows)
-    ]
-    return ["PM_UNROLL", "for (int e = 0; e < kHeld; ++e) row[e] = file[kMatrix[e * PM_GROUP + lane]];"], entries
-
-
 def _held(
-    step: Instruction, tape: Tape, file: SharedFile, stream: Stream, group: int, rows: int
+    step: Instruction, lower: Sequence[tuple[int, int]], tape: Tape, file: SharedFile, stream: Stream, group: int
 ) -> list[str]:
     wanted = []
-    for row, column in _lower(tape.inputs - 1, group, rows):
+    for row, column in lower:
         register = tape.jacobian[row][column] if row >= 0 else -1
         wanted.append(register - step.target if register >= 0 else EMPTY)
 
@@ -132,7 +129,13 @@ def _linear(
     padding = [EMPTY] * (-step.rows % group)
     bias, factors = [*step.bias, *padding] if step.bias else [], [[*column, *padding] for column in step.factors]
     lines = _sums(step, bias, factors, columns, file, stream, group)
-    return ["{", *(f"  {line}" for line in lines), f"  rows.store(file + {target}, {step.rows}, lane);", "}", "barrier();"]
+    return [
+        "{",
+        *(f"  {line}" for line in lines),
+        f"  rows.store(file + {target}, {step.rows}, lane);",
+        "}",
+        "barrier();",
+    ]
 
 
 def _sums(
@@ -145,7 +148,7 @@ def _sums(
     group: int,
 ) -> list[str]:
     """Lines that make `rows`, sums of the columns with the factors at these places; rows in the order in which they are dealt."""
-    turns = len((bias or factors[0])) // group
+    turns = len(bias or factors[0]) // group
     start = f"(coefficients + {stream.take_dealt(bias, group)}, lane)" if bias else ""
     lines = [f"Rows<{turns}> rows{start};"]
     for column, dealt in zip(columns, factors, strict=True):
@@ -160,7 +163,14 @@ def _sums(
 
 def _each_row(rows: int, line: str, group: int) -> list[str]:
     head = f"for (int turn = 0; turn < {-(-rows // group)}; ++turn) {{"
-    return ["PM_UNROLL", head, "  const int row = turn * PM_GROUP + lane;", f"  if (row < {rows}) {line}", "}", "barrier();"]
+    return [
+        "PM_UNROLL",
+        head,
+        "  const int row = turn * PM_GROUP + lane;",
+        f"  if (row < {rows}) {line}",
+        "}",
+        "barrier();",
+    ]
 
 
 def _table(name: str, entries: Sequence[int]) -> str:

@@ -86,14 +86,16 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         numbers = max(file.length, file.scratch + layout.columns(tape.inputs - 1))
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
     few = layout == THREAD and tape.inputs <= FEW
+    in_step = not few  # long code does not fit the cache of a scheduler: warps in step fetch it once
     takes_numbers = few and len(stream.order) * DOUBLE <= MOST_ARGUMENTS
     copied = layout == THREAD and not takes_numbers
     warps = MOST_WARPS if few and tape.registers <= SHORT else WARPS
     per_warp = 32 // layout.lanes * numbers * COMPLEX
     common = len(stream.order) * DOUBLE if copied else 0
-    warps = max(1, min(warps, (SHARED_MEMORY - 2 * PER_BLOCK - common) // per_warp))
-    # Threads have their coefficients once. While one block of groups reads, the other one computes.
-    blocks = 1 if layout == THREAD or warps % 2 else 2
+    warps = max(1, min(warps, (SHARED_MEMORY - PER_BLOCK - common) // per_warp))
+    # Of two blocks whose warps are in step, one computes while the other one reads.
+    half = warps // 2 * per_warp + common + PER_BLOCK
+    blocks = 2 if in_step and warps % 2 == 0 and 2 * half <= SHARED_MEMORY else 1
     threads, shared = 32 * warps // blocks, warps // blocks * per_warp + common
     defines = {
         "PM_SIZE": tape.inputs,
@@ -106,8 +108,7 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         "PM_COEFFICIENTS": len(stream.order),
         "PM_SHARED_COEFFICIENTS": int(copied),
         "PM_ARGUMENT_COEFFICIENTS": int(takes_numbers),
-        # Long code does not fit the cache of a scheduler: warps in step fetch it once.
-        "PM_IN_STEP": int(not few),
+        "PM_IN_STEP": int(in_step),
     }
     head = "\n".join(f"#define {name} {value}" for name, value in defines.items())
     files = [_written(part) if part.endswith(".cuh") else part for part in (*parts, "follower.cuh", "launch.cuh")]
