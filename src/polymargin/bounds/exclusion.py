@@ -24,7 +24,7 @@ from polymargin.bounds.lifted.expansion import can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
-from polymargin.bounds.products.expansion import ProductExpansion
+from polymargin.bounds.products.expansion import products_at
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.regions.search import RegionProof
@@ -151,7 +151,7 @@ def exclude_by(
 def _in_one_piece(view: ProductView, label: int, rival: int, radius: float, deadline: Deadline) -> Exclusion:
     """Networks of products: the whole ball at once; 'too many leaves' where that does not decide."""
     started = perf_counter()
-    question = ProductQuestion(ProductExpansion.of(view), label, rival, radius)
+    question = ProductQuestion(products_at(view), label, rival, radius)
     proof, reason, refuted = None, "timeout", None
     try:
         outcome, proof = question.attempt(deadline)
