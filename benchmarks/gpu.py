@@ -123,8 +123,7 @@ def kernel_seconds(base: BaseSolutions, targets: common.ComplexArray) -> tuple[f
         cupy.cuda.Device().synchronize()
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
-        source = kernel.source
-        kernel.function((kernel.grid,), (source.threads,), (pending.arrays["job"],), shared_mem=source.shared_bytes)
+        kernel.start(pending.arrays["job"], tape(base))
         end.record()
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end) * 1e-3)
