@@ -179,7 +179,7 @@ class _RegionForm:
         if form.rest is None:
             return
         bound = arb(0)
-        slopes = [ball(b) for b in linear] if minorant is not None else [arb(0)] * size
+        slopes = columns[1].entries() if minorant is not None else [arb(0)] * size
         for a, b, w, s, t in zip(columns[0].entries(), slopes, form.rest, form.linear, form.range, strict=True):
             both = total(s, t)  # of a·δ + t; then w (square (a·δ + t) + linear)
             ends = [a * arb(end) + b for end in both]

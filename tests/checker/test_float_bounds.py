@@ -162,6 +162,38 @@ def test_nothing_vanishes() -> None:
     assert (nothing.bordered(corner, border).size >= 2.0**-601).all()
 
 
+def test_row_norms_are_upper_bounds_in_any_order_of_the_sum() -> None:
+    """One large entry and many whose squares are lost beside its own: a table by columns is summed one after the other."""
+    count = 2000
+    lost = np.sqrt(0.99 * EPS)
+    rows = np.array([[1.0, 1.0], *[[lost, lost]] * count])
+    truth = Fraction(1) + count * Fraction(lost) ** 2
+    for middle in (rows.T, np.ascontiguousarray(rows.T)):
+        for norm in Floats(middle, np.zeros_like(middle)).row_norms():
+            assert Fraction(float(norm)) ** 2 >= truth
+
+
+@pytest.mark.parametrize("entry", [0.0, 2.0**-540, 2.0**-1000])
+def test_row_norms_whose_squares_vanish(entry: float) -> None:
+    (norm,) = Floats(np.full((1, 3), entry), np.zeros((1, 3))).row_norms()
+    assert Fraction(float(norm)) ** 2 >= 3 * Fraction(entry) ** 2
+    assert norm >= 0
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_sums_over_groups_of_rows_count_their_rounding(sign: float) -> None:
+    """Rows of many patterns of zeros meet in one entry: 1, and then what is lost beside it, each time."""
+    groups, lost = 40, np.sqrt(0.99 * EPS / 4)
+    middle = np.zeros((4 * groups, groups + 1))
+    middle[:, 0] = lost
+    middle[:4, 0] = 0.5
+    middle[np.arange(4 * groups), 1 + np.arange(4 * groups) // 4] = 1.0
+    weights = Floats(np.full((4 * groups, 1), sign), np.zeros((4 * groups, 1)))
+    found = Floats(middle, np.zeros_like(middle)).weighted_squares(weights)
+    truth = Fraction(sign) * sum(Fraction(value) ** 2 for value in middle[:, 0])
+    assert abs(Fraction(found.middle[0, 0]) - truth) <= Fraction(found.radius[0, 0])
+
+
 def test_squares_of_entries_are_rounded_up_and_zeros_stay_zeros() -> None:
     middle = np.array([[0.1, -1 / 3, 0.0, 1.0, 2.0**-600, -(2.0**-530)]])
     radius = np.array([[0.0, 0.1, 1 / 3, 1.0, 2.0**-600, 0.0]])

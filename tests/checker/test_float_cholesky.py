@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polymargin_checker import float_cholesky
-from polymargin_checker.float_cholesky import surely_positive_definite
+from polymargin_checker.float_cholesky import definite_within, surely_positive_definite
 from polymargin_checker.floats import Floats
 
 
@@ -62,6 +62,12 @@ def test_radii_count_in_full() -> None:
     assert surely_positive_definite(np.eye(2), np.diag([0.999, 0.0]))
     assert not surely_positive_definite(np.eye(2), np.diag([1.0, 0.0]))
     assert not surely_positive_definite(np.eye(2), np.diag([0.0, 1.0]))
+
+
+def test_an_error_as_large_as_the_matrix_is_refused() -> None:
+    for value in (1.0, 0.75, 4.0):
+        assert definite_within(np.array([[value]]), np.array([0.999 * value]))
+        assert not definite_within(np.array([[value]]), np.array([value]))
 
 
 @pytest.mark.parametrize("power", [-300, -41, 0, 1, 40, 299])

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,16 +24,17 @@ def inside(x, low, high):
 '''
 
 
-def changes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
+def mutants_of(source: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[Any]:
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     from mutation.mutants import mutants
 
-    (folder / "small.py").write_text(SOURCE)
-    return {mutant.key: ast.unparse(mutant.build()) for mutant in mutants(folder / "small.py")}
+    (folder / "small.py").write_text(source)
+    return list(mutants(folder / "small.py"))
 
 
 def test_every_decision_of_a_function_is_weakened_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    found = changes(monkeypatch, tmp_path)
+    made = mutants_of(SOURCE, monkeypatch, tmp_path)
+    found = {f"{m.file} | {m.place} | {m.change}": ast.unparse(m.build()) for m in made}
     assert set(found) == {
         "small.py | PAIR | 1.5 → 2.5",
         "small.py | PAIR | (1.5, 'a') → (1.5,)",
@@ -51,6 +53,16 @@ def test_every_decision_of_a_function_is_weakened_once(monkeypatch: pytest.Monke
     originals = [ast.unparse(node) for node in ast.parse(SOURCE).body]
     assert all(text not in originals for text in found.values())
     assert len(set(found.values())) == len(found)
+
+
+def test_what_was_said_of_a_mutant_counts_until_its_function_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = {mutant.key for mutant in mutants_of(SOURCE, monkeypatch, tmp_path)}
+    elsewhere = {mutant.key for mutant in mutants_of("import math\n" + SOURCE, monkeypatch, tmp_path)}
+    inside = {mutant.key for mutant in mutants_of(SOURCE.replace("x < high", "high > x"), monkeypatch, tmp_path)}
+    assert elsewhere == before
+    assert {key for key in before & inside if "inside" in key} == set()
 
 
 @pytest.mark.slow

@@ -253,6 +253,20 @@ def test_no_number_at_the_point_is_cut_to_the_precision(row: Any, bias: float, c
     assert found.rad() < 2.0**-8
 
 
+@pytest.mark.parametrize("end", [1.0, LONG])
+def test_the_corner_of_the_form_is_not_cut_to_the_precision(end: float) -> None:
+    """B(u) plus the ends of the ranges with their multipliers, less μ r²."""
+    with working_precision(12):
+        expansion = expanded(chain(1.0), (fmpq(0), fmpq(0)))
+        numbers = given(expansion, [(-1.0, end), (-64.0, 64.0)], LONG)
+        bounds = [arb(1)] * 3, [arb(1)] * 3
+        form = _form(expansion, Shown.of(expansion, Balls), 0, 1, arb(1), numbers, bounds)
+        found = form.entries()[0]
+    ends = sum((k * low * high for k, (low, high) in zip(numbers.intervals, numbers.ranges, strict=True)), fmpq(0))
+    with working_precision(3000):
+        assert found.contains(arb(1 + ends - numbers.ball * numbers.radius * numbers.radius))
+
+
 def test_which_sums_are_single_products() -> None:
     expansion = expanded(*MODELS["wide"])
     assert expansion.sums == [{0: 1}, {0: 2, 1: fmpq(-1, 2)}]

@@ -52,7 +52,7 @@ def main() -> int:
     names = {path.name for path in files}
     gone = sorted(key for key in listed.keys() - {m.key for m in everything} if key.split(" | ")[0] in names)
     for key in gone:
-        print(f"on the list, but there is no such mutant: {key}")
+        print(f"on the list, but its function has changed, or there is no such mutant any more: {key}")
     everything = [mutant for mutant in everything if (mutant.key in listed) == arguments.again]
     if arguments.last:
         wanted = set(LAST.read_text(encoding="utf-8").splitlines())

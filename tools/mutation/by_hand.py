@@ -20,7 +20,7 @@ _WEAKENINGS = [
         'if claim.kind != "vulnerable" and not at_least',
         'if claim.kind == "margin" and not at_least',
     ),
-    ("checker.py", "_check_proof", "lowering), 0, 1, Known()", "lowering), 0, 1, known"),
+    ("rival_proof.py", "check_proof", "lowering), 0, 1, Known()", "lowering), 0, 1, known"),
     (
         "quadratic.py",
         "BallQuadratic._row_space",

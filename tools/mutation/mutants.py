@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -41,10 +42,14 @@ _BALLS = {"ball", "solve", "inv", "sqrt", "sigma", "first", "second"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed module; `place` is the function it changes (or the name it assigns), `lines` those of its statement."""
+    """A changed module; `place` is the function it changes (or the name it assigns), `lines` those of its statement.
+
+    The key holds a fingerprint of the function's text: what was said of a mutant counts until its function changes.
+    """
 
     file: str
     place: str
+    fingerprint: str
     line: int
     lines: range
     change: str
@@ -52,21 +57,24 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        return f"{self.file} | {self.place} | {self.change}"
+        return f"{self.file} | {self.place} {self.fingerprint} | {self.change}"
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """All of a file, each with a key of its own."""
-    source = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    source = ast.parse(text)
     seen: dict[str, int] = {}
     for place, statement in _places(source):
         if _is_left_alone(place.split(".")[-1], statement):
             continue
+        fingerprint = _fingerprint(ast.get_source_segment(text, statement) or "")
         for line, before, after, build in _changes(_alone(source, statement), statement):
             change = f"{before} → {after}"
             count = seen[place + change] = seen.get(place + change, 0) + 1
             lines = _statement_lines(statement, line)
-            yield Mutant(path.name, place, line, lines, change if count == 1 else f"{change} ({count})", build)
+            numbered = change if count == 1 else f"{change} ({count})"
+            yield Mutant(path.name, place, fingerprint, line, lines, numbered, build)
 
 
 def by_hand(path: Path, place: str, before: str, after: str) -> Mutant:
@@ -77,7 +85,11 @@ def by_hand(path: Path, place: str, before: str, after: str) -> Mutant:
     line = text[: text.index(before)].count("\n") + 1
     change = " ".join(f"{before} → {after}".split())
     lines = range(line, line + before.count("\n") + 1)
-    return Mutant(path.name, place, line, lines, change, lambda: ast.parse(text.replace(before, after)))
+    return Mutant(path.name, place, "by hand", line, lines, change, lambda: ast.parse(text.replace(before, after)))
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:6]
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:

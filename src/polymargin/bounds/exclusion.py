@@ -24,25 +24,26 @@ from polymargin.bounds.lifted.expansion import can_lift, expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
-from polymargin.bounds.products.expansion import ProductExpansion
+from polymargin.bounds.products.expansion import products_at
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.regions.search import RegionProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
-from polymargin.bounds.views import AnyView, view_of
+from polymargin.bounds.views import AnyView, bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
+from polymargin.networks.polynomial_network import PolynomialNetwork
 
 Array = NDArray[np.float64]
 
 # Dimensions up to which parabolas below one layer of squares are as cheap to seek as multipliers are to guess.
 LARGE = 48
 BATCH = 16
-# Products up to which a ball is cut into parts: as layers of squares, whose ranges can be cut.
+# Products up to which the ball of a network of products is cut into parts: as layers of squares, whose ranges can be cut.
 MOST_POLARISED = 60
 
 
@@ -131,10 +132,11 @@ def exclude_by(
         raise InputError(f"radius {radius}: expected a positive number")
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
-    seen = view_of(network, point, label, rival)
+    seen = bounded_view_of(network, point, label, rival)
     if isinstance(seen, ProductView):
         whole = _in_one_piece(seen, label, rival, float(radius), deadline)
-        if whole.reason != "too many leaves" or most_leaves <= 1 or seen.wiring.products > MOST_POLARISED:
+        can_cut = isinstance(network, PolynomialNetwork) or seen.wiring.products <= MOST_POLARISED
+        if whole.reason != "too many leaves" or most_leaves <= 1 or not can_cut:
             return whole
     view = seen if isinstance(seen, View) else View.of(network, point, label, rival)
     squares = len(view.activation(view.depth)) <= 3
@@ -151,7 +153,7 @@ def exclude_by(
 def _in_one_piece(view: ProductView, label: int, rival: int, radius: float, deadline: Deadline) -> Exclusion:
     """Networks of products: the whole ball at once; 'too many leaves' where that does not decide."""
     started = perf_counter()
-    question = ProductQuestion(ProductExpansion.of(view), label, rival, radius)
+    question = ProductQuestion(products_at(view), label, rival, radius)
     proof, reason, refuted = None, "timeout", None
     try:
         outcome, proof = question.attempt(deadline)

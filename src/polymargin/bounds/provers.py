@@ -28,7 +28,7 @@ from polymargin.bounds.lifted.radius import (
     proved_by_norms,
 )
 from polymargin.bounds.lifted.tree import LiftedProof
-from polymargin.bounds.products.expansion import ProductExpansion
+from polymargin.bounds.products.expansion import ProductExpansion, products_at
 from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.tree import Leaf
@@ -71,23 +71,21 @@ def is_lifted(view: AnyView) -> bool:
 def provers(views: dict[int, AnyView], label: int, deadline: Deadline) -> dict[int, Prover]:
     """One for every rival; the network is expanded around the point once for all."""
     result: dict[int, Prover] = {}
-    products: ProductExpansion | None = None
     for rival, view in views.items():
         if isinstance(view, ProductView):
-            products = products or ProductExpansion.of(view)
-            result[rival] = _Deep(products, label, rival, deadline)
+            result[rival] = LiftedProver(products_at(view), label, rival, deadline)
             continue
         if not can_lift(view):
-            result[rival] = _Shallow(view, label, rival, None, deadline)
+            result[rival] = ParabolaProver(view, label, rival, None, deadline)
             continue
-        deep = _Deep(expansion_at(view), label, rival, deadline)
+        deep = LiftedProver(expansion_at(view), label, rival, deadline)
         cheap = deep if view.factor.shape[1] > LARGE else None  # in few dimensions the best is as cheap
-        result[rival] = deep if view.depth > 1 else _Shallow(view, label, rival, cheap, deadline)
+        result[rival] = deep if view.depth > 1 else ParabolaProver(view, label, rival, cheap, deadline)
     return result
 
 
 @dataclass(frozen=True)
-class _Deep:
+class LiftedProver:
     """By the lifted relaxation, of layers or of products."""
 
     expansion: Expansion | ProductExpansion
@@ -109,7 +107,13 @@ class _Deep:
     def largest(self, tolerance: float, limit: float) -> Exclusion:
         started = perf_counter()
         first = min(FIRST_TRIAL * limit, 2 * first_order(self.expansion.view, self.label, self.rival))
-        radius, proof = largest_radius(self._question(first), limit, max(tolerance, DEEP_TOLERANCE), self.deadline)
+        tolerance = max(tolerance, DEEP_TOLERANCE)
+        radius, proof = largest_radius(self._question(first), limit, tolerance, self.deadline)
+        if proof is None:  # the gradient says little: norms tell where to begin
+            radius, proof = proved_by_norms(self._question(first), first)
+            if proof is not None and not self.deadline.passed:
+                better = largest_radius(self._question(2 * radius), limit, tolerance, self.deadline)
+                radius, proof = better if better[0] > radius else (radius, proof)
         return self._exclusion(radius, proof, started)
 
     def _question(self, radius: float) -> BallQuestion:
@@ -122,13 +126,13 @@ class _Deep:
 
 
 @dataclass(frozen=True)
-class _Shallow:
+class ParabolaProver:
     """By the S-lemma with quadratics below every neuron, all chosen at once; `cheap` guesses them first."""
 
     view: View
     label: int
     rival: int
-    cheap: _Deep | None
+    cheap: LiftedProver | None
     deadline: Deadline
 
     def at(self, radius: float) -> Exclusion:
@@ -146,7 +150,7 @@ class _Shallow:
         if found.proved:
             return found
         if can_lift(self.view):
-            return _Deep(expansion_at(self.view), self.label, self.rival, self.deadline).quick(radius)
+            return LiftedProver(expansion_at(self.view), self.label, self.rival, self.deadline).quick(radius)
         for k in range(HALVINGS + 1):  # when the time is up, lines and parabolas are not sought but flat
             found = self._attempt(radius / 4**k, decide=True)[1]
             if found.proved:

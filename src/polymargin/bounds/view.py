@@ -38,7 +38,9 @@ CLOSE_CALL = 1e-9
 # Weights with at most this share of entries that are not zero are multiplied as sparse matrices: convolutions are.
 SPARSE = 0.25
 
+# What does not depend on the point, once per network: weights as what multiplies fastest, and Q and C of the first layer.
 _operators: WeakKeyDictionary[PolynomialNetwork, list[Any]] = WeakKeyDictionary()
+_bases: WeakKeyDictionary[PolynomialNetwork, tuple[Array, Array]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class View:
         return self.layered.layers[layer - 1].weights
 
     def operator(self, layer: int) -> Any:
-        """The same weights as what multiplies fastest: sparse where most are zero. Made once per network."""
+        """The same weights as what multiplies fastest: sparse where most are zero."""
         if self.layered not in _operators:
             _operators[self.layered] = [_operator(layer.weights) for layer in self.layered.layers]
         return _operators[self.layered][layer - 1]
@@ -111,15 +113,26 @@ class View:
         """s = W¹u + b¹."""
         return np.asarray(self.operator(1) @ self.point + self.bias(1))
 
-    @cached_property
+    @property
     def basis(self) -> Array:
         """Q (n, m): orthonormal columns that span the row space of W¹."""
-        return np.eye(self.weights(1).shape[1]) if self._all_coordinates else np.linalg.qr(self.weights(1).T)[0]
+        return self._basis_and_factor[0]
 
-    @cached_property
+    @property
     def factor(self) -> Array:
         """C = W¹Q (h₁, m)."""
-        return self.weights(1) if self._all_coordinates else np.asarray(self.weights(1) @ self.basis)
+        return self._basis_and_factor[1]
+
+    @property
+    def _basis_and_factor(self) -> tuple[Array, Array]:
+        if self.layered not in _bases:
+            weights = self.weights(1)
+            if self._all_coordinates:
+                _bases[self.layered] = np.eye(weights.shape[1]), weights
+            else:
+                basis = np.asarray(np.linalg.qr(weights.T)[0])
+                _bases[self.layered] = basis, np.asarray(weights @ basis)
+        return _bases[self.layered]
 
     @property
     def first_operator(self) -> Any:

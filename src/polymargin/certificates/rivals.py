@@ -23,8 +23,6 @@ from polymargin.enumeration.limit import estimated_seconds
 from polymargin.errors import TooManyPathsError
 from polymargin.polynomials.balls import above, ball, below, precision
 
-# Seconds that a rival has for a first bound even where the time is up: no answer is without one.
-AT_ONCE = 0.1
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000
 # Critical points of quadrics in more inputs than this are not listed: there is no need to.
@@ -70,13 +68,12 @@ def prove_by_ball(session: Session, rival: int, radius: float) -> RivalProof | N
     return prove_by_branching(session, rival, radius, timeout=session.time_left, most_leaves=1)
 
 
-def prove_at_once(session: Session, rival: int, radius: float) -> RivalProof | None:
-    """What costs next to nothing: the radius, or a half, a quarter … of it."""
+def prove_at_once(session: Session, rival: int, radius: float, timeout: float = math.inf) -> RivalProof | None:
+    """What costs next to nothing: the radius, or a half, a quarter … of it, and where there is no time for that by norms."""
     if not session.network.hidden_layers:
         return None
-    found = quick_lower_bound(
-        session.network, session.u, session.label, rival, radius, timeout=max(session.time_left, AT_ONCE)
-    )
+    limited = min(timeout, session.time_left)
+    found = quick_lower_bound(session.network, session.u, session.label, rival, radius, timeout=limited)
     return RivalProof(rival, found.radius, found.to_proof()) if found.proved else None
 
 

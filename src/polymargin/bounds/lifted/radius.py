@@ -72,9 +72,13 @@ def proved_at_once(
 ) -> tuple[float, Any]:
     """The radius or a half, a quarter … of it, whichever the first guess of all multipliers proves; no program is solved.
 
-    `cheaply` with ranges from intervals, unless better ones are known already.
+    `cheaply` with ranges from intervals, unless better ones are known already. A guess that would end too late, judged by the
+    longest one so far, is not begun.
     """
+    started, longest = deadline.clock(), 0.0
     for k in range(halvings + 1):
+        if longest > deadline.left:
+            break
         here = question.on(radius / 2**k)
         try:
             _, proof = here.attempt(deadline, cheaply=cheaply, solve=False)
@@ -82,6 +86,8 @@ def proved_at_once(
             break
         if proof is not None:
             return here.radius, proof
+        ended = deadline.clock()
+        started, longest = ended, max(longest, ended - started)
     return 0.0, None
 
 

@@ -20,7 +20,6 @@ from scipy import sparse
 
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.products.wiring import NO_SUM, Wiring
-from polymargin.networks.product_network import ProductNetwork
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -88,6 +87,23 @@ class ProductExpansion:
         return [np.flatnonzero(levels == level) for level in np.unique(levels)]
 
     @cached_property
+    def single(self) -> tuple[Indices, Indices]:
+        """The sums that are one product with weight one, and these products."""
+        sums = self.wiring.sums
+        alone = np.flatnonzero((np.diff(sums.indptr) == 1) & (np.add.reduceat(sums.data, sums.indptr[:-1]) == 1.0))
+        return alone, sums.indices[sums.indptr[alone]]
+
+    @cached_property
+    def lengths(self) -> tuple[Array, Array]:
+        """‖a_L‖ and ‖a_R‖ of all products."""
+        return np.linalg.norm(self.left.slopes, axis=1), np.linalg.norm(self.right.slopes, axis=1)
+
+    @cached_property
+    def angles(self) -> Array:
+        """a_L·a_R."""
+        return np.asarray(np.einsum("jm,jm->j", self.left.slopes, self.right.slopes))
+
+    @cached_property
     def passing(self) -> Any:
         """(J, S) sparse: p_L w_R + p_R w_L of every product, as rows over the rests."""
         rows = np.arange(self.wiring.products)
@@ -129,6 +145,13 @@ class ProductExpansion:
         return np.asarray(self.passing @ rests + moved[0] * moved[1])
 
 
-def can_expand(network: Any) -> bool:
-    """Whether a network is one of products, in its own coordinates."""
-    return isinstance(network, ProductNetwork) and network.entry is None
+_recent: list[ProductExpansion] = []
+
+
+def products_at(view: ProductView) -> ProductExpansion:
+    """The expansion around the view's point: the last one made if it is the same, with all that was computed from it."""
+    for known in _recent:
+        if known.view.network is view.network and np.array_equal(known.view.point, view.point):
+            return known
+    _recent[:] = [ProductExpansion.of(view)]
+    return _recent[0]

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 # Eigenvalues and ranges are this much wider than computed, relative to their size: room for rounding here and in the checker.
 OUTWARD = 1e-7
+# Nor are they less than this, where factors have no slope: the checker shows strict inequalities.
+LEAST = 1e-30
 # Ranges are not narrower than this fraction of the widest.
 NARROWEST = 1e-6
 
@@ -37,9 +39,13 @@ class RestRanges:
 
 
 def rest_ranges(expansion: ProductExpansion, radius: float, deadline: Deadline = NEVER) -> RestRanges:
-    eigenvalues = curvatures(expansion, deadline)
+    return ranges_from(expansion, curvatures(expansion, deadline), radius)
+
+
+def ranges_from(expansion: ProductExpansion, eigenvalues: Array, radius: float) -> RestRanges:
+    """On the ball, from (S, 2) eigenvalues between which those of the second-order forms lie."""
     sides = (expansion.left, expansion.right)
-    lengths = [radius * np.linalg.norm(side.slopes, axis=1) * (1 + OUTWARD) for side in sides]
+    lengths = [radius * length * (1 + OUTWARD) for length in expansion.lengths]
     limits = radius**2 * eigenvalues
     errors, sizes = np.zeros(expansion.sums + 1), np.zeros(expansion.sums + 1)  # the last is that of no sum
     (p, q), (left, right) = (np.abs(side.value) for side in sides), (side.sums for side in sides)
@@ -49,7 +55,7 @@ def rest_ranges(expansion: ProductExpansion, radius: float, deadline: Deadline =
         errors[own] = (abs(expansion.wiring.sums[own]) @ rests) * (1 + OUTWARD)
         limits[own] += errors[own, None] * np.array([-1.0, 1.0])
         largest = np.abs(limits[own]).max(axis=1)
-        room = OUTWARD * largest + NARROWEST * largest.max() + 1e-30
+        room = OUTWARD * largest + NARROWEST * largest.max() + LEAST
         limits[own] += room[:, None] * np.array([-1.0, 1.0])
         sizes[own] = np.abs(limits[own]).max(axis=1)
     factors = np.stack([lengths[0] + sizes[left], lengths[1] + sizes[right]], axis=1)
@@ -77,4 +83,4 @@ def _curvatures(expansion: ProductExpansion, deadline: Deadline) -> Array:
         values = np.linalg.eigvalsh((half + half.T) / 2)
         result[index] = min(values[0], 0.0), max(values[-1], 0.0)
     size = np.abs(result).max(axis=1, keepdims=True, initial=0.0)
-    return np.asarray(result + OUTWARD * size * np.array([-1.0, 1.0]))
+    return np.asarray(result + (OUTWARD * size + LEAST) * np.array([-1.0, 1.0]))

@@ -38,7 +38,7 @@ SWEEPS = 3
 
 @dataclass(frozen=True, eq=False)
 class ProductMultipliers:
-    """What proves a bound, for the variables as they are: μ, ν (S,), κ (S,), θ (k, 3) for the sums `ProductRelaxation.single`."""
+    """What proves a bound, for the variables as they are: μ, ν (S,), κ (S,), θ (k, 3) for the sums `ProductExpansion.single`."""
 
     ball: float
     equalities: Array
@@ -64,13 +64,6 @@ class ProductRelaxation:
     def halves(self) -> Array:
         return np.asarray(self.ranges.limits[:, 1] - self.ranges.limits[:, 0]) / 2
 
-    @cached_property
-    def single(self) -> tuple[Indices, Indices]:
-        """The sums that are one product with weight one, and these products."""
-        sums = self.expansion.wiring.sums
-        alone = np.flatnonzero((np.diff(sums.indptr) == 1) & (np.add.reduceat(sums.data, sums.indptr[:-1]) == 1.0))
-        return alone, sums.indices[sums.indptr[alone]]
-
     @property
     def _places(self) -> slice:
         first = 1 + self.expansion.dimension
@@ -87,7 +80,7 @@ class ProductRelaxation:
     @property
     def _theta(self) -> slice:
         first = 2 + 2 * self.expansion.sums
-        return slice(first, first + 3 * len(self.single[0]))
+        return slice(first, first + 3 * len(self.expansion.single[0]))
 
     def _rests(self, sums: Indices) -> Array:
         """The rests of these sums as forms in (1, η/r, ω); zero for no sum."""
@@ -121,7 +114,7 @@ class ProductRelaxation:
         base[0] += border
         base[:, 0] += border
         base[0, 0] += value
-        alone, products = self.single
+        alone, products = self.expansion.single
         plus, minus = self._polarised(left, right)
         inner = expansion.wiring.sums.tocsc()
         used = np.flatnonzero(np.diff(inner.indptr) > 0)  # products that some sum has
@@ -162,7 +155,7 @@ class ProductRelaxation:
     @cached_property
     def cut_scales(self) -> Array:
         """About q² on the ball."""
-        bounds = self.ranges.factors[self.single[1]]
+        bounds = self.ranges.factors[self.expansion.single[1]]
         return np.asarray(bounds[:, 0] ** 2 * bounds[:, 1] ** 2) + 1e-300
 
     def _cuts(self, products: Indices) -> Array:
@@ -256,7 +249,7 @@ class ProductRelaxation:
     def natural(self, y: Array) -> ProductMultipliers:
         """The multipliers in the variables as they are."""
         cuts = y[self._theta].reshape(-1, 3) / self.cut_scales[:, None]
-        linear = self._both_linear(self.single[1])
+        linear = self._both_linear(self.expansion.single[1])
         cuts[~linear, 0] += cuts[~linear, 2]  # there the third cut repeats the first
         cuts[~linear, 2] = 0.0
         return ProductMultipliers(

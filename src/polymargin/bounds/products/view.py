@@ -50,12 +50,11 @@ class ProductView:
 
     @cached_property
     def natural_length(self) -> float:
-        """How far one goes to move a factor by its own size."""
-        lengths = [np.linalg.norm(side.inputs, axis=1) for side in self.sides]
-        moved = [
-            (1 + np.abs(side.shift)) / np.maximum(size, 1e-300) for side, size in zip(self.sides, lengths, strict=True)
-        ]
-        return float(np.median(np.concatenate(moved)))
+        """How far one goes to move a factor of the inputs by its own size."""
+        lengths = np.concatenate([np.linalg.norm(side.inputs, axis=1) for side in self.sides])
+        shifts = np.concatenate([side.shift for side in self.sides])
+        moved = lengths > 0  # the others see products alone
+        return float(np.median((1 + np.abs(shifts[moved])) / lengths[moved])) if moved.any() else 1.0
 
     @cached_property
     def sides(self) -> tuple[_Inputs, _Inputs]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.tape.operations import Array, OperationTape, Tensor, dense
+from polymargin.networks.tape.linear import dense
+from polymargin.networks.tape.operations import Array, OperationTape, Tensor
 
 
 @dataclass(frozen=True, eq=False)

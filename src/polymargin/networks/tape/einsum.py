@@ -15,7 +15,8 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import multiply
-from polymargin.networks.tape.operations import Tensor, checked_size, linear
+from polymargin.networks.tape.linear import linear
+from polymargin.networks.tape.operations import Tensor, checked_size
 from polymargin.networks.tape.windows import check_work, rearranged, sums
 
 

@@ -26,7 +26,8 @@ from scipy import sparse
 
 from polymargin.errors import InputError
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.tape.operations import Array, OperationTape, dense
+from polymargin.networks.tape.linear import dense
+from polymargin.networks.tape.operations import Array, OperationTape
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # One neuron instead of several is not worth more than three decimal digits lost by cancellation.

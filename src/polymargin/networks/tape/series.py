@@ -9,8 +9,9 @@ import numpy as np
 from polymargin.errors import InputError
 from polymargin.networks.program.recurrences import basis_named
 from polymargin.networks.program.stages import LARGEST_DEGREE
-from polymargin.networks.tape.arithmetic import divide, multiply, plain_forms, subtract
+from polymargin.networks.tape.arithmetic import divide, multiply, subtract
 from polymargin.networks.tape.operations import CONSTANT, Tensor
+from polymargin.networks.tape.two_tensors import plain_forms
 
 WINDOW = (-1.0, 1.0)
 

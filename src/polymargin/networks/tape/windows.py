@@ -15,7 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, multiply
 from polymargin.networks.tape.attention import MatrixProduct, product
-from polymargin.networks.tape.operations import LARGEST_WORK, Tensor, checked_size, linear
+from polymargin.networks.tape.linear import linear
+from polymargin.networks.tape.operations import LARGEST_WORK, Tensor, checked_size
 
 # Beyond the padding: an average counts padding if it is told to, but never what ceil_mode adds at the end.
 PADDING, BEYOND = -1, -2

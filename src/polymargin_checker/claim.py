@@ -1,0 +1,51 @@
+"""What a certificate claims: a ball without ties, a tie within a ball, or a margin between two numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.document import fields, kind
+from polymargin_checker.dyadics import at_least, number, number_or_infinity
+from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood
+from polymargin_checker.refusal import Refused
+from polymargin_checker.words import rounded_down, rounded_up
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The margin is at least `lower` and at most `upper`; None is infinity."""
+
+    kind: str
+    lower: fmpq | None
+    upper: fmpq | None
+
+    def about(self, near: StatedNeighbourhood) -> str:
+        """In words, for a person."""
+        distance = "a distance" if near is PLAIN else f"{near.article} {near.distance}"
+        if self.kind == "robust":
+            sentence = f"robust: no other class ties or wins at {distance} below {rounded_down(self.lower)}"
+        elif self.kind == "vulnerable":
+            sentence = f"vulnerable: another class ties or wins at {distance} of at most {rounded_up(self.upper)}"
+        else:
+            sentence = f"the margin lies in [{rounded_down(self.lower)}, {rounded_up(self.upper)}]"
+            sentence += "" if near is PLAIN else f", in {near.distance}"
+        return sentence + near.restrictions
+
+
+def read_claim(entry: Any) -> Claim:
+    word = kind(entry, "claim", ("robust", "vulnerable", "margin"))
+    if word == "margin":
+        fields(entry, "claim", ("kind", "lower", "upper"))
+        claim = Claim(
+            word, number_or_infinity(entry["lower"], "claim, lower"), number_or_infinity(entry["upper"], "claim, upper")
+        )
+        if not at_least(claim.upper, claim.lower):
+            raise Refused("the claimed lower bound of the margin is above the upper bound")
+        return claim
+    fields(entry, "claim", ("kind", "radius"))
+    if word == "robust":
+        return Claim(word, number_or_infinity(entry["radius"], "claim, radius"), None)
+    return Claim(word, fmpq(0), number(entry["radius"], "claim, radius"))

@@ -1,0 +1,112 @@
+"""One proof about one rival: each kind goes to the file that judges it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.attention import Attention
+from polymargin_checker.completeness import Completeness, check_completeness
+from polymargin_checker.document import fields, kind
+from polymargin_checker.dyadics import at_least
+from polymargin_checker.exclusion import check_exclusion
+from polymargin_checker.hyperplane import check_hyperplane
+from polymargin_checker.lifted import check_lifted
+from polymargin_checker.lifted_spectra import Known
+from polymargin_checker.network import LayeredBoundary
+from polymargin_checker.product_ball import check_product_ball
+from polymargin_checker.product_boundary import ProductBoundary
+from polymargin_checker.products import Products
+from polymargin_checker.refusal import Refused
+from polymargin_checker.region_proof import KnownExpansions, check_region
+from polymargin_checker.situation import Situation
+
+
+def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
+    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region"))
+    if word == "trivial":
+        fields(proof, "trivial proof", ("kind",))
+        if lower is None or lower > 0:
+            raise Refused("a trivial proof proves no lower bound above 0")
+        return None
+    if word == "region":
+        _check_region(situation, rival, lower, proof)
+        return None
+    if not situation.near.is_ball:
+        raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
+    place, known = rival, situation.known
+    model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
+    if isinstance(model, Attention):
+        if word == "exclusion" and "lowering" not in proof:
+            raise Refused("exclusion proof: the key 'lowering' is missing, which an attention module needs")
+        lowering = proof.pop("lowering") if word == "exclusion" else None
+        # These layers are for one rival alone, and so is what is known about them.
+        model, label, rival, known = model.layers(label, rival, lowering), 0, 1, Known()
+    if word == "products":
+        _check_product_ball(situation, rival, lower, proof)
+        return None
+    if isinstance(model, Products):
+        return _check_products(situation, model, rival, lower, proof)
+    if word == "hyperplane":
+        check_hyperplane(model, label, rival, situation.lead(place), lower, proof)
+        return None
+    if word == "exclusion":
+        if not at_least(check_exclusion(model, point, label, rival, proof), lower):
+            raise Refused("the lower bound is above the radius of the exclusion proof")
+        return None
+    if word == "lifted":
+        if not at_least(check_lifted(model, point, label, rival, proof, known, situation.exact), lower):
+            raise Refused("the lower bound is above the radius of the lifted proof")
+        return None
+    return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)
+
+
+def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
+    known, label, given, lead = situation.expansions, situation.label, dict(proof), situation.lead(rival)
+    if known is None:
+        assert isinstance(situation.model, Attention)
+        if "lowering" not in given:
+            raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
+        layers = situation.model.layers(label, rival, given.pop("lowering"))
+        known = KnownExpansions(layers, situation.exact, situation.near, situation.point)
+        label, rival = 0, 1
+    if not at_least(check_region(known, label, rival, given, lead), lower):
+        raise Refused("the lower bound is above the radius of the region proof")
+
+
+def _check_product_ball(situation: Situation, rival: int, lower: fmpq | None, proof: dict[str, Any]) -> None:
+    """Bounds on balls by products, of a network of products or of layers."""
+    if situation.program is None:
+        raise Refused("a proof by products is not for attention modules")
+    given = (situation.program, situation.point, situation.label, rival, proof, situation.known, situation.exact)
+    if not at_least(check_product_ball(*given), lower):
+        raise Refused("the lower bound is above the radius of the proof by products")
+
+
+def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
+    if not completeness.proves_lower(lower):
+        raise Refused("a critical point that may be real is nearer than the stated lower bound")
+    return completeness
+
+
+def _check_products(
+    situation: Situation, model: Products, rival: int, lower: fmpq | None, proof: dict[str, Any]
+) -> Completeness | None:
+    """Critical points of the program itself, or bounds on balls by its layers of squares."""
+    point, label = situation.point, situation.label
+    if proof["kind"] == "completeness":
+        return _complete(check_completeness(model, ProductBoundary, point, label, rival, proof), lower)
+    if proof["kind"] == "hyperplane":
+        raise Refused("a network of products has no hyperplane proof")
+    if "lowering" not in proof:
+        raise Refused(f"{proof['kind']} proof: the key 'lowering' is missing, which a network of products needs")
+    layers = model.layers(proof.pop("lowering"))
+    if proof["kind"] == "exclusion":
+        radius = check_exclusion(layers, point, label, rival, proof)
+    else:
+        # What is proved about curvatures holds for these scales alone, so it is not shared with other rivals.
+        radius = check_lifted(layers, point, label, rival, proof, Known(), situation.exact)
+    if not at_least(radius, lower):
+        raise Refused(f"the lower bound is above the radius of the {proof['kind']} proof")
+    return None

@@ -1,0 +1,82 @@
+"""A model at a point, as a certificate states it: what all its proofs are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.attention import Attention
+from polymargin_checker.document import integer, items
+from polymargin_checker.dyadics import number
+from polymargin_checker.exact import exact_logits
+from polymargin_checker.lifted_spectra import Known
+from polymargin_checker.model import Model
+from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
+from polymargin_checker.products import Products, of_layers
+from polymargin_checker.refusal import Refused
+from polymargin_checker.region_proof import KnownExpansions, check_frame
+
+AnyModel = Model | Attention | Products
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A model at a point: everything that the proofs of a certificate are about."""
+
+    model: AnyModel
+    point: list[fmpq]
+    label: int
+    exact: bool
+    known: Known
+    near: StatedNeighbourhood
+    expansions: KnownExpansions | None
+
+    @cached_property
+    def logits(self) -> list[fmpq]:
+        """Without rounding."""
+        return logits_at(self.model, self.point)
+
+    @cached_property
+    def program(self) -> Products | None:
+        """The model as a network of products, if it is one or made of layers."""
+        model = of_layers(self.model) if isinstance(self.model, Model) else self.model
+        return model if isinstance(model, Products) else None
+
+    def lead(self, rival: int) -> fmpq:
+        return self.logits[self.label] - self.logits[rival]
+
+
+def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situation:
+    entries = items(document["point"], "point", model.dimension)
+    point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
+    label = integer(document["label"], "label", 0, model.class_count - 1)
+    near = PLAIN
+    if "neighbourhood" in document:
+        near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
+        if near.frame is not None:
+            check_frame(near.frame, exact)
+    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact, near, point)
+    return Situation(model, point, label, exact, Known(), near, expansions)
+
+
+def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:
+    return exact_logits(model, point) if isinstance(model, Model) else model.exact_logits(point)
+
+
+def rival_of(situation: Situation, value: Any, name: str) -> int:
+    rival = integer(value, name, 0, situation.model.class_count - 1)
+    if rival == situation.label:
+        raise Refused(f"{name}: class {rival} is the label itself")
+    return rival
+
+
+def counted_rival(situation: Situation, value: Any, name: str) -> int:
+    """A rival whose ties count."""
+    rival = rival_of(situation, value, name)
+    if situation.near.rivals is not None and rival not in situation.near.rivals:
+        raise Refused(f"{name}: class {rival} does not count in this neighbourhood")
+    return rival
