@@ -185,18 +185,17 @@ class Shown:
             return whole if arithmetic is Balls else arithmetic.of(*whole.shape, whole.entries())
 
         columns, slopes = [shown(side.column) for side in sides], [shown(side.slopes) for side in sides]
+        linear = (slopes[0], slopes[1])
         angles = slopes[0].entrywise(slopes[1]) @ arithmetic.of(expansion.dimension, 1, [1.0] * expansion.dimension)
         if not count:
-            return cls(
-                arithmetic, (slopes[0], slopes[1]), (slopes[0], slopes[1]), None, shown(expansion.slopes), angles
-            )
+            return cls(arithmetic, linear, linear, None, shown(expansion.slopes), angles)
         chosen = [
             arithmetic.of(products, count, [float(place == s) for place in side.sums for s in range(count)])
             for side in sides
         ]
         moved = [arithmetic.stacked([a.transpose, b.transpose]).transpose for a, b in zip(slopes, chosen, strict=True)]
         passing = chosen[1].entrywise(columns[0]) + chosen[0].entrywise(columns[1])
-        return cls(arithmetic, (slopes[0], slopes[1]), (moved[0], moved[1]), passing, shown(expansion.slopes), angles)
+        return cls(arithmetic, linear, (moved[0], moved[1]), passing, shown(expansion.slopes), angles)
 
 
 def _form(

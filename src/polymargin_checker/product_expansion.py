@@ -203,7 +203,7 @@ def _sum_of(form: Affine, first: int, names: dict[Any, int], sums: list[Row]) ->
 
 def _by_level(levels: Sequence[int]) -> list[list[int]]:
     """Those of the lowest level, of the next one, …: none depends on another of its level."""
-    result: dict[int, list[int]] = {level: [] for level in sorted(set(levels))}
+    result: list[list[int]] = [[] for _ in range(max(levels))]
     for index, level in enumerate(levels):
-        result[level].append(index)
-    return list(result.values())
+        result[level - 1].append(index)
+    return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from checker.product_programs import sparse
 from checker.test_product_ball_form import (
@@ -15,10 +16,10 @@ from checker.test_product_ball_form import (
     ranges_by_hand,
     stated_curvatures,
 )
-from checker.test_product_expansion import U
+from checker.test_product_expansion import U, forms, many_products
 from flint import fmpq
 
-from polymargin_checker import product_ball
+from polymargin_checker import product_ball, product_expansion
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
@@ -27,7 +28,7 @@ from polymargin_checker.product_ball import (
     check_product_ball,
     single_products,
 )
-from polymargin_checker.product_expansion import expanded
+from polymargin_checker.product_expansion import EnclosedProducts, expanded
 from polymargin_checker.products import Products, Stage
 from polymargin_checker.refusal import Refused
 
@@ -174,3 +175,32 @@ def test_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged("wide", small_proof(*MODELS["wide"])) == "proved"
     assert asked["the ranges of a proof by products"] >= 3
     assert asked["the form of a proof by products"] >= 4 * 2
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_sums_of_many_products_are_proved_in_the_arithmetic_of_the_form(
+    exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In doubles, with slopes of the left and of the right; and in balls if asked to."""
+    model, point = many_products(20, 50), tuple(fmpq(k % 5, 8) for k in range(50))
+    proof = small_proof(model, point)
+    with working_precision(128):
+        low, high = np.linalg.eigvalsh(forms(expanded(model, point))[0])[[0, -1]]
+    if exact:
+        monkeypatch.setattr(EnclosedProducts, "_in_doubles", lambda *given: pytest.fail("doubles"))
+    else:
+        monkeypatch.setattr(product_expansion, "positive_definite", lambda matrix: pytest.fail("balls"))
+    logits = model.exact_logits(point)
+    label, rival = (0, 1) if logits[0] > logits[1] else (1, 0)
+
+    def reason(down: float, up: float) -> str:
+        stated = {"curvatures": pairs([(low * down, high * up)])}
+        try:
+            check_product_ball(model, point, label, rival, proof | stated, Known(), exact)
+        except Refused as refusal:
+            return str(refusal)
+        return ""
+
+    assert reason(1.001, 1.001) == ""
+    assert "curvatures of sum 0: the lower end is not proved" in reason(0.999, 1.001)
+    assert "curvatures of sum 0: the upper end is not proved" in reason(1.001, 0.999)

@@ -163,9 +163,9 @@ def test_powers_whose_levels_take_turns_are_in_their_places() -> None:
 
 
 def many_products(count: int, size: int = 5) -> Products:
-    """Σ_j c_j (a_j·x + 1)(b_j·x − 1/2), and a square of it."""
+    """Σ_j c_j (a_j·x + 1)(b_j·x − 1/2) with b_j shorter than a_j, and a square of it."""
     generator = np.random.default_rng(count)
-    drawn = np.round(generator.normal(size=(2, count, size)) * 8) / 8
+    drawn = np.round(generator.normal(size=(2, count, size)) * 8) / np.array([8, 32])[:, None, None]
     factors = [
         sparse(size, *(({k: float(w) for k, w in enumerate(row) if w}, shift) for row in side))
         for side, shift in zip(drawn, (1.0, -0.5), strict=True)
@@ -185,8 +185,12 @@ def test_sums_of_many_products_are_tested_in_doubles(
         fresh = expanded(model, point)
         slopes = tuple(Floats.of(*side.slopes.shape, side.slopes.entries()) for side in (fresh.left, fresh.right))
         values = np.linalg.eigvalsh(forms(fresh)[0])
+        last = fmpq(*float(values[-1]).as_integer_ratio())
+        assert expanded(model, point).dominates(0, "upper", last * (1 + fmpq(1, 10**9)))  # in balls, however many
         if doubled:
             monkeypatch.setattr(product_expansion, "positive_definite", lambda matrix: pytest.fail("balls"))
+        else:
+            monkeypatch.setattr(EnclosedProducts, "_in_doubles", lambda *given: pytest.fail("doubles"))
         for side, end in (("lower", -values[0]), ("upper", values[-1])):
             least = fmpq(*float(end).as_integer_ratio())
             assert not fresh.dominates(0, side, least * (1 - fmpq(1, 10**9)), (slopes[0], slopes[1]))
