@@ -14,8 +14,10 @@ multiplication each, per evaluation, and two evaluations per round; bytes are th
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
+from typing import TypeVar
 
 import common  # before NumPy, which it keeps to one thread
 import numpy as np
@@ -33,6 +35,7 @@ from polymargin.gpu.tape import PRODUCT, Tape
 from polymargin.networks import Network
 
 ROWS = {"4,6": 100_000, "8,10": 8_000, "10,12": 1_000, "12,14": 200, "16,18": 8}
+T = TypeVar("T")
 # Rows of the table that are checked for doubles.
 AUDITED = 1_000
 
@@ -123,8 +126,7 @@ def kernel_seconds(base: BaseSolutions, targets: common.ComplexArray) -> tuple[f
         cupy.cuda.Device().synchronize()
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
-        source = kernel.source
-        kernel.function((kernel.grid,), (source.threads,), (pending.arrays["job"],), shared_mem=source.shared_bytes)
+        kernel.start(pending.arrays["job"], tape(base))
         end.record()
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end) * 1e-3)
@@ -158,8 +160,7 @@ def peak() -> float:
     return float(attributes["MultiProcessorCount"] * 64 * 2 * attributes["ClockRate"] * 1e3)
 
 
-def best(work: object, repetitions: int = 3) -> tuple[float, Paths]:
-    assert callable(work)
+def best(work: Callable[[], T], repetitions: int = 3) -> tuple[float, T]:
     seconds = []
     for _ in range(repetitions):
         started = perf_counter()
@@ -182,9 +183,7 @@ def one_point(name: str, seed: int) -> list[list[str]]:
     bundle = gpu.Bundle(tape(base), *job.arrays())
     with_ends, _ = best(lambda: Paths(**gpu.follow([bundle], tracker.settings)[0]))
     settled, _ = best(lambda: tracker.run([job])[0])
-    started = perf_counter()
-    _, regular = regular_ends(base, job.arrays()[2][0], tracker)
-    audited = perf_counter() - started
+    audited, (_, regular) = best(lambda: regular_ends(base, job.arrays()[2][0], tracker))
     complete = "all" if regular.all() and len(base.solutions) == base.boundary.critical_bound else "NOT ALL"
     times = [f"{seconds:.3f} s" for seconds in (*rows, kernel, with_ends, settled, audited)]
     return [[name, f"{len(base.solutions):,} ({complete})", *times]]

@@ -24,6 +24,7 @@ def network(inputs: int, hidden: list[int], degree: int, seed: int = 0) -> pm.Po
 
 BOUNDARIES = {
     "shallow": lambda: pm.Boundary.from_network(network(3, [5], 3), 0, 1),
+    "four inputs": lambda: pm.Boundary.from_network(network(4, [5], 3), 0, 1),
     "quartic": lambda: pm.Boundary.from_network(network(2, [3], 4), 0, 1),
     "deep": lambda: pm.Boundary.from_network(network(2, [3, 2], 2), 0, 1),
     "attention": lambda: pm.Boundary.from_network(pm.LightningAttention.random(2, 2, 1, 1, seed=3), 0, 1),

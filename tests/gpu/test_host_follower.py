@@ -15,11 +15,11 @@ from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Graph, flatten, jacobian
 
 CORE = Tracker(threads=1, device="cpu")
-# Three rows a lane, with lanes and rows that nothing fills.
-GROUP = Layout(2, 3)
+# Three rows a lane, with lanes and rows that nothing fills; and lanes that compute what they hold of the matrix themselves.
+GROUP, HELD = Layout(2, 3), Layout(2, 2)
 
 
-CASES = [*((name, THREAD) for name in BOUNDARIES), ("shallow", GROUP), ("attention", GROUP)]
+CASES = [*((name, THREAD) for name in BOUNDARIES), ("shallow", GROUP), ("attention", GROUP), ("four inputs", HELD)]
 
 
 @pytest.mark.parametrize(("name", "layout"), CASES, ids=str)

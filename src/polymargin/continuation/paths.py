@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,18 +68,13 @@ class Paths:
         found = {end: int((self.ends == end.code).sum()) for end in PathEnd}
         return {end: count for end, count in found.items() if count}
 
-    def replaced(self, other: Paths, where: NDArray[np.bool_]) -> Paths:
-        """These paths, with those marked taken from `other`."""
-
-        def merge(mine: NDArray[Any], theirs: NDArray[Any]) -> NDArray[Any]:
-            mask = where if mine.ndim == where.ndim else where[..., None]
-            return np.where(mask, theirs, mine)
-
-        return Paths(*(merge(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__))
-
     def to_targets(self, first: int, last: int) -> Paths:
         """The paths to some of the targets."""
         return Paths(*(getattr(self, name)[first:last] for name in self.__dataclass_fields__))
+
+    def only(self, starts: NDArray[np.bool_]) -> Paths:
+        """The paths from some of the starts."""
+        return Paths(*(getattr(self, name)[:, starts] for name in self.__dataclass_fields__))
 
     def put(self, numbers: NDArray[np.intp], others: Sequence[Paths]) -> None:
         """Write the paths of jobs with one target each in the places with these numbers, counted through all targets."""

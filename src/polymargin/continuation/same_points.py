@@ -42,22 +42,24 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
     """Which points (N, n) have another one within the tolerance.
 
     Sorted along a random real direction, equal points are neighbours up to others that happen to project to
-    the same place; so each point is compared with the following ones until the projection has moved on.
+    the same place; so each point is compared with the following ones until the projection has moved on. A second direction
+    rules out nearly all that only the first one confuses.
     """
     count = len(points)
     found = np.zeros(count, dtype=bool)
     if count < 2:
         return found
     flat = np.ascontiguousarray(points).view(np.float64)
-    direction = generic_directions(1, flat.shape[1])[0]
-    key, size = np.empty(count), np.empty(count)
-    for start in range(0, count, AT_A_TIME):  # both sums while the points are in the cache
+    directions = generic_directions(2, flat.shape[1])
+    keys, size = np.empty((count, 2)), np.empty(count)
+    for start in range(0, count, AT_A_TIME):  # all sums while the points are in the cache
         part = flat[start : start + AT_A_TIME]
-        key[start : start + AT_A_TIME] = part @ direction
+        np.matmul(part, directions.T, out=keys[start : start + AT_A_TIME])
         # At least as large as what differences are measured against, and had without a root for every coordinate.
         size[start : start + AT_A_TIME] = 1 + np.sqrt(np.einsum("ij,ij->i", part, part))
-    order = np.argsort(key)
-    reach, key = tolerance * size[order] * np.abs(direction).sum(), key[order]
+    order = np.argsort(keys[:, 0])
+    key, other, size = keys[order, 0], keys[order, 1], size[order]
+    reach, other_reach = (tolerance * size * length for length in np.abs(directions).sum(axis=1))
     # Places in the order whose followers may still be near; the projection only moves on.
     places = np.flatnonzero(np.diff(key) <= reach[:-1])
     for shift in range(1, count):
@@ -65,7 +67,8 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
         places = places[key[places + shift] - key[places] <= reach[places]]
         if not len(places):
             break
-        first, second = order[places], order[places + shift]
+        near = places[np.abs(other[places + shift] - other[places]) <= other_reach[places]]
+        first, second = order[near], order[near + shift]
         equal = same(points[first], points[second], tolerance)
         found[first[equal]] = found[second[equal]] = True
     return found

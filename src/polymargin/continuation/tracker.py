@@ -112,7 +112,7 @@ class Tracker:
 
     def _survey_with_gpu(self, jobs: Sequence[Job], bundles: Sequence[gpu.Bundle]) -> Iterator[Survey]:
         def settled(place: int, numbers: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-            found = self._with_core(_jobs_again(jobs[place], bundles[place], numbers), False)
+            found = self._with_core(jobs_again(jobs[place], numbers), False)
             return {name: np.concatenate([getattr(paths, name)[0] for paths in found]) for name in gpu.SURVEYED}
 
         told = gpu.survey(bundles, self.settings, [rules(bundle.tape.inputs) for bundle in bundles], settled)
@@ -154,7 +154,7 @@ class Tracker:
                 continue
             numbers = np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
             if len(numbers):
-                more = _jobs_again(job, bundle, numbers)
+                more = jobs_again(job, numbers)
                 left.append((paths, numbers, len(more)))
                 again += more
         others = [job for job, bundle in zip(jobs, bundles, strict=True) if bundle is None]
@@ -188,18 +188,16 @@ class Tracker:
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
     ) -> tuple[Paths, NDArray[np.bool_]]:
         """`follow`, and which paths (T, N) share their end with another one after all."""
-        paths = self.track(program, start_points, start_parameters, targets)
+        job = Job(program, start_points, start_parameters, targets)
+        paths = self.run([job])[0]
         tight = self
         for more, double_double in ((True, False), (False, True), (True, True)):
             met = _met(paths)
-            doubtful = met | _failed_on_the_way(paths)
-            if not doubtful.any():
+            doubtful = np.flatnonzero(met | _failed_on_the_way(paths))
+            if not len(doubtful):
                 return paths, met
             tight = tight.tightened() if more else tight
-            again = tight.track(
-                program, start_points, start_parameters, targets, double_double=double_double, selected=doubtful
-            )
-            paths = paths.replaced(again, doubtful)
+            paths.put(doubtful, tight.run(jobs_again(job, doubtful), double_double=double_double))
         return paths, _met(paths)
 
     def carry(
@@ -209,22 +207,21 @@ class Tracker:
 
         Unlike `follow` it does not look for paths that jumped: whoever carries a whole set checks the whole set.
         """
-        paths = self.hasty().track(program, start_points, start_parameters, targets)
-        left = ~paths.converged
-        if not left.any():
-            return paths
-        again = self.far_sighted().track(
-            program, start_points, start_parameters, targets, double_double=True, selected=left
-        )
-        return paths.replaced(again, left)
+        job = Job(program, start_points, start_parameters, targets)
+        paths = self.hasty().run([job])[0]
+        left = np.flatnonzero(~paths.converged)
+        if len(left):
+            paths.put(left, self.far_sighted().run(jobs_again(job, left), double_double=True))
+        return paths
 
 
-def _jobs_again(job: Job, bundle: gpu.Bundle, numbers: NDArray[np.intp]) -> list[Job]:
+def jobs_again(job: Job, numbers: NDArray[np.intp]) -> list[Job]:
     """The paths with these numbers, rising and counted through all targets: a job for each target that has any."""
-    targets, starts = np.divmod(numbers, len(bundle.starts))
+    all_starts, begin, all_targets = job.arrays()
+    targets, starts = np.divmod(numbers, len(all_starts))
     cuts = np.flatnonzero(np.diff(targets)) + 1
     return [
-        Job(job.program, bundle.starts[mine], bundle.begin, bundle.targets[target])
+        Job(job.program, all_starts[mine], begin, all_targets[target])
         for target, mine in zip(np.unique(targets).tolist(), np.split(starts, cuts), strict=True)
     ]
 

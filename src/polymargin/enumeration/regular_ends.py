@@ -25,9 +25,12 @@ def regular_ends(
     regular = paths.converged & (paths.condition < LARGEST_CONDITION)
     if regular.all():
         return paths, ~met[0]
+    regular, left = regular[0], np.flatnonzero(~regular)
     careful = tracker.tightened().far_sighted()
-    again = careful.track(base.program, base.solutions, base.parameters, target, double_double=True, selected=~regular)
-    better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION) & ~regular
-    paths, regular = paths.replaced(again, better), (regular | better)[0]
-    regular[regular] = ~duplicates(paths.points[0][regular])
+    again = careful.track(base.program, base.solutions[left], base.parameters, target, double_double=True)
+    better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION)
+    if better.any():
+        paths.put(left[better[0]], [again.only(better[0])])
+    regular[left] = better[0]
+    regular[regular] = ~duplicates(paths.points[0] if regular.all() else paths.points[0][regular])
     return paths, regular

@@ -1,78 +1,60 @@
 """The tape for a group of lanes: its registers are a file in shared memory, the rows of an instruction are dealt to the lanes.
 
 A barrier follows each instruction, whose rows do not need each other. Arguments that are the same for all rows, or follow each
-other, are named in the code; other lists of registers become tables.
+other, are named in the code; other lists of registers become tables. The lower half of the Jacobian, the last row apart, goes
+into the registers of the lanes that hold its rows: straight from the instruction that makes it, or from the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from polymargin.gpu.shared_file import ZERO, SharedFile, held_instruction, in_order
 from polymargin.gpu.stream import EMPTY, Stream
-from polymargin.gpu.tape import LINEAR, PRODUCT, Instruction, Tape
+from polymargin.gpu.tape import PRODUCT, Instruction, Tape
+
+# Entries that lanes compute in place of one that somebody reads, at most; otherwise the file is faster.
+MOST_WASTED = 1.3
 
 
-@dataclass
-class FileLayout:
-    """Where things are in the file: registers, a zero, the motion of the registers that move."""
-
-    tape: Tape
-    tables: list[int] = field(default_factory=list)
-
-    @property
-    def zero(self) -> int:
-        return self.tape.registers
-
-    def motion(self, register: int) -> int:
-        moving = self._motions.get(register)
-        return self.zero if moving is None else moving
-
-    def __post_init__(self) -> None:
-        self._motions = {register: self.zero + 1 + k for k, register in enumerate(self.tape.moving)}
-
-    @property
-    def length(self) -> int:
-        return self.zero + 1 + len(self._motions)
-
-    def place(self, registers: Sequence[int]) -> str:
-        """An expression in `row` for registers[row]."""
-        first = registers[0]
-        if all(register == first for register in registers):
-            return f"{first}"
-        if all(register == first + k for k, register in enumerate(registers)):
-            return f"{first} + row"
-        offset = len(self.tables)
-        self.tables.extend(registers)
-        return f"kTable[{offset} + row]"
-
-
-def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, int]:
-    """Code for a group of lanes that hold `rows` rows of the matrix each, and the length of the file."""
-    layout = FileLayout(tape)
-    code = [line for step in (*tape.value_code, *tape.derivative_code) for line in _step(step, layout, stream, group)]
-    moving = [line for step in tape.motion_code for line in _motion_step(step, layout, stream, group)]
+def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, SharedFile]:
+    """Code for a group of lanes that hold `rows` rows of the matrix each, and where it keeps its registers."""
     inner = tape.inputs - 1
-    entries = [[layout.zero if r < 0 else r for r in row] for row in tape.jacobian]
-    padding = [layout.zero] * (group * rows - inner)
-    matrix = [place for j in range(inner) for place in (*(entries[a][j] for a in range(inner)), *padding)]
-    matrix += [*(entries[a][inner] for a in range(inner)), *padding]
-    motions = [layout.motion(register) for register in tape.values]
+    lower = _lower(inner, group, rows)
+    held = held_instruction(tape) if len(lower) <= MOST_WASTED * inner * (inner + 1) / 2 else None
+    file = SharedFile(tape, held)
+    code = [
+        line
+        for step, moves in in_order(tape)
+        if step is not held
+        for line in (_motion_step if moves else _step)(step, file, stream, group)
+    ]
+    if held is None:
+        matrix = ["PM_UNROLL", "for (int e = 0; e < kHeld; ++e) row[e] = file[kMatrix[e * PM_GROUP + lane]];"]
+        entries = [ZERO if row < 0 else file.place(tape.jacobian[row][column]) for row, column in lower]
+    else:
+        matrix, entries = _held(held, lower, tape, file, stream, group), [ZERO]
+    padding = [ZERO] * (group * rows - inner)
+    border = [file.place(register) for register in tape.jacobian[inner]]
+    values = [file.place(register) for register in tape.values]
+    motions = [file.motion(register) for register in tape.values]
     constants = [
-        f"file[{tape.first_constant + c}] = {{coefficients[{stream.take_constant(c)}], 0.0}};"
+        f"file[{file.constants + c}] = {{coefficients[{stream.take_constant(c)}], 0.0}};"
         for c in range(len(tape.constants))
     ]
     text = "\n".join(
         [
-            _table("kTable", layout.tables or [0]),
-            _table("kMatrix", matrix),
-            _table("kValues", [*tape.values[:inner], *padding]),
+            _table("kTable", file.tables or [ZERO]),
+            _table("kMatrix", entries),
+            _table("kBorder", [*border[:inner], *padding]),
+            _table("kValues", [*values[:inner], *padding]),
             _table("kMotions", [*motions[:inner], *padding]),
-            f"constexpr int kCorner = {entries[inner][inner]}, kMotionOfParameters = {layout.zero + 1};",
-            f"constexpr int kLastValue = {tape.values[inner]}, kLastMotion = {motions[inner]};",
+            f"constexpr int kInputs = {file.place(0)}, kParameters = {file.place(tape.inputs) if tape.parameters else ZERO};",
+            f"constexpr int kMotionOfParameters = {file.motion(tape.inputs)}, kScratch = {file.scratch};",
+            f"constexpr int kCorner = {border[inner]}, kLastValue = {values[inner]}, kLastMotion = {motions[inner]};",
             "PM_DEVICE void place_constants(Complex* file, const double* coefficients, int lane) {",
             "  if (lane == 0) {",
-            f"    file[{layout.zero}] = {{0.0, 0.0}};",
+            f"    file[{ZERO}] = {{0.0, 0.0}};",
             *(f"    {line}" for line in constants),
             "  }",
             "  barrier();",
@@ -80,55 +62,115 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
             "PM_DEVICE void evaluate(Complex* file, const double* coefficients, int lane) {",
             *(f"  {line}" for line in code),
             "}",
-            "PM_DEVICE void motion(Complex* file, const double* coefficients, int lane) {",
-            *(f"  {line}" for line in moving),
+            "PM_DEVICE void matrix(const Complex* file, const double* coefficients, int lane, Complex (&row)[kHeld]) {",
+            *(f"  {line}" for line in matrix),
             "}",
         ]
     )
-    return text, layout.length
+    return text, file
 
 
-def _step(step: Instruction, layout: FileLayout, stream: Stream, group: int) -> list[str]:
+def _lower(inner: int, group: int, rows: int) -> list[tuple[int, int]]:
+    """The entries that the lanes hold (`held` in kernel/group_rows.cuh), those of all lanes side by side.
+
+    In each slot these are the columns up to its last row: the lower half, and some of the upper one that nobody reads. (-1, -1)
+    stands for the latter, and for rows that are not there.
+    """
+    found = []
+    for slot in range(rows):
+        dealt = range(slot * group, (slot + 1) * group)
+        for column in range((slot + 1) * group if slot + 1 < rows else inner):
+            found += [(row, column) if column <= row < inner else (-1, -1) for row in dealt]
+    return found
+
+
+def _held(
+    step: Instruction, lower: Sequence[tuple[int, int]], tape: Tape, file: SharedFile, stream: Stream, group: int
+) -> list[str]:
+    wanted = []
+    for row, column in lower:
+        register = tape.jacobian[row][column] if row >= 0 else -1
+        wanted.append(register - step.target if register >= 0 else EMPTY)
+
+    def dealt(places: Sequence[int]) -> list[int]:
+        return [EMPTY if row == EMPTY else places[row] for row in wanted]
+
+    columns = [[file.place(column[0])] for column in step.arguments]
+    bias, factors = dealt(step.bias) if step.bias else [], [dealt(places) for places in step.factors]
+    lines = _sums(step, bias, factors, columns, file, stream, group)
+    return [*lines, "PM_UNROLL", "for (int e = 0; e < kHeld; ++e) row[e] = rows.sum[e];"]
+
+
+def _step(step: Instruction, file: SharedFile, stream: Stream, group: int) -> list[str]:
+    target = file.place(step.target)
     if step.linear:
-        return _linear(step, step.arguments, step.target, layout, stream, group)
-    operands = [f"file[{layout.place(column)}]" for column in step.arguments]
+        columns = [[file.place(register) for register in column] for column in step.arguments]
+        return _linear(step, columns, target, file, stream, group)
+    operands = [f"file[{file.expression([file.place(r) for r in column])}]" for column in step.arguments]
     value = " * ".join(operands) if step.operation == PRODUCT else f"squared({operands[0]})"
-    return _each_row(step.rows, f"file[{step.target} + row] = {value};", group)
+    return _each_row(step.rows, f"file[{target} + row] = {value};", group)
 
 
-def _motion_step(step: Instruction, layout: FileLayout, stream: Stream, group: int) -> list[str]:
-    target = layout.motion(step.target)
+def _motion_step(step: Instruction, file: SharedFile, stream: Stream, group: int) -> list[str]:
+    target = file.motion(step.target)
     if step.linear:
-        moving = [[layout.motion(register) for register in column] for column in step.arguments]
-        return _linear(step, moving, target, layout, stream, group)
+        moving = [[file.motion(register) for register in column] for column in step.arguments]
+        return _linear(step, moving, target, file, stream, group)
     columns = (step.arguments[0], step.arguments[-1])
-    left, right = (f"file[{layout.place(column)}]" for column in columns)
-    moved_left, moved_right = (f"file[{layout.place([layout.motion(r) for r in column])}]" for column in columns)
+    left, right = (f"file[{file.expression([file.place(r) for r in column])}]" for column in columns)
+    moved_left, moved_right = (f"file[{file.expression([file.motion(r) for r in column])}]" for column in columns)
     value = f"multiply_add({moved_left}, {right}, {left} * {moved_right})"
     return _each_row(step.rows, f"file[{target} + row] = {value};", group)
 
 
 def _linear(
-    step: Instruction, columns: Sequence[Sequence[int]], target: int, layout: FileLayout, stream: Stream, group: int
+    step: Instruction, columns: Sequence[Sequence[int]], target: int, file: SharedFile, stream: Stream, group: int
 ) -> list[str]:
-    turns = -(-step.rows // group)
-    padding = [EMPTY] * (turns * group - step.rows)
-    start = f"coefficients + {stream.take([*step.bias, *padding])}, lane" if step.bias else ""
-    lines = ["{", f"  Rows<{turns}> rows{f'({start})' if start else ''};"]
-    for column, factors in zip(columns, step.factors, strict=True):
-        place = stream.take([*factors, *padding])
-        if step.operation == LINEAR:
-            lines.append(f"  rows.add(coefficients + {place}, lane, file[{column[0]}]);")
+    padding = [EMPTY] * (-step.rows % group)
+    bias, factors = [*step.bias, *padding] if step.bias else [], [[*column, *padding] for column in step.factors]
+    lines = _sums(step, bias, factors, columns, file, stream, group)
+    return [
+        "{",
+        *(f"  {line}" for line in lines),
+        f"  rows.store(file + {target}, {step.rows}, lane);",
+        "}",
+        "barrier();",
+    ]
+
+
+def _sums(
+    step: Instruction,
+    bias: Sequence[int],
+    factors: Sequence[Sequence[int]],
+    columns: Sequence[Sequence[int]],
+    file: SharedFile,
+    stream: Stream,
+    group: int,
+) -> list[str]:
+    """Lines that make `rows`, sums of the columns with the factors at these places; rows in the order in which they are dealt."""
+    turns = len(bias or factors[0]) // group
+    start = f"(coefficients + {stream.take_dealt(bias, group)}, lane)" if bias else ""
+    lines = [f"Rows<{turns}> rows{start};"]
+    for column, dealt in zip(columns, factors, strict=True):
+        place = stream.take_dealt(dealt, group)
+        if step.shared_arguments:
+            lines.append(f"rows.add(coefficients + {place}, lane, file[{column[0]}]);")
         else:
-            argument = f"[&](int row) {{ return file[{layout.place(column)}]; }}"
-            lines.append(f"  rows.add_each(coefficients + {place}, lane, {step.rows}, {argument});")
-    return [*lines, f"  rows.store(file + {target}, {step.rows}, lane);", "}", "barrier();"]
+            argument = f"[&](int row) {{ return file[{file.expression(column)}]; }}"
+            lines.append(f"rows.add_each(coefficients + {place}, lane, {step.rows}, {argument});")
+    return lines
 
 
 def _each_row(rows: int, line: str, group: int) -> list[str]:
-    if rows <= group:
-        return [f"if (lane < {rows}) {{", "  const int row = lane;", f"  {line}", "}", "barrier();"]
-    return ["PM_UNROLL", f"for (int row = lane; row < {rows}; row += PM_GROUP) {{", f"  {line}", "}", "barrier();"]
+    head = f"for (int turn = 0; turn < {-(-rows // group)}; ++turn) {{"
+    return [
+        "PM_UNROLL",
+        head,
+        "  const int row = turn * PM_GROUP + lane;",
+        f"  if (row < {rows}) {line}",
+        "}",
+        "barrier();",
+    ]
 
 
 def _table(name: str, entries: Sequence[int]) -> str:

@@ -81,6 +81,12 @@ class Kernel:
     function: Any
     grid: int
 
+    def start(self, job: Any, tape: Tape) -> None:
+        """Follow the paths of a job that is on the GPU, for a tape of this structure."""
+        source = self.source
+        arguments = (job, *source.arguments(tape))
+        self.function((self.grid,), (source.threads,), arguments, shared_mem=source.shared_bytes)
+
 
 _kernels: dict[tuple[str, Layout], Kernel] = {}
 _compiling = Lock()
@@ -208,8 +214,7 @@ def launch(
         addresses = {name: array.data.ptr for name, array in arrays.items()}
         job = make_job(addresses, shape[1], path_count, settings)
         arrays["job"] = cupy.asarray(np.frombuffer(bytes(job), dtype=np.uint8))
-        source = kernel.source
-        kernel.function((kernel.grid,), (source.threads,), (arrays["job"],), shared_mem=source.shared_bytes)
+        kernel.start(arrays["job"], tape)
         results = {name: empty_pinned(arrays[name].shape, dtype=arrays[name].dtype) for name in brought}
         for name, result in results.items():
             arrays[name].get(stream=stream, out=result, blocking=False)

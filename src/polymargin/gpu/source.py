@@ -16,8 +16,12 @@ from polymargin.gpu.tape import Tape
 
 # Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
 MOST_FOR_A_THREAD = 11
-# Registers of a tape that is evaluated with few of a thread's.
-SHORT = 100
+# Unknowns and registers of a tape that is evaluated with few of a thread's.
+FEW, SHORT = 6, 100
+# Warps of a multiprocessor: with 168 registers a thread, and with 255.
+MOST_WARPS, WARPS = 12, 8
+# Bytes of coefficients that arrive with the launch, for instructions to name: what a cache for constants holds.
+MOST_ARGUMENTS = 2048
 # Numbers in bytes, and shared memory of a multiprocessor that blocks may share (CUDA takes one kilobyte per block).
 COMPLEX, DOUBLE = 16, 8
 SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
@@ -30,6 +34,10 @@ class Layout:
     lanes: int
     rows: int
 
+    def columns(self, inner: int) -> int:
+        """Numbers that the columns of the elimination take, each from the first row of its slot on, and three right sides."""
+        return sum(inner - k // self.lanes * self.lanes for k in range(inner)) + 3 * inner
+
 
 @dataclass(frozen=True, eq=False)
 class KernelSource:
@@ -41,14 +49,22 @@ class KernelSource:
     shared_bytes: int
     text: str
     stream: Stream
+    takes_numbers: bool  # as an argument of the launch
 
     def numbers(self, tape: Tape) -> NDArray[np.float64]:
         return self.stream.numbers(tape)
 
+    def arguments(self, tape: Tape) -> tuple[NDArray[np.void], ...]:
+        """What the launch takes beside the job."""
+        if not self.takes_numbers:
+            return ()
+        numbers = self.numbers(tape)
+        return (numbers.view([("numbers", np.float64, numbers.shape)]),)
+
 
 THREAD = Layout(1, 0)
 # Groups by the rows they hold, the last unknown not counted.
-GROUPS = {16: Layout(8, 2), 24: Layout(16, 2), 32: Layout(32, 1)}
+GROUPS = {12: Layout(4, 3), 16: Layout(8, 2), 24: Layout(8, 3), 32: Layout(16, 2)}
 
 
 def layout_for(unknowns: int) -> Layout | None:
@@ -62,14 +78,25 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     """The source for all tapes of this structure."""
     stream = Stream(len(tape.coefficients))
     if layout == THREAD:
-        code, file_length = straight_line(tape, stream), 0
+        code = straight_line(tape, stream)
         numbers = 5 * tape.inputs  # point, slope, both one step before, candidate
         parts = ["numbers.cuh", "job.cuh", code, "thread_path.cuh"]
     else:
-        code, file_length = dealt_rows(tape, stream, layout.lanes, layout.rows)
-        numbers = file_length + 2 * (tape.inputs + 2)  # and two rows of pivots
+        code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
+        numbers = max(file.length, file.scratch + layout.columns(tape.inputs - 1))
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
-    threads, blocks, shared = _launch(tape, layout, numbers, len(stream.order))
+    few = layout == THREAD and tape.inputs <= FEW
+    in_step = not few  # long code does not fit the cache of a scheduler: warps in step fetch it once
+    takes_numbers = few and len(stream.order) * DOUBLE <= MOST_ARGUMENTS
+    copied = layout == THREAD and not takes_numbers
+    warps = MOST_WARPS if few and tape.registers <= SHORT else WARPS
+    per_warp = 32 // layout.lanes * numbers * COMPLEX
+    common = len(stream.order) * DOUBLE if copied else 0
+    warps = max(1, min(warps, (SHARED_MEMORY - PER_BLOCK - common) // per_warp))
+    # Of two blocks whose warps are in step, one computes while the other one reads.
+    half = warps // 2 * per_warp + common + PER_BLOCK
+    blocks = 2 if in_step and warps % 2 == 0 and 2 * half <= SHARED_MEMORY else 1
+    threads, shared = 32 * warps // blocks, warps // blocks * per_warp + common
     defines = {
         "PM_SIZE": tape.inputs,
         "PM_PARAMETERS": tape.parameters,
@@ -77,29 +104,15 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         "PM_ROWS": layout.rows,
         "PM_THREADS": threads,
         "PM_BLOCKS": blocks,
-        "PM_FILE": file_length,
         "PM_NUMBERS": numbers,
         "PM_COEFFICIENTS": len(stream.order),
-        "PM_SHARED_COEFFICIENTS": int(layout == THREAD),
+        "PM_SHARED_COEFFICIENTS": int(copied),
+        "PM_ARGUMENT_COEFFICIENTS": int(takes_numbers),
+        "PM_IN_STEP": int(in_step),
     }
     head = "\n".join(f"#define {name} {value}" for name, value in defines.items())
     files = [_written(part) if part.endswith(".cuh") else part for part in (*parts, "follower.cuh", "launch.cuh")]
-    return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream)
-
-
-def _launch(tape: Tape, layout: Layout, numbers: int, coefficients: int) -> tuple[int, int, int]:
-    """Threads per block, blocks per multiprocessor, bytes of shared memory per block."""
-    per_path, common = numbers * COMPLEX, coefficients * DOUBLE if layout == THREAD else 0
-    if layout == THREAD and tape.inputs > 6:
-        # One block, so that the coefficients are there once: as many warps as fit, up to 255 registers a thread.
-        warps = min(8, (SHARED_MEMORY - common) // (32 * per_path))
-        return 32 * warps, 1, 32 * warps * per_path + common
-    threads = 128
-    per_block = (threads // layout.lanes) * per_path + common
-    # Short tapes do with 168 registers a thread; what a group holds takes 255.
-    wanted = 3 if layout == THREAD and tape.registers <= SHORT else 2
-    blocks = max(1, min(wanted, SHARED_MEMORY // (per_block + PER_BLOCK)))
-    return threads, blocks, per_block
+    return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream, takes_numbers)
 
 
 @lru_cache

@@ -30,9 +30,22 @@ class Stream:
     def take_constant(self, constant: int) -> int:
         return self.take([self.coefficient_count + constant])
 
+    def take_dealt(self, places: Sequence[int], group: int) -> int:
+        """Append coefficients that are dealt to the lanes of a group in turn, each lane's of two turns side by side."""
+        self._align()
+        whole = len(places) // (2 * group) * (2 * group)
+        for first in range(0, whole, 2 * group):
+            self.order.extend(places[first + turn * group + lane] for lane in range(group) for turn in (0, 1))
+        self.order.extend(places[whole:])
+        return len(self.order) - len(places)
+
+    def _align(self) -> None:
+        """Two numbers that are read together begin at an even place."""
+        self.order.extend([EMPTY] * (len(self.order) % 2))
+
     def take_pairs(self, places: Sequence[int]) -> tuple[list[tuple[str, int]], list[str]]:
         """Append coefficients as pairs: (name, number) of each pair, and an expression for each coefficient."""
-        self.order.extend([EMPTY] * (len(self.order) % 2))
+        self._align()
         first = self.take([*places, *[EMPTY] * (len(places) % 2)]) // 2
         pairs = [(f"c{first + k}", first + k) for k in range((len(places) + 1) // 2)]
         return pairs, [f"c{first + k // 2}.{('first', 'second')[k % 2]}" for k in range(len(places))]

@@ -34,6 +34,11 @@ class Instruction:
     def linear(self) -> bool:
         return self.operation in (LINEAR, SINGLE_ROWS)
 
+    @property
+    def shared_arguments(self) -> bool:
+        """Whether all rows have the same arguments."""
+        return self.operation == LINEAR
+
     def restricted(self, columns: list[int]) -> Instruction:
         """With some of its columns, and without constants."""
         arguments = tuple(self.arguments[c] for c in columns)

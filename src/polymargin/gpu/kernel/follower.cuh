@@ -66,11 +66,13 @@ struct Follower {
     bool usable = true;
     Path::Factors factors;
     double first = 0.0, second = 0.0;
+    int passes = 2;
+    PM_UNKNOWN(passes)
     PM_KEEP_LOOP
-    for (int pass = 0; pass < 2; ++pass) {
+    for (int pass = 0; pass < passes; ++pass) {
       PM_FENCE
       Complex newton[kEntries];
-      path.solve(pass == 1, factors, newton);
+      path.solve(factors, newton);
       usable = usable && path.largest_multiplier <= kUsableMultiplier;
       first = second;
       second = size(newton, floor);

@@ -1,5 +1,9 @@
 // What the generated code for a group of lanes is made of: a barrier, an exchange, and the rows of an instruction dealt to lanes.
 
+// What a lane holds of the matrix: in slot q the columns up to the last row of the slot.
+PM_DEVICE constexpr int held(int slot, int column) { return PM_GROUP * slot * (slot + 1) / 2 + column; }
+constexpr int kHeld = held(PM_ROWS - 1, PM_SIZE - 1 < PM_ROWS * PM_GROUP ? PM_SIZE - 1 : PM_ROWS * PM_GROUP);
+
 #if defined(__CUDACC__)
 PM_DEVICE void barrier() { __syncwarp(); }
 PM_DEVICE double from_lane(double value, int distance) { return __shfl_xor_sync(0xffffffffu, value, distance); }
@@ -36,32 +40,50 @@ PM_DEVICE Complex sum_over_group(Complex value) {
   return value;
 }
 
-// The rows of a linear instruction, dealt to the lanes: `Turns` rows each, read in step so that loads are coalesced.
+// The rows of a linear instruction, dealt to the lanes: `Turns` rows each. Numbers of two turns are side by side, so that
+// one load brings both.
 template <int Turns> struct Rows {
   Complex sum[Turns];
   PM_DEVICE Rows(const double* bias, int lane) {
+    double numbers[Turns];
+    read(bias, lane, numbers);
     PM_UNROLL
-    for (int turn = 0; turn < Turns; ++turn) sum[turn] = {bias[turn * PM_GROUP + lane], 0.0};
+    for (int turn = 0; turn < Turns; ++turn) sum[turn] = {numbers[turn], 0.0};
   }
   PM_DEVICE Rows() {
     PM_UNROLL
     for (int turn = 0; turn < Turns; ++turn) sum[turn] = {0.0, 0.0};
   }
   PM_DEVICE void add(const double* column, int lane, Complex argument) {
+    double numbers[Turns];
+    read(column, lane, numbers);
     PM_UNROLL
-    for (int turn = 0; turn < Turns; ++turn) sum[turn] = add_scaled(column[turn * PM_GROUP + lane], argument, sum[turn]);
+    for (int turn = 0; turn < Turns; ++turn) sum[turn] = add_scaled(numbers[turn], argument, sum[turn]);
   }
   // The same where each row has an argument of its own; lanes beyond the last row repeat it.
   template <class Argument> PM_DEVICE void add_each(const double* column, int lane, int rows, Argument argument) {
+    double numbers[Turns];
+    read(column, lane, numbers);
     PM_UNROLL
     for (int turn = 0; turn < Turns; ++turn) {
       const int row = turn * PM_GROUP + lane;
-      sum[turn] = add_scaled(column[row], argument(row < rows ? row : rows - 1), sum[turn]);
+      sum[turn] = add_scaled(numbers[turn], argument(row < rows ? row : rows - 1), sum[turn]);
     }
   }
   PM_DEVICE void store(Complex* target, int rows, int lane) const {
     PM_UNROLL
     for (int turn = 0; turn < Turns; ++turn)
       if (turn * PM_GROUP + lane < rows) target[turn * PM_GROUP + lane] = sum[turn];
+  }
+
+ private:
+  static PM_DEVICE void read(const double* column, int lane, double (&numbers)[Turns]) {
+    PM_UNROLL
+    for (int turn = 0; turn + 1 < Turns; turn += 2) {
+      const Pair pair = reinterpret_cast<const Pair*>(column + turn * PM_GROUP)[lane];
+      numbers[turn] = pair.first;
+      numbers[turn + 1] = pair.second;
+    }
+    if (Turns % 2) numbers[Turns - 1] = column[(Turns - 1) * PM_GROUP + lane];
   }
 };

@@ -13,6 +13,8 @@
 #define PM_KEEP_LOOP
 #define PM_TABLE static const
 #define PM_FENCE
+#define PM_UNKNOWN(number)
+#define PM_GLOBAL(pointer)
 
 inline double fused(double a, double b, double c) { return a * b + c; }
 inline double rough_reciprocal(double a) { return 1.0 / a; }

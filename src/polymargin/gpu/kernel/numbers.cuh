@@ -10,6 +10,10 @@
 #define PM_TABLE __device__ const
 // Loads stay on their side: kept in registers across long stretches, numbers would push out what is needed more.
 #define PM_FENCE asm volatile("" ::: "memory");
+// Says that the pointer leads to global memory, which the compiler cannot see when it was read from somewhere.
+#define PM_GLOBAL(pointer) __builtin_assume(__isGlobal(pointer))
+// A number that the compiler does not know: a loop with so many rounds has its body once.
+#define PM_UNKNOWN(number) asm volatile("" : "+r"(number));
 #else
 #include "host.hpp"
 #endif

@@ -39,7 +39,9 @@ struct Path {
   };
 
   // newton := J^{-1} H at the candidate.
-  PM_DEVICE void solve(bool, Factors& factors, Complex (&newton)[PM_SIZE]) {
+  PM_DEVICE void solve(Factors& factors, Complex (&newton)[PM_SIZE]) {
+    PM_GLOBAL(target);
+    PM_GLOBAL(begin);
     evaluate(*this, newton, factors.upper);
     factor(factors.upper);
     substitute(factors.upper, newton);

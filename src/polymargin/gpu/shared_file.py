@@ -1,0 +1,135 @@
+"""Where the registers of a tape are in the file that a group of lanes shares.
+
+A zero and the constants stay; everything else is written anew for every evaluation, so an instruction may take the place of what
+nobody reads any more. Then the elimination takes all of it but the zero and the constants, for its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from polymargin.gpu.tape import Instruction, Tape
+
+ZERO = 0
+_FOREVER = 1 << 30
+
+
+@dataclass
+class SharedFile:
+    """Places of registers and of their motions, for a tape of which some registers are `held` elsewhere."""
+
+    tape: Tape
+    held: Instruction | None
+    tables: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        tape = self.tape
+        self._places: dict[int, int] = {}
+        self._motions: dict[int, int] = {}
+        self.length = self.constants + len(tape.constants)
+        for c in range(len(tape.constants)):
+            self._places[tape.first_constant + c] = self.constants + c
+        last_use, last_motion_use = _last_uses(tape, self.held)
+        live: list[tuple[int, int, int]] = []  # first place, length, the last instruction that needs it
+        inputs, parameters = range(tape.inputs), range(tape.inputs, tape.first_constant)
+        self._take(live, -1, inputs, self._places, last_use)
+        self._take(live, -1, parameters, self._places, last_use)
+        self._take(live, -1, parameters, self._motions, last_motion_use)
+        for time, (step, moves) in enumerate(in_order(tape)):
+            made = range(step.target, step.target + step.rows)
+            if moves:
+                self._take(live, time, made, self._motions, last_motion_use)
+            elif step is not self.held:
+                self._take(live, time, made, self._places, last_use)
+
+    @property
+    def constants(self) -> int:
+        return ZERO + 1
+
+    @property
+    def scratch(self) -> int:
+        """The first place that does not stay."""
+        return self.constants + len(self.tape.constants)
+
+    def place(self, register: int) -> int:
+        """Of a register, or the zero for none."""
+        return ZERO if register < 0 else self._places[register]
+
+    def motion(self, register: int) -> int:
+        """Of the motion of a register, the zero if it does not move."""
+        return self._motions.get(register, ZERO)
+
+    def expression(self, places: Sequence[int]) -> str:
+        """In `row`, for places[row]."""
+        first = places[0]
+        if all(place == first for place in places):
+            return f"{first}"
+        if all(place == first + k for k, place in enumerate(places)):
+            return f"{first} + row"
+        offset = len(self.tables)
+        self.tables.extend(places)
+        return f"kTable[{offset} + row]"
+
+    def _take(
+        self,
+        live: list[tuple[int, int, int]],
+        time: int,
+        registers: range,
+        places: dict[int, int],
+        uses: dict[int, int],
+    ) -> None:
+        """The first gap among what is still needed while instruction `time` runs."""
+        live[:] = sorted(block for block in live if block[2] >= time)
+        first = self.scratch
+        for start, length, _ in live:
+            if first + len(registers) <= start:
+                break
+            first = max(first, start + length)
+        live.append((first, len(registers), max([time, *(uses.get(register, time) for register in registers)])))
+        places.update((register, first + k) for k, register in enumerate(registers))
+        self.length = max(self.length, first + len(registers))
+
+
+def held_instruction(tape: Tape) -> Instruction | None:
+    """The linear instruction that makes all inner entries of the Jacobian and nothing else, if there is one.
+
+    Whoever holds these entries in registers can compute them there.
+    """
+    inner = range(tape.inputs - 1)
+    entries = {tape.jacobian[i][j] for i in inner for j in inner} - {-1}
+    for step in tape.derivative_code:
+        made = set(range(step.target, step.target + step.rows))
+        if made == entries and step.linear and step.shared_arguments:
+            return None if entries & _read(tape, step) else step
+    return None
+
+
+def _read(tape: Tape, but: Instruction) -> set[int]:
+    """The registers that somebody reads, apart from the inner entries of the Jacobian."""
+    steps = (step for step in (*tape.value_code, *tape.derivative_code, *tape.motion_code) if step is not but)
+    read = {register for step in steps for column in step.arguments for register in column}
+    return read | set(tape.values) | set(tape.jacobian[-1])
+
+
+def in_order(tape: Tape) -> Iterator[tuple[Instruction, bool]]:
+    """The instructions as they run, and whether they make motions: after the values that these need, before the derivatives."""
+    yield from ((step, False) for step in tape.value_code)
+    yield from ((step, True) for step in tape.motion_code)
+    yield from ((step, False) for step in tape.derivative_code)
+
+
+def _last_uses(tape: Tape, held: Instruction | None) -> tuple[dict[int, int], dict[int, int]]:
+    """The last instruction that reads each register, and each motion; what is held comes last."""
+    uses: dict[int, int] = {}
+    motion_uses: dict[int, int] = {}
+    for time, (step, moves) in enumerate(in_order(tape)):
+        registers = [register for column in step.arguments for register in column]
+        if moves:
+            motion_uses.update((register, time) for register in registers)
+        if not moves or not step.linear:  # products move with the values of their factors
+            uses.update((register, _FOREVER if step is held else time) for register in registers)
+    for register in (*tape.values, *(register for row in tape.jacobian for register in row)):
+        uses[register] = _FOREVER
+    motion_uses.update((register, _FOREVER) for register in tape.values)
+    return uses, motion_uses
