@@ -80,17 +80,35 @@ struct TrackJob {
 // What the nearest point of a quadric is; the numbers are those of polymargin.quadric.NearestKind.
 enum class NearestKind : std::int8_t { regular = 0, sphere = 1, singular = 2, empty = 3, on_boundary = 4 };
 
-// B = value + gradient * step + sum of eigenvalue * step^2 for `rows` views of one quadric, all in the eigenbasis of its matrix.
-struct SecularJob {
-  std::int64_t rows, size;
-  const double* eigenvalues;       // size many, at least one
-  double tolerance;                // their error
-  double cluster_tolerance;        // those closer than this are equal
-  double touch_tolerance;          // relative to value_sizes: less is zero
+// One quadric with `size` eigenvalues, as polymargin/quadric/spectrum.py has it. Matrices have a row for every number that goes in,
+// padded with zeros to a multiple of kPadding; so are vectors.
+//   a sum of squares   B = sum_j y_j (bends_j y_j + slopes_j) + constant, y = weights x + bias; its gradient is map (2 bends y + slopes)
+//   a form             B = sum_i x_i (y_i + slopes_i) + constant, y = weights x; its gradient is 2 eigenvalues (map x) + bias
+// The terms that B is summed from are at most as large as sizes[0] |x|^2 + sizes[1] |x| + sizes[2], those of its gradient as the derivative.
+constexpr std::int64_t kPadding = 8;
+struct Quadric {
+  std::int64_t inputs, hidden, size;
+  const double *weights, *bias, *bends, *slopes;  // bends: null for a form
+  double constant;
+  const double *map, *eigenvalues, *sizes;
+};
+
+// Nearest points of a quadric to `rows` chosen ones of the points, and what is thought of them.
+struct NearestJob {
+  Quadric quadric;
+  std::int64_t rows;
+  const double* points;
+  const std::int64_t* chosen;
+  const double *rotation, *basis;  // from the eigenbasis to the points, in one step or two; the second may be null
+  const double* fixed;             // slopes that are known without a point; NaN: computed
   double least;                    // the value of B at its critical points; read where the matrix is semidefinite
-  const double *values, *gradients, *value_sizes;
-  std::int8_t* kinds;
-  double *multipliers, *steps;
+  double tolerance;                // error of the eigenvalues
+  double cluster_tolerance;        // those closer than this are equal
+  double touch_tolerance;          // relative to the size of the terms: a critical value below is zero
+  double noise;                    // relative to the size of the terms: a value or a slope below is zero
+  double largest_doubt, largest_correction, largest_miss;
+  std::int8_t *kinds, *doubtful;
+  double *multipliers, *distances, *steps;
 };
 
 struct Kernels {
@@ -100,8 +118,11 @@ struct Kernels {
   void (*track)(const TrackJob&, void* workspace, bool double_double);
   void (*evaluate)(const Program&, const double* inputs, const double* parameters, std::int64_t points,
                    double* values, double* jacobians, void* workspace, bool double_double);
-  std::int64_t (*secular_bytes)(const SecularJob&);
-  void (*secular)(const SecularJob&, void* workspace);
+  std::int64_t (*quadric_bytes)(const Quadric&);
+  void (*nearest)(const NearestJob&, void* workspace);
+  // rows (count, length) times a padded matrix (length, width), each by itself
+  void (*product)(const double* rows, std::int64_t count, std::int64_t length, const double* matrix, std::int64_t width, double* out);
+  void (*view)(const Quadric&, const double* points, std::int64_t rows, double* values, double* gradients, void* workspace);
 };
 
 const Kernels& baseline_kernels();

@@ -2,7 +2,7 @@
 //
 // Only built-in functions and our own templates are used here: a standard-library function instantiated
 // with these compiler flags could be picked by the linker for the whole module.
-#include "secular.hpp"
+#include "nearest.hpp"
 #include "tracker.hpp"
 
 namespace PM_ISA {
@@ -51,12 +51,29 @@ inline void evaluate(const Program& program, const double* inputs, const double*
     evaluate_points<Lanes>(program, inputs, parameters, points, values, jacobians, memory);
 }
 
-inline std::int64_t secular_bytes(const SecularJob& job) { return Secular::bytes(job); }
+inline std::int64_t quadric_bytes(const Quadric& quadric) { return NearestRows::bytes(quadric); }
 
-inline void secular(const SecularJob& job, void* memory) { Secular(job, memory).solve_all(); }
+inline void nearest(const NearestJob& job, void* memory) { NearestRows(job, memory).solve_all(); }
+
+inline void product(const double* rows, std::int64_t count, std::int64_t length, const double* matrix, std::int64_t width, double* out) {
+  for (std::int64_t first = 0; first < count; first += kGroup) {
+    const int here = count - first < kGroup ? static_cast<int>(count - first) : kGroup;
+    const double* in[kGroup] = {};
+    double* to[kGroup] = {};
+    for (int r = 0; r < here; ++r) {
+      in[r] = rows + (first + r) * length;
+      to[r] = out + (first + r) * width;
+    }
+    multiply(here, in, length, matrix, width, nullptr, to);
+  }
+}
+
+inline void view(const Quadric& quadric, const double* points, std::int64_t rows, double* values, double* gradients, void* memory) {
+  QuadricViews(quadric, memory).see_all(points, rows, values, gradients);
+}
 
 inline const Kernels& table(const char* name) {
-  static const Kernels kernels{name, kLanes, workspace_bytes, track, evaluate, secular_bytes, secular};
+  static const Kernels kernels{name, kLanes, workspace_bytes, track, evaluate, quadric_bytes, nearest, product, view};
   return kernels;
 }
 

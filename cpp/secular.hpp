@@ -1,28 +1,21 @@
-// The nearest point of a quadric in the eigenbasis of its matrix, one view after another; polymargin/quadric/secular.py has the
+// The nearest point of a quadric in the eigenbasis of its matrix, for one view after another; polymargin/quadric/secular.py has the
 // mathematics and says what the cases are.
 //
 // A view is flipped so that its value is positive. Sums over the eigenvalues run in lanes, whose rest is filled with
 // eigenvalues and slopes of zero: they add nothing.
 #pragma once
 
-#include "interface.hpp"
-#include "lanes.hpp"
+#include "quadric_views.hpp"
 
 namespace PM_ISA {
 
+using polymargin::NearestJob;
 using polymargin::NearestKind;
-using polymargin::SecularJob;
 
 constexpr double kEpsilon = 2.220446049250313e-16;
 constexpr int kMostIterations = 200;
 constexpr double kLastStep = 1e-9;  // a step in log x after which Newton's method has converged
 constexpr double kSmallest = 1e-200;
-
-inline double total(Lanes sum) {
-  double result = 0.0;
-  for (int lane = 0; lane < kLanes; ++lane) result += sum[lane];
-  return result;
-}
 
 // phi and dphi/dlog x.
 struct OnCurve {
@@ -60,10 +53,11 @@ struct Flipped {
 
 class Secular {
  public:
-  static std::int64_t packs(const SecularJob& job) { return (job.size + kLanes - 1) / kLanes; }
-  static std::int64_t bytes(const SecularJob& job) { return 9 * packs(job) * std::int64_t(sizeof(Lanes)); }
+  static std::int64_t packs(std::int64_t size) { return (size + kLanes - 1) / kLanes; }
+  static std::int64_t bytes(std::int64_t size) { return 9 * packs(size) * std::int64_t(sizeof(Lanes)); }
 
-  Secular(const SecularJob& job, void* memory) : job_(job), packs_(packs(job)) {
+  Secular(const NearestJob& job, void* memory)
+      : job_(job), eigenvalues_(job.quadric.eigenvalues), size_(job.quadric.size), packs_(packs(size_)) {
     Lanes* free = static_cast<Lanes*>(memory);
     const auto take = [&] { return (free += packs_) - packs_; };
     for (Flipped& flipped : flipped_) flipped = {take(), take(), take(), 0.0, 0};
@@ -74,34 +68,31 @@ class Secular {
     flip(flipped_[1], -1.0);
   }
 
-  void solve_all() {
-    for (std::int64_t row = 0; row < job_.rows; ++row) {
-      double* step = job_.steps + row * job_.size;
-      for (std::int64_t i = 0; i < job_.size; ++i) step[i] = 0.0;
-      const double value = job_.values[row];
-      if (!(value > 0.0 || value < 0.0)) {
-        set(row, NearestKind::on_boundary, 0.0);
-        continue;
-      }
-      sign_ = value > 0.0 ? 1.0 : -1.0;
-      side_ = &flipped_[value > 0.0 ? 0 : 1];
-      load(job_.gradients + row * job_.size);
-      if (side_->lowest < 0.0) {
-        clean();
-        indefinite(row, sign_ * value, step);
-      } else {
-        semidefinite(row, sign_ * value, sign_ * job_.least, step);
-      }
+  // Sets the step, the kind and the multiplier of a row, seen with this value and gradient.
+  void solve(std::int64_t row, double value, const double* gradient, double value_size) {
+    double* step = job_.steps + row * size_;
+    for (std::int64_t i = 0; i < size_; ++i) step[i] = 0.0;
+    if (!(value > 0.0 || value < 0.0)) return set(row, NearestKind::on_boundary, 0.0);
+    sign_ = value > 0.0 ? 1.0 : -1.0;
+    side_ = &flipped_[value > 0.0 ? 0 : 1];
+    value_size_ = value_size;
+    load(gradient);
+    if (side_->lowest < 0.0) {
+      clean();
+      indefinite(row, sign_ * value, step);
+    } else {
+      semidefinite(row, sign_ * value, sign_ * job_.least, step);
     }
   }
 
  private:
-  const SecularJob& job_;
-  const std::int64_t packs_;
+  const NearestJob& job_;
+  const double* eigenvalues_;
+  const std::int64_t size_, packs_;
   Flipped flipped_[2];
   Lanes *slopes_, *squares_, *depths_;
   // Of the view at hand.
-  double sign_ = 1.0;
+  double sign_ = 1.0, value_size_ = 0.0;
   const Flipped* side_ = nullptr;
 
   void set(std::int64_t row, NearestKind kind, double multiplier) {
@@ -114,8 +105,8 @@ class Secular {
 
   void flip(Flipped& side, double sign) {
     for (std::int64_t i = 0; i < packs_; ++i) side.eigenvalues[i] = broadcast(0.0);
-    for (std::int64_t i = 0; i < job_.size; ++i) {
-      const double eigenvalue = sign * job_.eigenvalues[i];
+    for (std::int64_t i = 0; i < size_; ++i) {
+      const double eigenvalue = sign * eigenvalues_[i];
       put(side.eigenvalues, i, eigenvalue);
       if (i == 0 || eigenvalue < side.lowest) {
         side.lowest = eigenvalue;
@@ -131,7 +122,7 @@ class Secular {
 
   void load(const double* gradient) {
     slopes_[packs_ - 1] = broadcast(0.0);
-    for (std::int64_t i = 0; i < job_.size; ++i) put(slopes_, i, sign_ * gradient[i]);
+    for (std::int64_t i = 0; i < size_; ++i) put(slopes_, i, sign_ * gradient[i]);
     for (std::int64_t i = 0; i < packs_; ++i) squares_[i] = slopes_[i] * slopes_[i];
   }
 
@@ -195,7 +186,7 @@ class Secular {
   }
 
   void step_with(double x, double* step) const {
-    for (std::int64_t i = 0; i < job_.size; ++i) step[i] = -x * entry(slopes_, i) / (1 + 2 * x * entry(side_->eigenvalues, i));
+    for (std::int64_t i = 0; i < size_; ++i) step[i] = -x * entry(slopes_, i) / (1 + 2 * x * entry(side_->eigenvalues, i));
   }
 
   void indefinite(std::int64_t row, double value, double* step) {
@@ -215,13 +206,13 @@ class Secular {
       set(row, NearestKind::regular, sign_ * x);
     } else {
       double pole = 0.0;
-      for (std::int64_t i = 0; i < job_.size; ++i)
+      for (std::int64_t i = 0; i < size_; ++i)
         if (entry(side_->eigenvalues, i) == lowest) pole += entry(squares_, i);
       double low = __builtin_sqrt(pole * end / (4 * value));  // one term of phi alone reaches the value there
       if (!(low > kSmallest)) low = kSmallest;
       if (low > 0.5) low = 0.5;
       const double t = root([&](double at) { return from_pole(end, at); }, value, low, 0.5, low), x = end * (1 - t);
-      for (std::int64_t i = 0; i < job_.size; ++i)
+      for (std::int64_t i = 0; i < size_; ++i)
         step[i] = -x * entry(slopes_, i) / (entry(side_->gaps, i) - t * entry(side_->relative, i));
       set(row, NearestKind::regular, sign_ * x);
     }
@@ -229,8 +220,8 @@ class Secular {
 
   // phi stays below the value up to the pole: a vector of the lowest eigenspace is added.
   void hard(std::int64_t row, double end, double missing, double* step) {
-    const bool sphere = missing > job_.touch_tolerance * job_.value_sizes[row];
-    for (std::int64_t i = 0; i < job_.size; ++i) {
+    const bool sphere = missing > job_.touch_tolerance * value_size_;
+    for (std::int64_t i = 0; i < size_; ++i) {
       const double slope = entry(slopes_, i);
       step[i] = slope == 0.0 ? 0.0 : -end * slope / entry(side_->gaps, i);
     }
@@ -241,7 +232,7 @@ class Secular {
   void semidefinite(std::int64_t row, double value, double least, double* step) {
     double kernel = 0.0, squares = 0.0, depth = 0.0, bend = __builtin_inf(), steepest = 0.0;
     for (std::int64_t i = 0; i < packs_; ++i) depths_[i] = broadcast(0.0);
-    for (std::int64_t i = 0; i < job_.size; ++i) {
+    for (std::int64_t i = 0; i < size_; ++i) {
       const double eigenvalue = entry(side_->eigenvalues, i), square = entry(squares_, i);
       squares += square;
       if (!(eigenvalue > 0.0)) {
@@ -256,12 +247,12 @@ class Secular {
     }
     const bool flat = kernel == 0.0;
     if (flat && least > 0.0) {
-      for (std::int64_t i = 0; i < job_.size; ++i) step[i] = __builtin_nan("");
+      for (std::int64_t i = 0; i < size_; ++i) step[i] = __builtin_nan("");
       return set(row, NearestKind::empty, sign_ * __builtin_inf());
     }
     // No slope at all: the value is the least one, and rounding gave them two signs.
     if ((flat && least == 0.0) || squares == 0.0) {
-      for (std::int64_t i = 0; i < job_.size; ++i) {
+      for (std::int64_t i = 0; i < size_; ++i) {
         const double eigenvalue = entry(side_->eigenvalues, i);
         if (eigenvalue > 0.0) step[i] = -entry(slopes_, i) / (2 * eigenvalue);
       }

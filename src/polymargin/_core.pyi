@@ -54,6 +54,18 @@ def track(
     double_double: bool = False,
     instruction_set: str | None = None,
 ) -> list[dict[str, Any]]: ...
+def survey(
+    points: NDArray[np.complex128],
+    ends: NDArray[np.int32],
+    condition: NDArray[np.float64],
+    targets: NDArray[np.complex128],
+    directions: NDArray[np.float64],
+    same: float,
+    same_conjugate: float,
+    real: float,
+    clearly_complex: float,
+    largest_condition: float,
+) -> dict[str, NDArray[Any]]: ...
 def evaluate(
     program: Program,
     inputs: NDArray[np.complex128],
@@ -61,16 +73,53 @@ def evaluate(
     double_double: bool = False,
     instruction_set: str | None = None,
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]: ...
-def secular(
+def view(
+    points: NDArray[np.float64],
+    *,
+    weights: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    bends: NDArray[np.float64] | None,
+    slopes: NDArray[np.float64],
+    constant: float,
+    map: NDArray[np.float64],
     eigenvalues: NDArray[np.float64],
-    tolerance: float,
-    cluster_tolerance: float,
-    touch_tolerance: float,
-    least: float,
-    values: NDArray[np.float64],
-    gradients: NDArray[np.float64],
-    value_sizes: NDArray[np.float64],
+    sizes: NDArray[np.float64],
     instruction_set: str | None = None,
-) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def product(
+    rows: NDArray[np.float64], matrix: NDArray[np.float64], instruction_set: str | None = None
+) -> NDArray[np.float64]: ...
+
+class NearestRules:
+    def __init__(
+        self,
+        *,
+        weights: NDArray[np.float64],
+        bias: NDArray[np.float64],
+        bends: NDArray[np.float64] | None,
+        slopes: NDArray[np.float64],
+        constant: float,
+        map: NDArray[np.float64],
+        eigenvalues: NDArray[np.float64],
+        sizes: NDArray[np.float64],
+        rotation: NDArray[np.float64],
+        basis: NDArray[np.float64] | None,
+        fixed: NDArray[np.float64],
+        least: float,
+        tolerance: float,
+        cluster_tolerance: float,
+        touch_tolerance: float,
+        noise: float,
+        largest_doubt: float,
+        largest_correction: float,
+        largest_miss: float,
+    ) -> None: ...
+
+def nearest(
+    points: NDArray[np.float64],
+    rules: Sequence[NearestRules],
+    rows: Sequence[NDArray[np.int64]],
+    instruction_set: str | None = None,
+) -> list[tuple[NDArray[Any], ...]]: ...
 def instruction_sets() -> dict[str, int]: ...
 def end_with(status: int) -> None: ...

@@ -75,9 +75,9 @@ def check_product_ball(
         if variables > LARGEST_SPACE:
             raise Refused(f"a proof by products in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
         given = _read(expansion, proof)
-        bounds = _check_ranges(expansion, given, proof["curvatures"])
         arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
         shown = Shown.of(expansion, arithmetic)
+        bounds = _check_ranges(expansion, given, proof["curvatures"], None if arithmetic is Balls else shown.linear)
         value = centre(expansion, label, rival)
         if not _form(expansion, shown, label, rival, value, given, bounds).positive_definite():
             raise Refused("the form of the multipliers is not shown to be positive definite")
@@ -127,7 +127,9 @@ def single_products(expansion: EnclosedProducts) -> list[tuple[int, int]]:
     return [(index, j) for index, (j, weight) in rows if weight == 1]
 
 
-def _check_ranges(expansion: EnclosedProducts, given: _Given, stated: Any) -> tuple[list[arb], list[arb]]:
+def _check_ranges(
+    expansion: EnclosedProducts, given: _Given, stated: Any, slopes: tuple[Any, Any] | None = None
+) -> tuple[list[arb], list[arb]]:
     """Prove the curvatures and the ranges; returns bounds of |t_L| and |t_R| of all products."""
     left, right, r = expansion.left, expansion.right, ball(given.radius)
     curvatures = _pairs(stated, "curvatures", len(expansion.sums))
@@ -137,7 +139,7 @@ def _check_ranges(expansion: EnclosedProducts, given: _Given, stated: Any) -> tu
     for index in expansion.order:
         low, high = curvatures[index]
         for side, shift in (("lower", -low), ("upper", high)):
-            if not expansion.dominates(index, side, shift):
+            if not expansion.dominates(index, side, shift, slopes):
                 raise Refused(f"curvatures of sum {index}: the {side} end is not proved")
         error = arb(0)
         for j, weight in expansion.sums[index].items():
@@ -158,9 +160,10 @@ def _check_ranges(expansion: EnclosedProducts, given: _Given, stated: Any) -> tu
 
 @dataclass(frozen=True)
 class Shown:
-    """What the form is made of, in the arithmetic in which it is tested: t of both sides (J, n + S), what passes, ∇v, a_L·a_R."""
+    """What the form is made of, in the arithmetic in which it is tested: a and t of both sides, what passes, ∇v, a_L·a_R."""
 
     arithmetic: Any
+    linear: tuple[Any, Any]
     moved: tuple[Any, Any]
     passing: Any
     slopes: Any
@@ -184,14 +187,16 @@ class Shown:
         columns, slopes = [shown(side.column) for side in sides], [shown(side.slopes) for side in sides]
         angles = slopes[0].entrywise(slopes[1]) @ arithmetic.of(expansion.dimension, 1, [1.0] * expansion.dimension)
         if not count:
-            return cls(arithmetic, (slopes[0], slopes[1]), None, shown(expansion.slopes), angles)
+            return cls(
+                arithmetic, (slopes[0], slopes[1]), (slopes[0], slopes[1]), None, shown(expansion.slopes), angles
+            )
         chosen = [
             arithmetic.of(products, count, [float(place == s) for place in side.sums for s in range(count)])
             for side in sides
         ]
         moved = [arithmetic.stacked([a.transpose, b.transpose]).transpose for a, b in zip(slopes, chosen, strict=True)]
         passing = chosen[1].entrywise(columns[0]) + chosen[0].entrywise(columns[1])
-        return cls(arithmetic, (moved[0], moved[1]), passing, shown(expansion.slopes), angles)
+        return cls(arithmetic, (slopes[0], slopes[1]), (moved[0], moved[1]), passing, shown(expansion.slopes), angles)
 
 
 def _form(

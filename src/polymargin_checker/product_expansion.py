@@ -8,8 +8,9 @@ p_L a_R + p_R a_L and the rest
 
 *Sums* are the different rows over products that occur in factors, in the order in which they do; the rest of a form is that of
 its sum. To second order the rest of sum s is Σ_j c_sj (a_Lj·δ)(a_Rj·δ), where c_s = Σ_j S_sj c_j and
-c_j = e_j + p_L c_R + p_R c_L. Nothing here depends on the rival or the radius. All of it is ball
-arithmetic: rows of factors are often dependent, and a test of their Gram matrix needs more than doubles.
+c_j = e_j + p_L c_R + p_R c_L. Nothing here depends on the rival or the radius. It is ball arithmetic: rows of factors are
+often dependent, and a test of their Gram matrix needs more than doubles. Only sums of many products are tested in doubles,
+as forms in δ.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from flint import arb, arb_mat, ctx, fmpq
@@ -26,11 +26,14 @@ from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.products import Products
+from polymargin_checker.refusal import Refused
 from polymargin_checker.squares import Affine, ProductAtoms
 from polymargin_checker.work import spend
 
 _TOUCHED = 128
 """Products that an entry counts for when it is handled in Python."""
+_FEW = 16
+"""Products of a sum up to which its curvatures are proved in ball arithmetic."""
 _NUDGE = fmpq(1, 10**10)
 """Of the trace: what is added to a Gram matrix, so that dependent rows do no harm."""
 
@@ -88,17 +91,12 @@ class EnclosedProducts:
             result[index] = total
         return result
 
-    @cached_property
-    def inner_products(self) -> tuple[Any, Any, Any]:
-        """a_L·a_L, a_L·a_R and a_R·a_R of all products."""
-        left, right = self.left.slopes, self.right.slopes
-        return left @ left.transpose, left @ right.transpose, right @ right.transpose
-
-    def dominates(self, index: int, side: str, shift: fmpq) -> bool:
+    def dominates(self, index: int, side: str, shift: fmpq, slopes: tuple[Any, Any] | None = None) -> bool:
         """Whether the second-order form of a sum is less than shift·‖δ‖² ('upper'), or more than −shift·‖δ‖² ('lower').
 
         With F the rows a_L and a_R of the products in it the form is yᵀNy for y = Fδ, and ‖δ‖² ≥ yᵀG⁻¹y for every G ≻ 0 with
-        G ⪰ FFᵀ. So it is enough that shift·G ∓ G N G is positive definite.
+        G ⪰ FFᵀ. So it is enough that shift·G ∓ G N G is positive definite. With many products the form over δ itself is tested in
+        doubles, where `slopes` are those of all factors in doubles.
         """
         if shift <= 0:
             return False
@@ -106,14 +104,24 @@ class EnclosedProducts:
             return True
         chosen = sorted(self.curvatures[index])
         weights = [(-1 if side == "upper" else 1) * self.curvatures[index][j] for j in chosen]
-        direct = 2 * len(chosen) >= self.dimension
-        spend(_TOUCHED * (2 * len(chosen)) ** 2, ctx.prec, "the curvatures of a proof by products")
-        matrix = self._over_inputs(chosen, weights, shift) if direct else self._over_rows(chosen, weights, shift)
-        spend(8 * matrix.nrows() ** 3, ctx.prec, "the curvatures of a proof by products")
-        if not positive_definite(matrix):
-            return False
-        self.proved[index, side] = shift
-        return True
+        if slopes is not None and len(chosen) > _FEW:
+            tested = self._in_doubles(chosen, weights, shift, slopes)
+        else:
+            direct = 2 * len(chosen) >= self.dimension
+            spend(_TOUCHED * (2 * len(chosen)) ** 2, ctx.prec, "the curvatures of a proof by products")
+            matrix = self._over_inputs(chosen, weights, shift) if direct else self._over_rows(chosen, weights, shift)
+            spend(8 * matrix.nrows() ** 3, ctx.prec, "the curvatures of a proof by products")
+            tested = positive_definite(matrix)
+        if tested:
+            self.proved[index, side] = shift
+        return tested
+
+    def _in_doubles(self, chosen: list[int], weights: list[arb], shift: fmpq, slopes: tuple[Any, Any]) -> bool:
+        """shift + Σ_j c_j (a_L a_Rᵀ + a_R a_Lᵀ)/2, by the criterion for large forms."""
+        left, right = (side.part(chosen, range(self.dimension)) for side in slopes)
+        nothing = left.of(len(chosen), 1, [0.0] * len(chosen))
+        form = left.paired_form(right, nothing, left.column(weights), nothing)
+        return bool(form.shifted(shift, None, 1).positive_definite())
 
     def _over_inputs(self, chosen: list[int], weights: list[arb], shift: fmpq) -> arb_mat:
         """shift + Σ_j c_j (a_L a_Rᵀ + a_R a_Lᵀ)/2."""
@@ -125,7 +133,9 @@ class EnclosedProducts:
     def _over_rows(self, chosen: list[int], weights: list[arb], shift: fmpq) -> arb_mat:
         """shift·G + G N G with G = FFᵀ and a little more."""
         count = len(chosen)
-        parts = [whole.part(chosen, chosen).matrix for whole in self.inner_products]
+        every = range(self.dimension)
+        left, right = (side.slopes.part(chosen, every) for side in (self.left, self.right))
+        parts = [(a @ b.transpose).matrix for a, b in ((left, left), (left, right), (right, right))]
         G, N = arb_mat(2 * count, 2 * count), arb_mat(2 * count, 2 * count)
         for i in range(count):
             for j in range(count):
@@ -142,6 +152,8 @@ class EnclosedProducts:
 def expanded(model: Products, point: Sequence[fmpq]) -> EnclosedProducts:
     """Values, linear parts and sums of all products, level by level."""
     atoms, first = ProductAtoms(model), model.dimension
+    if not atoms.products:
+        raise Refused("a proof by products of a model that multiplies nothing")
     names: dict[Any, int] = {}
     sums: list[Row] = []
     columns: list[list[int | None]] = [[], []]
@@ -151,18 +163,23 @@ def expanded(model: Products, point: Sequence[fmpq]) -> EnclosedProducts:
     spend(_TOUCHED * len(atoms.products) * (first + 1), ctx.prec, "the products around the point")
     place = Balls.of(first, 1, list(point))
     so_far: list[Any] = [None] * 6  # values and slopes of the left factors, the right ones, and the products
-    for start, stop in _runs(atoms.levels[first:]):
+    done: list[int] = []
+    for own in _by_level(atoms.levels[first:]):
         new = []
-        for forms in zip(*(atoms.products[j][1:] for j in range(start, stop)), strict=True):
+        for forms in zip(*(atoms.products[j][1:] for j in own), strict=True):
             slope = _block(forms, range(first))
             value = slope @ place + Balls.of(len(forms), 1, [constant for _, constant in forms])
-            if start:
-                seen = _block(forms, range(first, first + start))
+            if done:
+                seen = _block(forms, [first + j for j in done])
                 value, slope = value + seen @ so_far[4], slope + seen @ so_far[5]
             new += [value, slope]
         p, a, q, b = new
         new += [p.entrywise(q), b.entrywise(p) + a.entrywise(q)]
         so_far = [part if old is None else Balls.stacked([old, part]) for old, part in zip(so_far, new, strict=True)]
+        done += own
+    if done != sorted(done):
+        order = sorted(range(len(done)), key=done.__getitem__)
+        so_far = [whole.part(order, range(whole.shape[1])) for whole in so_far]
     left, right = (
         EnclosedFactor(so_far[k], so_far[k].entries(), so_far[k + 1], so_far[k + 1].row_norms(), columns[k // 2])
         for k in (0, 2)
@@ -170,7 +187,7 @@ def expanded(model: Products, point: Sequence[fmpq]) -> EnclosedProducts:
     return EnclosedProducts(first, point, atoms, sums, left, right, so_far[5])
 
 
-def _block(forms: Sequence[Affine], atoms: range) -> Balls:
+def _block(forms: Sequence[Affine], atoms: Sequence[int]) -> Balls:
     return Balls.of(len(forms), len(atoms), [row.get(atom, _ZERO) for row, _ in forms for atom in atoms])
 
 
@@ -184,7 +201,9 @@ def _sum_of(form: Affine, first: int, names: dict[Any, int], sums: list[Row]) ->
     return found
 
 
-def _runs(levels: Sequence[int]) -> list[tuple[int, int]]:
-    """Neighbours of the same level, from and up to: none of them depends on another."""
-    ends = [k for k in range(1, len(levels)) if levels[k] != levels[k - 1]]
-    return list(pairwise([0, *ends, len(levels)]))
+def _by_level(levels: Sequence[int]) -> list[list[int]]:
+    """Those of the lowest level, of the next one, …: none depends on another of its level."""
+    result: dict[int, list[int]] = {level: [] for level in sorted(set(levels))}
+    for index, level in enumerate(levels):
+        result[level].append(index)
+    return list(result.values())

@@ -18,7 +18,7 @@ from typing import Any
 from flint import fmpq, fmpz
 
 from polymargin_checker import npy, series
-from polymargin_checker.model import Model, little_endian
+from polymargin_checker.model import Matrix, Model, little_endian
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.words import shown
 from polymargin_checker.work import spend
@@ -131,6 +131,28 @@ class Products:
         from polymargin_checker.squares import layers_of_squares
 
         return layers_of_squares(self, lowering)
+
+
+def of_layers(model: Model) -> Products:
+    """Layers with doubles as weights as such a program: every activation is a stage that sees the layer before it alone."""
+    forms, seen = [], 0
+    for weights, bias in zip(model.weights, model.biases, strict=True):
+        forms.append(_after(seen, weights, bias))
+        seen += weights.columns
+    stages = tuple(Stage("A", (form,), row) for form, row in zip(forms[:-1], model.activations, strict=True))
+    return Products(model.dimension, stages, forms[-1])
+
+
+def _after(seen: int, weights: Matrix, bias: Sequence[float]) -> Form:
+    """The rows of a layer over the values of the one before it, which come after so many others."""
+    starts, columns, entries = [0], list[int](), list[float]()
+    for index in range(weights.rows):
+        for column, weight in enumerate(weights.row(index)):
+            if weight != 0:
+                columns.append(seen + column)
+                entries.append(weight)
+        starts.append(len(columns))
+    return Form(seen + weights.columns, starts, columns, entries, bias)
 
 
 class _Values:

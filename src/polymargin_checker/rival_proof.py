@@ -43,10 +43,11 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
         lowering = proof.pop("lowering") if word == "exclusion" else None
         # These layers are for one rival alone, and so is what is known about them.
         model, label, rival, known = model.layers(label, rival, lowering), 0, 1, Known()
+    if word == "products":
+        _check_product_ball(situation, rival, lower, proof)
+        return None
     if isinstance(model, Products):
         return _check_products(situation, model, rival, lower, proof)
-    if word == "products":
-        raise Refused("a proof by products is for networks of products alone")
     if word == "hyperplane":
         check_hyperplane(model, label, rival, situation.lead(place), lower, proof)
         return None
@@ -74,6 +75,15 @@ def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: A
         raise Refused("the lower bound is above the radius of the region proof")
 
 
+def _check_product_ball(situation: Situation, rival: int, lower: fmpq | None, proof: dict[str, Any]) -> None:
+    """Bounds on balls by products, of a network of products or of layers."""
+    if situation.program is None:
+        raise Refused("a proof by products is not for attention modules")
+    given = (situation.program, situation.point, situation.label, rival, proof, situation.known, situation.exact)
+    if not at_least(check_product_ball(*given), lower):
+        raise Refused("the lower bound is above the radius of the proof by products")
+
+
 def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
     if not completeness.proves_lower(lower):
         raise Refused("a critical point that may be real is nearer than the stated lower bound")
@@ -83,16 +93,12 @@ def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
 def _check_products(
     situation: Situation, model: Products, rival: int, lower: fmpq | None, proof: dict[str, Any]
 ) -> Completeness | None:
-    """Critical points of the program itself; bounds on balls of its products, or of its layers of squares."""
+    """Critical points of the program itself, or bounds on balls by its layers of squares."""
     point, label = situation.point, situation.label
     if proof["kind"] == "completeness":
         return _complete(check_completeness(model, ProductBoundary, point, label, rival, proof), lower)
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
-    if proof["kind"] == "products":
-        if not at_least(check_product_ball(model, point, label, rival, proof, situation.known, situation.exact), lower):
-            raise Refused("the lower bound is above the radius of the proof by products")
-        return None
     if "lowering" not in proof:
         raise Refused(f"{proof['kind']} proof: the key 'lowering' is missing, which a network of products needs")
     layers = model.layers(proof.pop("lowering"))

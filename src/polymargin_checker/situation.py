@@ -16,7 +16,7 @@ from polymargin_checker.exact import exact_logits
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
-from polymargin_checker.products import Products
+from polymargin_checker.products import Products, of_layers
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_frame
 
@@ -39,6 +39,12 @@ class Situation:
     def logits(self) -> list[fmpq]:
         """Without rounding."""
         return logits_at(self.model, self.point)
+
+    @cached_property
+    def program(self) -> Products | None:
+        """The model as a network of products, if it is one or made of layers."""
+        model = of_layers(self.model) if isinstance(self.model, Model) else self.model
+        return model if isinstance(model, Products) else None
 
     def lead(self, rival: int) -> fmpq:
         return self.logits[self.label] - self.logits[rival]

@@ -13,7 +13,8 @@ from flint import arb, fmpq
 
 from polymargin_checker import product_expansion
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.product_expansion import EnclosedProducts, _runs, expanded
+from polymargin_checker.floats import Floats
+from polymargin_checker.product_expansion import EnclosedProducts, _by_level, expanded
 from polymargin_checker.products import Products, Stage
 
 U = (fmpq(1, 4), fmpq(-1, 2))
@@ -140,8 +141,58 @@ def test_a_little_more_is_added_to_the_products_of_the_rows() -> None:
 
 
 def test_products_of_one_level_are_taken_together() -> None:
-    assert _runs([1, 1, 2, 2, 2, 1, 3]) == [(0, 2), (2, 5), (5, 6), (6, 7)]
-    assert _runs([1]) == [(0, 1)]
+    assert _by_level([2, 1, 3, 2, 1, 2]) == [[1, 4], [0, 3, 5], [2]]
+    assert _by_level([1]) == [[0]]
+
+
+def test_powers_whose_levels_take_turns_are_in_their_places() -> None:
+    """Each of three neurons has z² of level 1 and then z⁴ = z² z² of level 2."""
+    rows_of = ({0: 1.0, 1: 0.5}, 0.25), ({1: -2.0}, 1.0), ({0: 0.75}, 0.0)
+    model = Products(2, (Stage("A", (sparse(2, *rows_of),), (0.0, 0.0, 1.0, 0.0, 1.0)),), sparse(5, ({2: 1.0}, 0.0)))
+    with working_precision(128):
+        expansion = expanded(model, U)
+    assert expansion.atoms.levels[2:] == [1, 2] * 3
+    slopes = rows(expansion.slopes)
+    for k, (row, constant) in enumerate(rows_of):
+        direction = [fmpq(*row.get(i, 0.0).as_integer_ratio()) for i in range(2)]
+        z = sum((a * x for a, x in zip(direction, U, strict=True)), fmpq(*constant.as_integer_ratio()))
+        assert number(expansion.left.value[2 * k]) == number(expansion.right.value[2 * k]) == z
+        assert number(expansion.left.value[2 * k + 1]) == z * z
+        assert slopes[2 * k] == [2 * z * a for a in direction]
+        assert slopes[2 * k + 1] == [4 * z**3 * a for a in direction]
+
+
+def many_products(count: int, size: int = 5) -> Products:
+    """Σ_j c_j (a_j·x + 1)(b_j·x − 1/2), and a square of it."""
+    generator = np.random.default_rng(count)
+    drawn = np.round(generator.normal(size=(2, count, size)) * 8) / 8
+    factors = [
+        sparse(size, *(({k: float(w) for k, w in enumerate(row) if w}, shift) for row in side))
+        for side, shift in zip(drawn, (1.0, -0.5), strict=True)
+    ]
+    weights = {size + j: float(c) for j, c in enumerate(np.round(generator.normal(size=count) * 8) / 8 + 0.0625)}
+    squared = Stage("A", (sparse(size + count, (weights, 0.5)),), (0.0, 0.0, 1.0))
+    readout = sparse(size + count + 1, ({size + count: 1.0}, 0.0), ({}, 0.0))
+    return Products(size, (Stage("P", (factors[0], factors[1]), ()), squared), readout)
+
+
+@pytest.mark.parametrize(("count", "doubled"), [(16, False), (17, True), (40, True)])
+def test_sums_of_many_products_are_tested_in_doubles(
+    count: int, doubled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, point = many_products(count), tuple(fmpq(k, 8) for k in range(5))
+    with working_precision(128):
+        fresh = expanded(model, point)
+        slopes = tuple(Floats.of(*side.slopes.shape, side.slopes.entries()) for side in (fresh.left, fresh.right))
+        values = np.linalg.eigvalsh(forms(fresh)[0])
+        if doubled:
+            monkeypatch.setattr(product_expansion, "positive_definite", lambda matrix: pytest.fail("balls"))
+        for side, end in (("lower", -values[0]), ("upper", values[-1])):
+            least = fmpq(*float(end).as_integer_ratio())
+            assert not fresh.dominates(0, side, least * (1 - fmpq(1, 10**9)), (slopes[0], slopes[1]))
+            assert (0, side) not in fresh.proved
+            assert fresh.dominates(0, side, least * (1 + fmpq(1, 10**9)), (slopes[0], slopes[1]))
+            assert (0, side) in fresh.proved
 
 
 @pytest.mark.parametrize("delta", MOVES)

@@ -65,12 +65,6 @@ def test_a_region_proof_reaches_as_far_as_its_radius(norm: str, tmp_path: Path) 
         assert "the lower bound is above the radius of the region proof" in reason
 
 
-def test_a_proof_by_products_is_for_products(tmp_path: Path) -> None:
-    accepted, reason = judged(tmp_path, "0x1p-1", {"kind": "products"}, None)
-    assert not accepted
-    assert "a proof by products is for networks of products alone" in reason
-
-
 LOWERING = {"values": [["0x1p+0"]], "keys": [["0x1p+0"]], "scales": [[["0x1p+0"] * 3]]}
 
 

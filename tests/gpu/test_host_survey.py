@@ -1,9 +1,10 @@
-"""The survey kernel, compiled for the host, against the one in NumPy; and whole margins with every path by the kernels."""
+"""The survey kernel, compiled for the host and as the core runs it, against NumPy; and margins with every path by the kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from continuation.survey_in_numpy import survey_in_numpy
 from gpu.follower_cases import BOUNDARIES, base_of, network, targets_for
 from gpu.host_follower import host_launch, host_survey
 
@@ -60,15 +61,16 @@ def _lists(count: int, half: int, reals: int, unknowns: int) -> tuple[Paths, np.
 @pytest.mark.parametrize("name", BOUNDARIES)
 def test_the_same_of_critical_points(name: str) -> None:
     paths, targets = _paths(name, 30)
-    known = survey_of(paths, targets)
+    known = survey_in_numpy(paths, targets)
     assert len(known.rows) > 20
     _agree(_by_kernel(paths, targets), known)
+    _agree(survey_of(paths, targets), known)
 
 
 @pytest.mark.parametrize(("half", "reals", "threads"), [(0, 1, 2), (1, 0, 4), (13, 5, 8), (40, 48, 64)])
 def test_lists_of_any_length(half: int, reals: int, threads: int) -> None:
     paths, targets = _lists(6, half, reals, 3)
-    known = survey_of(paths, targets)
+    known = survey_in_numpy(paths, targets)
     assert np.array_equal(known.rows, np.arange(6))
     assert (known.real_counts == reals).all()
     distances = np.linalg.norm(paths.points.real[..., :-1] - targets.real[:, None, :-1], axis=2)
@@ -76,6 +78,7 @@ def test_lists_of_any_length(half: int, reals: int, threads: int) -> None:
     if reals:
         assert np.allclose(np.linalg.norm(known.nearest - targets.real[:, :-1], axis=1), distances.min(axis=1))
     _agree(_by_kernel(paths, targets, threads), known)
+    _agree(survey_of(paths, targets), known)
 
 
 def test_what_speaks_against_a_list_is_seen() -> None:
@@ -91,7 +94,8 @@ def test_what_speaks_against_a_list_is_seen() -> None:
     real = np.flatnonzero(np.abs(points[7].imag).max(axis=1) == 0)[0]
     points[7, real] += 5e-9j * (1 + np.abs(points[7, real]).max())  # neither real nor clearly complex, and alone
     with np.errstate(invalid="ignore"):
-        assert survey_of(paths, targets).rows.tolist() == [8]
+        assert survey_in_numpy(paths, targets).rows.tolist() == [8]
+    assert survey_of(paths, targets).rows.tolist() == [8]
     assert _by_kernel(paths, targets).rows.tolist() == [8]
 
 
@@ -103,9 +107,21 @@ def test_points_side_by_side_are_told_apart() -> None:
     for points, step in zip(paths.points, (1e-10, 0.1), strict=True):
         one, other = np.flatnonzero(np.abs(points.imag).max(axis=1) == 0)[:2]
         points[other] = points[one] + step * aside
-    mine, known = _by_kernel(paths, targets), survey_of(paths, targets)
-    assert known.rows.tolist() == mine.rows.tolist() == [1]
-    assert np.allclose(mine.reals.gaps, known.reals.gaps)
+    known = survey_in_numpy(paths, targets)
+    for mine in (_by_kernel(paths, targets), survey_of(paths, targets)):
+        assert known.rows.tolist() == mine.rows.tolist() == [1]
+        assert np.allclose(mine.reals.gaps, known.reals.gaps)
+
+
+def test_a_list_of_nothing_is_not_clear() -> None:
+    paths, targets = _lists(3, 0, 0, 2)
+    assert not len(survey_of(paths, targets).rows)
+
+
+def test_a_survey_refuses_arrays_that_do_not_fit() -> None:
+    paths, targets = _lists(3, 2, 1, 2)
+    with pytest.raises(ValueError, match=r"survey: expected points \(T, N, n\)"):
+        survey_of(paths, targets[:2])
 
 
 def test_the_memory_of_a_block_holds_the_longest_list() -> None:

@@ -36,6 +36,7 @@ NETWORKS = {
     "low rank": network([6, 2, 3], 3, 4),
     "attention": pm.LightningAttention.random(2, 2, 1, 1, seed=5),
     "linear": network([4, 3], 1, 6),
+    "quadratic, wide": network([5, 8, 4], 2, 9),
 }
 
 
@@ -60,27 +61,6 @@ def test_a_batch_says_to_the_last_bit_what_its_rows_say(name: str, monkeypatch: 
         assert [plain(margin) for margin in found] == [alone[row] for row in order]
 
 
-def test_quadrics_agree_up_to_the_rounding_of_matrix_products() -> None:
-    net = network([12, 8, 4], 2, 9)
-    rows = points(net, 40)
-    for row, margin in zip(rows, pm.margin(net, rows), strict=True):
-        alone = pm.margin(net, row)
-        assert margin.radius == pytest.approx(alone.radius, rel=1e-12)
-        assert (margin.rival, margin.label, margin.standing, margin.notes) == (
-            alone.rival,
-            alone.label,
-            alone.standing,
-            alone.notes,
-        )
-
-
-def test_quadrics_are_the_same_on_any_number_of_threads() -> None:
-    net = network([12, 8, 4], 2, 9)
-    rows = points(net, 384)
-    first, *others = [[plain(margin) for margin in pm.margin(net, rows, threads=count)] for count in (1, 2, 3)]
-    assert all(other == first for other in others)
-
-
 def test_what_is_ordinary_of_a_quadric_is_what_the_careful_way_finds() -> None:
     net, tracker = network([6, 4, 5], 2, 10), Tracker(threads=1)
     session = margins_of(net, Enumeration(tracker, 0, 10**6, Cache(None), 1.0))
@@ -93,9 +73,7 @@ def test_what_is_ordinary_of_a_quadric_is_what_the_careful_way_finds() -> None:
             for name in ("label", "rival", "standing", "method", "notes"):
                 assert getattr(answer, name) == getattr(careful, name)
             assert [pair.rival for pair in answer.pairs] == [pair.rival for pair in careful.pairs]
-            np.testing.assert_allclose(
-                [pair.radius for pair in answer.pairs], [pair.radius for pair in careful.pairs], rtol=1e-12
-            )
+            assert [pair.radius for pair in answer.pairs] == [pair.radius for pair in careful.pairs]
             np.testing.assert_allclose(
                 [pair.point for pair in answer.pairs], [pair.point for pair in careful.pairs], rtol=1e-9, atol=1e-12
             )

@@ -31,18 +31,19 @@ from polymargin.bounds.regions.search import RegionProof
 from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
-from polymargin.bounds.views import AnyView, view_of
+from polymargin.bounds.views import AnyView, bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
+from polymargin.networks.polynomial_network import PolynomialNetwork
 
 Array = NDArray[np.float64]
 
 # Dimensions up to which parabolas below one layer of squares are as cheap to seek as multipliers are to guess.
 LARGE = 48
 BATCH = 16
-# Products up to which a ball is cut into parts: as layers of squares, whose ranges can be cut.
+# Products up to which the ball of a network of products is cut into parts: as layers of squares, whose ranges can be cut.
 MOST_POLARISED = 60
 
 
@@ -131,10 +132,11 @@ def exclude_by(
         raise InputError(f"radius {radius}: expected a positive number")
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):
         raise InputError(f"label {label}, rival {rival}: expected two different classes below {network.class_count}")
-    seen = view_of(network, point, label, rival)
+    seen = bounded_view_of(network, point, label, rival)
     if isinstance(seen, ProductView):
         whole = _in_one_piece(seen, label, rival, float(radius), deadline)
-        if whole.reason != "too many leaves" or most_leaves <= 1 or seen.wiring.products > MOST_POLARISED:
+        can_cut = isinstance(network, PolynomialNetwork) or seen.wiring.products <= MOST_POLARISED
+        if whole.reason != "too many leaves" or most_leaves <= 1 or not can_cut:
             return whole
     view = seen if isinstance(seen, View) else View.of(network, point, label, rival)
     squares = len(view.activation(view.depth)) <= 3

@@ -20,7 +20,7 @@ from polymargin.bounds.provers import FIRST_TRIAL, Prover, first_order, is_lifte
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.radius import largest_proved
 from polymargin.bounds.view import label_at
-from polymargin.bounds.views import view_of
+from polymargin.bounds.views import bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
@@ -128,7 +128,7 @@ def lower_bound_at(
         at = NetworkAt.of(network, u, near)
         radius, limiting, proofs = largest_proved(at, label, others, tolerance, limit, deadline)
         return LowerBound(radius, label, limiting, proofs, deadline.clock() - started, near.norm.value)
-    views = {rival: view_of(network, u, label, rival) for rival in others}
+    views = {rival: bounded_view_of(network, u, label, rival) for rival in others}
     rivals = sorted(views, key=lambda rival: first_order(views[rival], label, rival))
     if limit is None:
         nearest = nearest_attack(network, u, deadline=deadline, near=near) if is_lifted(views[rivals[0]]) else None
@@ -178,7 +178,7 @@ def pair_lower_bound(
 ) -> Exclusion:
     """The same for one rival: a proof with a single leaf. No radius above `limit` is tried."""
     deadline = Deadline.after(timeout)
-    view = view_of(network, point, label, rival)
+    view = bounded_view_of(network, point, label, rival)
     return provers({rival: view}, label, deadline)[rival].largest(tolerance, limit)
 
 
@@ -187,5 +187,5 @@ def quick_lower_bound(
 ) -> Exclusion:
     """A proof that costs little: at the radius, or at a half, a quarter … of it."""
     deadline = Deadline.after(timeout)
-    view = view_of(network, point, label, rival)
+    view = bounded_view_of(network, point, label, rival)
     return provers({rival: view}, label, deadline)[rival].quick(radius)

@@ -73,19 +73,19 @@ def provers(views: dict[int, AnyView], label: int, deadline: Deadline) -> dict[i
     result: dict[int, Prover] = {}
     for rival, view in views.items():
         if isinstance(view, ProductView):
-            result[rival] = _Deep(products_at(view), label, rival, deadline)
+            result[rival] = LiftedProver(products_at(view), label, rival, deadline)
             continue
         if not can_lift(view):
-            result[rival] = _Shallow(view, label, rival, None, deadline)
+            result[rival] = ParabolaProver(view, label, rival, None, deadline)
             continue
-        deep = _Deep(expansion_at(view), label, rival, deadline)
+        deep = LiftedProver(expansion_at(view), label, rival, deadline)
         cheap = deep if view.factor.shape[1] > LARGE else None  # in few dimensions the best is as cheap
-        result[rival] = deep if view.depth > 1 else _Shallow(view, label, rival, cheap, deadline)
+        result[rival] = deep if view.depth > 1 else ParabolaProver(view, label, rival, cheap, deadline)
     return result
 
 
 @dataclass(frozen=True)
-class _Deep:
+class LiftedProver:
     """By the lifted relaxation, of layers or of products."""
 
     expansion: Expansion | ProductExpansion
@@ -126,13 +126,13 @@ class _Deep:
 
 
 @dataclass(frozen=True)
-class _Shallow:
+class ParabolaProver:
     """By the S-lemma with quadratics below every neuron, all chosen at once; `cheap` guesses them first."""
 
     view: View
     label: int
     rival: int
-    cheap: _Deep | None
+    cheap: LiftedProver | None
     deadline: Deadline
 
     def at(self, radius: float) -> Exclusion:
@@ -150,7 +150,7 @@ class _Shallow:
         if found.proved:
             return found
         if can_lift(self.view):
-            return _Deep(expansion_at(self.view), self.label, self.rival, self.deadline).quick(radius)
+            return LiftedProver(expansion_at(self.view), self.label, self.rival, self.deadline).quick(radius)
         for k in range(HALVINGS + 1):  # when the time is up, lines and parabolas are not sought but flat
             found = self._attempt(radius / 4**k, decide=True)[1]
             if found.proved:

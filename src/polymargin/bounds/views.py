@@ -1,4 +1,8 @@
-"""The view of a network in which it is attacked and bounded: its products themselves where it has such, else its layers."""
+"""The views of a network in which it is attacked and bounded: its products themselves where it has such, else its layers.
+
+Deep layers are bounded as products where the lifted relaxation is not for them: in many dimensions, with activations before the
+last layer that are not quadratic.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.bounds.lifted.expansion import can_lift
+from polymargin.bounds.products.of_layers import products_of
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.view import View
 from polymargin.networks.network import Network
+from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
 
 AnyView: TypeAlias = View | ProductView
+
+# Dimensions up to which lines and parabolas below all neurons, sought together, prove more than products do.
+FEW = 48
 
 
 def view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> AnyView:
@@ -22,6 +32,14 @@ def view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) 
     if isinstance(network, ProductNetwork) and network.entry is None and network.stages:
         return ProductView(network, checked_point(point, network.dimension))
     return View.of(network, point, label, rival)
+
+
+def bounded_view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> AnyView:
+    """The view in which a pair of classes is bounded."""
+    view = view_of(network, point, label, rival)
+    if isinstance(view, ProductView) or not isinstance(network, PolynomialNetwork):
+        return view
+    return view if can_lift(view) or view.dimension <= FEW else ProductView(products_of(network), view.point)
 
 
 def views(

@@ -68,10 +68,6 @@ class Paths:
         found = {end: int((self.ends == end.code).sum()) for end in PathEnd}
         return {end: count for end, count in found.items() if count}
 
-    def to_targets(self, first: int, last: int) -> Paths:
-        """The paths to some of the targets."""
-        return Paths(*(getattr(self, name)[first:last] for name in self.__dataclass_fields__))
-
     def only(self, starts: NDArray[np.bool_]) -> Paths:
         """The paths from some of the starts."""
         return Paths(*(getattr(self, name)[:, starts] for name in self.__dataclass_fields__))

@@ -74,16 +74,6 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
     return found
 
 
-def clearly_distinct(lists: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool_]:
-    """Which of the lists (T, N, n) have no duplicates, told by the projection alone: where it is silent, `duplicates` tells."""
-    flat = np.ascontiguousarray(lists).view(np.float64)
-    direction = generic_directions(1, flat.shape[2])[0]
-    key, reach = flat @ direction, tolerance * sizes(lists) * np.abs(direction).sum()
-    order = np.argsort(key, axis=1)
-    gaps = np.diff(np.take_along_axis(key, order, axis=1), axis=1)
-    return np.asarray((gaps > np.take_along_axis(reach, order, axis=1)[:, :-1]).all(axis=1))
-
-
 def distinct(points: ComplexArray, tolerance: float = SAME) -> ComplexArray:
     """One of each: the first of every group of equal points."""
     if len(points) < 2:
@@ -137,28 +127,6 @@ def without_conjugate(points: ComplexArray, tolerance: float = SAME_CONJUGATE) -
         return 0
     partners = sum(bool(same(points, point.conj(), tolerance).any()) for point in points)
     return len(points) - partners
-
-
-def clearly_closed(lists: ComplexArray, real: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the lists (T, N, n) are closed under conjugation, told by the order along a functional alone.
-
-    Where it is silent, as where two points lie side by side along the functional, `without_conjugate` tells.
-    """
-    key = lists @ generic_directions(1, lists.shape[2])[0]
-    upper, lower = ~real & (key.imag > 0), ~real & ~(key.imag > 0)
-    closed = np.asarray(upper.sum(axis=1) == lower.sum(axis=1))
-    rows, first = _sorted(lists, key, upper & closed[:, None])
-    _, second = _sorted(lists, key, lower & closed[:, None])
-    closed[rows[~same(first, second.conj(), SAME_CONJUGATE)]] = False
-    return closed
-
-
-def _sorted(lists: ComplexArray, key: ComplexArray, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.intp], ComplexArray]:
-    """The chosen points of all lists, one list after the other, each by the real part of its key."""
-    rows, places = np.nonzero(chosen)
-    order = np.lexsort((key.real[chosen], rows))
-    rows, places = rows[order], places[order]
-    return rows, lists[rows, places]
 
 
 def _tree(points: ComplexArray) -> KDTree:

@@ -20,7 +20,7 @@ from polymargin import _core, gpu
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.same_points import duplicates
 from polymargin.continuation.settings import TrackerSettings
-from polymargin.continuation.survey import Survey, rules, survey_from, surveys_of
+from polymargin.continuation.survey import Survey, rules, survey_from, survey_of
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
@@ -108,7 +108,7 @@ class Tracker:
         bundles = self._for_gpu(jobs) if self.instruction_set is None else [None] * len(jobs)
         if jobs and all(bundle is not None and gpu.fits_survey(bundle) for bundle in bundles):
             return self._survey_with_gpu(jobs, [bundle for bundle in bundles if bundle is not None])
-        return surveys_of(self.run(jobs), [job.arrays()[2] for job in jobs])
+        return (survey_of(paths, job.arrays()[2]) for job, paths in zip(jobs, self.run(jobs), strict=True))
 
     def _survey_with_gpu(self, jobs: Sequence[Job], bundles: Sequence[gpu.Bundle]) -> Iterator[Survey]:
         def settled(place: int, numbers: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
@@ -124,7 +124,7 @@ class Tracker:
             self.settings.as_core(),
             threads=self.threads or available_threads(),
             double_double=double_double,
-            instruction_set=self.instruction_set or os.environ.get(INSTRUCTION_SET) or None,
+            instruction_set=self.instruction_set or instruction_set(),
         )
         return [Paths(**arrays) for arrays in found]
 
@@ -240,6 +240,11 @@ def _met(paths: Paths) -> NDArray[np.bool_]:
         # Long lists are not copied without need.
         mine[converged] = duplicates(points if converged.all() else points[converged])
     return met
+
+
+def instruction_set() -> str | None:
+    """The one that is asked for; None if there is none."""
+    return os.environ.get(INSTRUCTION_SET) or None
 
 
 def available_threads() -> int:

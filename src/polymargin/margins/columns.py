@@ -6,131 +6,127 @@ record of every other rival is made when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeAlias, overload
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.enumeration.base_solutions import BaseSolutions
+from polymargin.enumeration.near_discriminant import near_discriminant
+from polymargin.enumeration.ordinary_points import OrdinaryPoints
 from polymargin.margins.result import PairMargin
 from polymargin.quadric import NearestBatch, NearestKind
 
 Array = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
-Rivals: TypeAlias = Sequence[int | None]
 
 
-class PairColumn(Protocol):
-    """What is known of one boundary at points (p,), each answer complete or none at all."""
-
-    @property
-    def known(self) -> Mask:
-        """Where there is nothing more to look at."""
-        ...
-
-    @property
-    def lower(self) -> Array: ...
-
-    @property
-    def upper(self) -> Array: ...
-
-    @property
-    def proved(self) -> Mask: ...
-
-    @property
-    def beyond_rounding(self) -> Mask:
-        """Where arithmetic decided that logits close to each other do not trouble."""
-        ...
-
-    def records(self, places: Places) -> list[PairMargin]:
-        """The answers at some of the points, known ones."""
-        ...
+REGULAR = int(NearestKind.REGULAR)
+# The method of those that were enumerated.
+ENUMERATED = "continuation"
 
 
-@dataclass(frozen=True, eq=False)
-class RecordColumn:
-    """Answers that are records already; None where there is more to look at."""
-
-    answers: list[PairMargin | None]
-
-    @cached_property
-    def known(self) -> Mask:
-        return np.array([one is not None for one in self.answers], dtype=bool)
-
-    @cached_property
-    def lower(self) -> Array:
-        return np.array([np.nan if one is None else one.lower for one in self.answers])
-
-    @cached_property
-    def upper(self) -> Array:
-        return np.array([np.nan if one is None else one.upper for one in self.answers])
-
-    @cached_property
-    def proved(self) -> Mask:
-        return np.array([one is not None and one.proved for one in self.answers], dtype=bool)
-
-    @cached_property
-    def beyond_rounding(self) -> Mask:
-        return np.array([one is not None and beyond_rounding(one) for one in self.answers], dtype=bool)
-
-    def records(self, places: Places) -> list[PairMargin]:
-        return [one for place in places.tolist() if (one := self.answers[place]) is not None]
+# What a column knows of an answer besides the distance: point, method, complex_count, real_count, bound, notes.
+Details: TypeAlias = tuple[Array | None, str, int | None, int | None, int, tuple[str, ...]]
 
 
-class QuadricColumn:
-    """Nearest points of a quadric; regular ones that rounding did not decide are known.
+class PairColumn(ABC):
+    """What is known of one boundary at points (p,), each answer complete or none at all.
 
-    Of the points only the steps that lead to them are kept, in the eigenbasis; `rows` of `points` (…, n) are where they start.
+    known            (p,) where there is nothing more to look at
+    lower, upper     (p,) NaN where nothing is known
+    proved           (p,)
+    beyond_rounding  (p,) where arithmetic decided that logits close to each other do not trouble
     """
 
-    def __init__(self, points: Array, rows: Places, rivals: Rivals, nearest: NearestBatch) -> None:
-        self._points, self._rows, self._rivals = points, rows, rivals
-        self._spectrum, self._steps = nearest.spectrum, nearest.steps
-        self.known: Mask = (nearest.kinds == NearestKind.REGULAR) & ~nearest.doubtful
+    known: Mask
+    lower: Array
+    upper: Array
+    proved: Mask
+    beyond_rounding: Mask
+
+    @abstractmethod
+    def details(self, places: Places) -> Iterable[Details]:
+        """Of the answers at some of the points, known ones."""
+        ...
+
+    def record(self, place: int, rival: int | None) -> PairMargin:
+        """The answer at a known point, for a rival of that number."""
+        (details,) = self.details(np.array([place]))
+        point, method, complex_count, real_count, bound, notes = details
+        lower, upper = float(self.lower[place]), float(self.upper[place])
+        return PairMargin(
+            rival,
+            upper,
+            lower,
+            upper,
+            point,
+            method,
+            True,
+            complex_count,
+            real_count,
+            bound,
+            notes,
+            bool(self.proved[place]),
+        )
+
+
+class RecordColumn(PairColumn):
+    """Answers that are records already; None where there is more to look at."""
+
+    def __init__(self, answers: list[PairMargin | None]) -> None:
+        self._answers = answers
+        self.known = np.array([one is not None for one in answers], dtype=bool)
+        self.lower = np.array([np.nan if one is None else one.lower for one in answers])
+        self.upper = np.array([np.nan if one is None else one.upper for one in answers])
+        self.proved = np.array([one is not None and one.proved for one in answers], dtype=bool)
+        self.beyond_rounding = np.array([one is not None and beyond_rounding(one) for one in answers], dtype=bool)
+
+    def details(self, places: Places) -> Iterable[Details]:
+        for place in places.tolist():
+            one = self._answers[place]
+            if one is not None:
+                yield one.point, one.method, one.complex_count, one.real_count, one.bound, one.notes
+
+
+class QuadricColumn(PairColumn):
+    """Nearest points of a quadric; regular ones that rounding did not decide are known."""
+
+    def __init__(self, nearest: NearestBatch) -> None:
+        self._nearest = nearest
+        self.known = (nearest.kinds == REGULAR) & ~nearest.doubtful
         self.lower = self.upper = nearest.distances
         self.proved = self.beyond_rounding = np.zeros(len(nearest), dtype=bool)
 
-    def records(self, places: Places) -> list[PairMargin]:
-        points = self._points[self._rows[places]] + self._spectrum.lift(self._steps[places]).real
-        bound = 2 * self._spectrum.dimension
+    def details(self, places: Places) -> Iterable[Details]:
+        bound = 2 * self._nearest.spectrum.dimension
+        return [(point, "quadric", None, None, bound, ()) for point in self._nearest.points_at(places)]
+
+
+class EnumeratedColumn(PairColumn):
+    """Critical points by continuation: those of ordinary points whose nearest tie floats confirm, at `radii` (q,), are known."""
+
+    def __init__(self, base: BaseSolutions, count: int, found: OrdinaryPoints, radii: Array) -> None:
+        self._base, self._found = base, found
+        self._place = np.zeros(count, dtype=np.intp)
+        self._place[found.rows] = np.arange(len(found.rows))
+        self.lower = self.upper = np.full(count, np.nan)
+        self.upper[found.rows] = radii
+        self.known = ~np.isnan(self.upper)
+        self.proved = self.beyond_rounding = np.zeros(count, dtype=bool)
+
+    def details(self, places: Places) -> Iterable[Details]:
+        found, here, boundary = self._found, self._place[places], self._base.boundary
+        count, bound, scale = len(self._base.solutions), boundary.critical_bound, boundary.reduction.scale
         return [
-            PairMargin(self._rivals[place], distance, distance, distance, point, "quadric", True, None, None, bound)
-            for place, distance, point in zip(places.tolist(), self.upper[places].tolist(), points, strict=True)
+            (point, ENUMERATED, count, reals, bound, near_discriminant(distance, scale))
+            for point, reals, distance in zip(
+                found.nearest[here], found.real_counts[here].tolist(), found.discriminant[here].tolist(), strict=True
+            )
         ]
-
-
-class LazyPairs(Sequence[PairMargin]):
-    """The pairs of one row, each made when somebody looks at it; a tuple as soon as they travel."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, count: int, make: Callable[[int], PairMargin]) -> None:
-        self._made: list[PairMargin | None] = [None] * count
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    @overload
-    def __getitem__(self, place: int) -> PairMargin: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[PairMargin, ...]: ...
-    def __getitem__(self, place: int | slice) -> PairMargin | tuple[PairMargin, ...]:
-        if isinstance(place, slice):
-            return tuple([self[each] for each in range(len(self))[place]])
-        found = self._made[place]
-        if found is None:
-            found = self._made[place] = self._make(range(len(self))[place])
-        return found
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (list(self),)
 
 
 def beyond_rounding(pair: PairMargin) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
-from polymargin.class_names import named
+from polymargin.class_names import named, names_of
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
@@ -172,7 +172,8 @@ def _as_told(
     model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
 ) -> list[Any]:
     """With the model's names for its classes, and a word on ties outside [0, 1] where the input is an image."""
-    return [named(result, model) for result in _remarked(model, near, points, results)]
+    remarked = _remarked(model, near, points, results)
+    return remarked if names_of(model) is None else [named(result, model) for result in remarked]
 
 
 def _remarked(
@@ -181,13 +182,12 @@ def _remarked(
     """With a word on ties that no image has: outside [0, 1], where all coordinates of the input are."""
     if isinstance(model, Boundary) or not near.is_everything:
         return results
-    inside = np.asarray(((points >= 0) & (points <= 1)).all(axis=1))
-    return [
-        replace(result, notes=(*result.notes, OUTSIDE))
-        if was_inside and result.point is not None and not ((result.point >= 0) & (result.point <= 1)).all()
-        else result
-        for result, was_inside in zip(results, inside, strict=True)
-    ]
+    told = list(results)
+    for row in np.flatnonzero(((points >= 0) & (points <= 1)).all(axis=1)).tolist():
+        tie = told[row].point
+        if tie is not None and not ((tie >= 0) & (tie <= 1)).all():
+            told[row] = replace(told[row], notes=(*told[row].notes, OUTSIDE))
+    return told
 
 
 def _checkpoint(

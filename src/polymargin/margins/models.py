@@ -83,12 +83,11 @@ class BoundaryMargins:
         rows = np.arange(len(points))
         job = pair.job(points, rows)
         survey = None if job is None else next(tracker.survey([job]))
-        column = pair.ordinary(points, rows, [None] * len(points), survey)
+        column = pair.ordinary(points, rows, survey)
         seconds = (perf_counter() - started) / len(points)
         found: list[Margin | None] = [None] * len(points)
-        known = np.flatnonzero(column.known)
-        for row, one in zip(known.tolist(), column.records(known), strict=True):
-            found[row] = combined(None, [one], seconds)
+        for row in np.flatnonzero(column.known).tolist():
+            found[row] = combined(None, [column.record(row, None)], seconds)
         return found
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from math import comb
 from time import perf_counter
 
 import numpy as np
@@ -21,12 +22,12 @@ from polymargin.bounds import bracket
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
-from polymargin.margins.columns import beyond_rounding
+from polymargin.margins.columns import ENUMERATED, Places, beyond_rounding
 from polymargin.margins.combined import combined
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.pair_work import PairWork, answers
-from polymargin.margins.pairs import ENUMERATED, Enumeration, Pair, QuadricPair, pair_for
+from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.networks.network import Network
@@ -57,6 +58,8 @@ class NetworkMargins:
         return count * (network.class_count - 1)
 
     def prepare(self, points: Array) -> None:
+        if len(self._pairs) == comb(self._network.class_count, 2):
+            return
         with np.errstate(all="ignore"):
             labels = self._network.predict(self._unscaled.point(points))
         for label in np.unique(labels).tolist():
@@ -86,15 +89,15 @@ class NetworkMargins:
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[PairWork]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
-        places: dict[tuple[int, int], tuple[Pair, list[int], list[int]]] = {}
+        places: dict[tuple[int, int], tuple[Pair, list[Places], list[Places]]] = {}
         for label in np.unique(labels[clear]).tolist():
             solvers = self._solvers(label)
-            rows = np.flatnonzero(clear & (labels == label)).tolist()
+            rows = np.flatnonzero(clear & (labels == label))
             for rival, pair in (solvers or {}).items():
                 _, points, rivals = places.setdefault((min(label, rival), max(label, rival)), (pair, [], []))
-                points.extend(rows)
-                rivals.extend([rival] * len(rows))
-        return [PairWork(pair, np.array(rows, dtype=np.intp), rivals) for pair, rows, rivals in places.values()]
+                points.append(rows)
+                rivals.append(np.full(len(rows), rival))
+        return [PairWork(pair, np.concatenate(rows), np.concatenate(rivals)) for pair, rows, rivals in places.values()]
 
     def _solvers(self, label: int) -> dict[int, Pair] | None:
         """For every rival of a label; None if some boundary has more critical points than the limit."""

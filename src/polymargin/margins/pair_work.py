@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Job, Tracker
-from polymargin.margins.columns import PairColumn, Places
-from polymargin.margins.pairs import Pair
+from polymargin.margins.columns import PairColumn, Places, QuadricColumn
+from polymargin.margins.pairs import Pair, QuadricPair
 from polymargin.margins.table import PairTable
+from polymargin.quadric import nearest_of
 
 Array = NDArray[np.float64]
 
@@ -21,7 +23,7 @@ class PairWork:
 
     pair: Pair
     rows: Places
-    rivals: list[int]
+    rivals: Places
 
 
 def answers(
@@ -36,8 +38,14 @@ def answers(
     return table, enumerated
 
 
-def _columns(u: Array, work: list[PairWork], jobs: list[Job | None], tracker: Tracker) -> list[PairColumn]:
-    """The answers of every boundary, one after another: threads of Python in turns were slower than one."""
+def _columns(u: Array, work: list[PairWork], jobs: list[Job | None], tracker: Tracker) -> Iterator[PairColumn]:
+    """The answers of every boundary: two calls of the core, for all paths and for all quadrics, and the rest one by one."""
     told = tracker.survey([job for job in jobs if job is not None])
-    surveys = (None if job is None else next(told) for job in jobs)
-    return [each.pair.ordinary(u, each.rows, each.rivals, survey) for each, survey in zip(work, surveys, strict=True)]
+    nearest = iter(
+        nearest_of(u, [(each.pair.solver, each.rows) for each in work if isinstance(each.pair, QuadricPair)])
+    )
+    for each, job in zip(work, jobs, strict=True):
+        if isinstance(each.pair, QuadricPair):
+            yield QuadricColumn(next(nearest))
+        else:
+            yield each.pair.ordinary(u, each.rows, None if job is None else next(told))

@@ -24,19 +24,15 @@ from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
-from polymargin.enumeration.near_discriminant import near_discriminant
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
-from polymargin.margins.columns import PairColumn, Places, QuadricColumn, RecordColumn, Rivals
+from polymargin.margins.columns import ENUMERATED, EnumeratedColumn, PairColumn, Places, QuadricColumn, RecordColumn
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver
+from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver, nearest_of
 
 Array = NDArray[np.float64]
 Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
-
-# The method of those that were enumerated.
-ENUMERATED = "continuation"
 
 
 @dataclass(frozen=True)
@@ -62,9 +58,8 @@ class Pair(Protocol):
         """The paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
         ...
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        """The distances from some rows of points (…, n) to the boundary, each for a rival of its own and each complete; unknown
-        where there is more to look at."""
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        """The distances from some rows of points (…, n) to the boundary, each complete; unknown where more is to be seen."""
         ...
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
@@ -78,8 +73,8 @@ class OneByOne(ABC):
     def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        found = [self.margin_at(u, rival, Tracker()) for u, rival in zip(points[rows], rivals, strict=True)]
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        found = [self.margin_at(u, None, Tracker()) for u in points[rows]]
         return RecordColumn([one if one.complete else None for one in found])
 
     @abstractmethod
@@ -154,7 +149,7 @@ class QuadricPair:
     """Degree two: the nearest point without the others; in arithmetic without rounding where doubles may be wrong."""
 
     def __init__(self, boundary: Boundary, solver: QuadricSolver) -> None:
-        self._boundary, self._solver = boundary, solver
+        self._boundary, self.solver = boundary, solver
 
     @cached_property
     def _precise(self) -> PreciseQuadric | None:
@@ -163,13 +158,13 @@ class QuadricPair:
     def job(self, points: Array, rows: Places) -> None:
         return None
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        return QuadricColumn(points, rows, rivals, self._solver.nearest_batch(points[rows]))
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        return QuadricColumn(nearest_of(points, [(self.solver, rows)])[0])
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
-        nearest = self._solver.nearest(u)
+        nearest = self.solver.nearest(u)
         distance, point = nearest.distance, nearest.point
-        bound = 2 * self._solver.dimension
+        bound = 2 * self.solver.dimension
         found = PairMargin(
             rival, distance, distance, distance, point, "quadric", True, None, None, bound, nearest.notes
         )
@@ -200,31 +195,14 @@ class EnumeratedPair:
     def job(self, points: Array, rows: Places) -> Job | None:
         return None if self.base.unjudged else paths_to(self.base, points[rows])
 
-    def ordinary(self, points: Array, rows: Places, rivals: Rivals, survey: Survey | None) -> PairColumn:
-        u = points[rows]
-        answers: list[PairMargin | None] = [None] * len(u)
+    def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
         if survey is None:
-            return RecordColumn(answers)
-        boundary, bound, count = self.base.boundary, self.base.boundary.critical_bound, len(self.base.solutions)
+            return RecordColumn([None] * len(rows))
+        u, boundary = points[rows], self.base.boundary
         found = ordinary_points(self.base, u, survey)
         confirmed, uppers = plain_ties(boundary, u[found.rows], found.nearest)
-        confirmed &= found.real_counts > 0
-        scale = boundary.reduction.scale
-        for row, sure, radius, point, reals, distance in zip(
-            found.rows.tolist(),
-            confirmed.tolist(),
-            np.maximum(found.distances, uppers).tolist(),
-            found.nearest,
-            found.real_counts.tolist(),
-            found.discriminant.tolist(),
-            strict=True,
-        ):
-            if sure:
-                notes = near_discriminant(distance, scale)
-                answers[row] = PairMargin(
-                    rivals[row], radius, radius, radius, point, ENUMERATED, True, count, reals, bound, notes
-                )
-        return RecordColumn(answers)
+        radii = np.where(confirmed & (found.real_counts > 0), np.maximum(found.distances, uppers), np.nan)
+        return EnumeratedColumn(self.base, len(u), found, radii)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         found = critical_points_at(self.base, u, tracker)

@@ -6,15 +6,17 @@ arrays, and records of the others are left for later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polymargin.margins.columns import LazyPairs, Mask, PairColumn, Places
-from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.columns import Array, Details, Mask, PairColumn, Places
+from polymargin.margins.result import Margin, PairMargin, made
 from polymargin.standing import Standing
+
+CERTIFIED, NUMERICAL = Standing.CERTIFIED, Standing.NUMERICAL
 
 
 class PairTable:
@@ -32,14 +34,20 @@ class PairTable:
         self.lower, self.upper = np.full(shape, np.inf), np.full(shape, np.inf)
         self.proved, self.beyond_rounding = np.ones(shape, dtype=bool), np.ones(shape, dtype=bool)
 
-    def add(self, rows: Places, rivals: Sequence[int], column: PairColumn) -> None:
+    def add(self, rows: Places, rivals: Places, column: PairColumn) -> None:
         """A boundary: one answer for each of the rows, against a rival of its own."""
-        where = (rows, rivals)
-        self._column[where], self._place[where] = len(self._columns), np.arange(len(rows))
+        where = rows * self.upper.shape[1] + rivals  # in the arrays laid out flat
+        for array, values in (
+            (self._column, len(self._columns)),
+            (self._place, np.arange(len(rows))),
+            (self.lower, column.lower),
+            (self.upper, column.upper),
+            (self.proved, column.proved),
+            (self.beyond_rounding, column.beyond_rounding),
+        ):
+            array.reshape(-1)[where] = values
         self._columns.append(column)
         self._missing[rows] -= column.known
-        self.lower[where], self.upper[where] = column.lower, column.upper
-        self.proved[where], self.beyond_rounding[where] = column.proved, column.beyond_rounding
 
     @property
     def known(self) -> Mask:
@@ -50,41 +58,84 @@ class PairTable:
         labels = self._labels[rows]
         rivals = self.upper[rows].argmin(axis=1)
         rivals[rivals == labels] = 1  # nobody ties: the first rival of class 0
-        nearest = self._records(rows, rivals)
-        lower, proved = self.lower[rows].min(axis=1), np.asarray(self.proved[rows].all(axis=1))
-        others = self.upper.shape[1] - 1
+        upper, lower = self.upper[rows, rivals], self.lower[rows].min(axis=1)
+        sure = np.asarray(self.proved[rows].all(axis=1)).tolist()
         return [
-            Margin(
-                radius=one.upper,
+            made(
+                Margin,
+                radius=radius,
                 lower=low,
-                upper=one.upper,
-                point=one.point,
+                upper=radius,
+                point=point,
                 label=label,
-                rival=one.rival,
-                standing=Standing.CERTIFIED if sure else Standing.NUMERICAL,
-                method=one.method,
+                rival=rival,
+                standing=CERTIFIED if proved else NUMERICAL,
+                method=method,
                 seconds=seconds,
-                complex_count=one.complex_count,
-                real_count=one.real_count,
-                pairs=LazyPairs(others, partial(self._pair, row, label, one)),
-                notes=tuple([f"against class {one.rival}: {note}" for note in one.notes]),
+                complex_count=complex_count,
+                real_count=real_count,
+                pairs=TablePairs(self, row, label, rival, point),
+                notes=tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
             )
-            for row, label, one, low, sure in zip(
-                rows.tolist(), labels.tolist(), nearest, lower.tolist(), proved.tolist(), strict=True
+            for row, label, rival, radius, low, proved, (point, method, complex_count, real_count, _, notes) in zip(
+                rows.tolist(),
+                labels.tolist(),
+                rivals.tolist(),
+                upper.tolist(),
+                lower.tolist(),
+                sure,
+                self._details(rows, rivals),
+                strict=True,
             )
         ]
 
-    def _records(self, rows: Places, rivals: NDArray[np.intp]) -> list[PairMargin]:
+    def _details(self, rows: Places, rivals: Places) -> Iterable[Details]:
         columns, places = self._column[rows, rivals], self._place[rows, rivals]
-        found: dict[int, PairMargin] = {}
-        for column in np.unique(columns).tolist():
-            here = np.flatnonzero(columns == column)
-            found.update(zip(here.tolist(), self._columns[column].records(places[here]), strict=True))
-        return [found[place] for place in range(len(rows))]
+        order = np.argsort(columns, kind="stable")
+        which, starts = np.unique(columns[order], return_index=True)
+        groups = zip(which.tolist(), np.split(places[order], starts[1:]), strict=True)
+        found = [details for column, here in groups for details in self._columns[column].details(here)]
+        return (found[place] for place in np.argsort(order).tolist())
 
-    def _pair(self, row: int, label: int, nearest: PairMargin, place: int) -> PairMargin:
-        """One of the pairs of a row; they come by rival."""
-        rival = place + (place >= label)
-        if rival == nearest.rival:
-            return nearest
-        return self._columns[int(self._column[row, rival])].records(self._place[row, rival : rival + 1])[0]
+    def pair(self, row: int, rival: int) -> PairMargin:
+        """What is known of one rival of a known point."""
+        return self._columns[int(self._column[row, rival])].record(int(self._place[row, rival]), rival)
+
+    @property
+    def rival_count(self) -> int:
+        return int(self.upper.shape[1]) - 1
+
+
+class TablePairs(Sequence[PairMargin]):
+    """The pairs of one row by rival, made when somebody looks; a tuple as soon as they travel.
+
+    The nearest rival's pair has the point that the margin has.
+    """
+
+    __slots__ = ("_label", "_made", "_point", "_rival", "_row", "_table")
+
+    def __init__(self, table: PairTable, row: int, label: int, rival: int, point: Array | None) -> None:
+        self._table, self._row, self._label, self._rival, self._point = table, row, label, rival, point
+        self._made: tuple[PairMargin, ...] | None = None
+
+    def __len__(self) -> int:
+        return self._table.rival_count
+
+    @overload
+    def __getitem__(self, place: int) -> PairMargin: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[PairMargin, ...]: ...
+    def __getitem__(self, place: int | slice) -> PairMargin | tuple[PairMargin, ...]:
+        if self._made is None:
+            self._made = tuple([self._pair(rival) for rival in range(len(self) + 1) if rival != self._label])
+        return self._made[place]
+
+    def _pair(self, rival: int) -> PairMargin:
+        found = self._table.pair(self._row, rival)
+        return found if rival != self._rival else replace(found, point=self._point)
+
+    def __repr__(self) -> str:
+        return repr(self[:])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)

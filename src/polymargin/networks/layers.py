@@ -61,7 +61,9 @@ class LayerStack:
 def affine(weights: Array, bias: Array, values: NDArray[Any]) -> NDArray[Any]:
     """weights @ values + bias along the last axis, for whatever kind of scalar the values are."""
     if values.dtype != object:
-        return np.asarray(values @ weights.T + bias)
+        result = np.asarray(values @ weights.T)
+        result += bias  # in place: another array of that size would take longer than the sum
+        return result
     rows = zip(weights.tolist(), bias.tolist(), strict=True)
     if isinstance(values[0], Expression):
         graph, arguments = values[0].graph, values.tolist()

@@ -188,7 +188,10 @@ def _power(values: NDArray[Any], power: int) -> NDArray[Any]:
     if power <= 2:
         return np.asarray(values**power)
     half = _power(values, power // 2)
-    return np.asarray(half * half * values if power % 2 else half * half)
+    result = np.asarray(half * half)
+    if power % 2:
+        result *= values
+    return result
 
 
 def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: int) -> tuple[tuple[float, ...], ...]:

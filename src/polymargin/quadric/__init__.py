@@ -3,7 +3,7 @@
 from polymargin.quadric.critical import QuadricCriticalPoints, quadric_critical_points
 from polymargin.quadric.ed_degree import QuadricEDDegree, ed_degree_by_ranks, quadric_ed_degree
 from polymargin.quadric.form import QuadricForm, exact_form
-from polymargin.quadric.nearest import Nearest, NearestBatch, NetworkSolvers, QuadricSolver
+from polymargin.quadric.nearest import Nearest, NearestBatch, NetworkSolvers, QuadricSolver, nearest_of
 from polymargin.quadric.precise import MOST_VARIABLES, EnclosedNearest, PreciseQuadric
 from polymargin.quadric.secular import NearestKind
 from polymargin.quadric.squares import HiddenSquares, SquareSum
@@ -24,6 +24,7 @@ __all__ = [
     "SquareSum",
     "ed_degree_by_ranks",
     "exact_form",
+    "nearest_of",
     "quadric_critical_points",
     "quadric_ed_degree",
 ]

@@ -191,7 +191,7 @@ class _Collection:
         distances = np.where(real, sizes, np.inf)
         order = np.argsort(distances, kind="stable")
         return QuadricCriticalPoints(
-            points=np.asarray(u + spectrum.lift(merged[order]), dtype=np.complex128),
+            points=u + spectrum.lift(merged[order].real) + 1j * spectrum.lift(merged[order].imag),
             multipliers=mean[order].astype(np.complex128),
             real=real[order],
             distances=distances[order],

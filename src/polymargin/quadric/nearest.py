@@ -6,6 +6,7 @@ for a network with h hidden values, and a scalar root search (`secular`). The an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polymargin import _core
 from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
+from polymargin.continuation.tracker import instruction_set
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm, exact_form
-from polymargin.quadric.secular import NearestKind, solve_secular
-from polymargin.quadric.spectrum import NOISE, Spectrum, Views, lengths, orthonormal_factors, spectrum_of
+from polymargin.quadric.secular import NearestKind
+from polymargin.quadric.spectrum import NOISE, TOUCH_TOLERANCE, Factors, Spectrum, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
 
-# Rows are worked on in groups whose arrays have about this many entries.
-CHUNK_ENTRIES = 1 << 18
 # Relative influence of rounding errors on the answer that is let pass.
 LARGEST_DOUBT = 1e-9
 # Relative to the distance: a correction beyond this comes from a nearly singular point and is not made.
@@ -54,11 +55,13 @@ class NearestBatch:
     """The same for p points: distances, multipliers, kinds (p,), and points (p, n), NaN where the boundary is empty.
 
     `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere; `doubtful` (p,). Points are
-    lifted from `steps` (p, m) in the eigenbasis when they are asked for, all of them or some rows.
+    lifted from `steps` (p, m) in the eigenbasis when they are asked for, all of them or some; `rows` of `given` (…, n) are where
+    they start.
     """
 
     spectrum: Spectrum
-    origins: Array
+    given: Array
+    rows: NDArray[np.int64]
     steps: Array
     distances: Array
     multipliers: Array
@@ -74,7 +77,22 @@ class NearestBatch:
         return self.points_at(slice(None))
 
     def points_at(self, rows: slice | NDArray[np.intp]) -> Array:
-        return np.asarray(self.origins[rows] + self.spectrum.lift(self.steps[rows]).real)
+        return self.given[self.rows[rows]] + self.spectrum.lift(self.steps[rows])
+
+    def judge(self, rows: NDArray[np.intp]) -> None:
+        """Rows without a regular nearest point, which rest on something that is zero, or on the signs of eigenvalues and of S.
+
+        They are believed where these are far from zero.
+        """
+        spectrum = self.spectrum
+        for row in rows.tolist():
+            if self.kinds[row] == NearestKind.SPHERE:
+                lowest = -1 / (2 * self.multipliers[row])
+                near = np.abs(spectrum.eigenvalues - lowest) <= spectrum.cluster_tolerance
+                self.sphere_dimensions[row] = int(near.sum()) - 1
+            elif self.kinds[row] != NearestKind.EMPTY:
+                self.doubtful[row] = True
+            self.doubtful[row] |= not spectrum.is_clear
 
     def __getitem__(self, row: int) -> Nearest:
         kind = NearestKind(int(self.kinds[row]))
@@ -120,68 +138,38 @@ class QuadricSolver:
     def nearest_batch(self, points: ArrayLike) -> NearestBatch:
         """The nearest real boundary points to the rows of (p, n)."""
         u = self._checked(points)
-        size = max(1, CHUNK_ENTRIES // max(u.shape[1], len(self.spectrum.eigenvalues)))
-        parts = [self._solve(u[first : first + size]) for first in range(0, max(len(u), 1), size)]
-        columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return NearestBatch(self.spectrum, u, *columns)
+        return nearest_of(u, [(self, np.arange(len(u)))])[0]
 
-    def _solve(self, u: Array) -> tuple[NDArray[Any], ...]:
-        """The columns of a `NearestBatch`."""
-        views = self.spectrum.views(u)
-        found = solve_secular(self.spectrum, views)
-        steps, kinds = found.steps, found.kinds
-        missed = np.zeros(len(u), dtype=bool)
-        smooth = (kinds == NearestKind.REGULAR) | (kinds == NearestKind.SPHERE)
-        if smooth.any():
-            rows = slice(None) if smooth.all() else np.flatnonzero(smooth)
-            missed[rows] = self._correct(u[rows], steps, rows)
-        spheres = np.zeros(len(u), dtype=np.int64)
-        for row in np.flatnonzero(kinds == NearestKind.SPHERE).tolist():
-            spheres[row] = self._sphere_dimension(float(found.multipliers[row]))
-        distances = np.where(kinds == NearestKind.EMPTY, np.inf, lengths(steps))
-        doubtful = missed | self._doubtful(kinds, found.multipliers, views)
-        return steps, distances, found.multipliers, kinds, spheres, doubtful
+    @cached_property
+    def rules(self) -> _core.NearestRules:
+        """What the core goes by (cpp/interface.hpp: NearestJob).
 
-    def _correct(self, u: Array, steps: Array, rows: slice | NDArray[np.intp]) -> NDArray[np.bool_]:
-        """One step of Newton's method onto {B = 0} along ∇B, the direction of x − u; where it says that x is no solution.
-
-        B was expanded around u; from far away its value at the boundary is known less well than at the point found.
+        An answer is doubtful where the errors of eigenvalues and of B(u) may have changed it noticeably: an error E of A
+        matters as 2λE beside 1 + 2λA. From far away the value of B at the boundary is known less well than at the point found, so
+        one step of Newton's method leads from there onto {B = 0}, along ∇B, the direction of x − u; a large one says that x is no
+        solution.
         """
-        before = steps[rows]
-        views = self.spectrum.views(u + self.spectrum.lift(before).real)
-        sizes = lengths(before)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            squares = np.einsum("ij,ij->i", views.gradients, views.gradients)
-            corrections = np.abs(views.values) / np.sqrt(squares)
-            corrected = before - (views.values / squares)[:, None] * views.gradients
-        steps[rows] = np.where((corrections <= LARGEST_CORRECTION * sizes)[:, None], corrected, before)
-        return np.asarray(~(corrections <= LARGEST_MISS * sizes))
+        spectrum, factors = self.spectrum, self.spectrum.factors
+        fixed = np.full(len(spectrum.eigenvalues), np.nan)
+        fixed[spectrum.eigenvalues == 0] = spectrum.kernel_slopes
+        return _core.NearestRules(
+            **spectrum.laid_out,
+            rotation=spectrum.padded_rotation,
+            basis=None if factors is None else factors.padded_basis,
+            fixed=fixed,
+            least=0.0 if spectrum.eigenvalues[0] < 0 < spectrum.eigenvalues[-1] else spectrum.least,
+            tolerance=spectrum.tolerance,
+            cluster_tolerance=spectrum.cluster_tolerance,
+            touch_tolerance=TOUCH_TOLERANCE,
+            noise=NOISE,
+            largest_doubt=LARGEST_DOUBT,
+            largest_correction=LARGEST_CORRECTION,
+            largest_miss=LARGEST_MISS,
+        )
 
-    def _doubtful(self, kinds: NDArray[np.int8], multipliers: Array, views: Views) -> NDArray[np.bool_]:
-        """Where the errors of eigenvalues and of B(u) may have changed the answer noticeably.
-
-        An error E of A matters as 2λE beside 1 + 2λA. Rows without a regular nearest point rest on something that is zero, or on
-        the signs of eigenvalues and of S; they are believed where these are far from zero.
-        """
-        spectrum = self.spectrum
-        with np.errstate(invalid="ignore", over="ignore"):
-            smallest = 1 + 2 * multipliers * np.where(
-                multipliers > 0, spectrum.eigenvalues[0], spectrum.eigenvalues[-1]
-            )
-            shaken = ~(2 * np.abs(multipliers) * spectrum.tolerance <= LARGEST_DOUBT * smallest)
-            unseen = ~(NOISE * views.value_sizes <= LARGEST_DOUBT * np.abs(views.values))
-        regular = kinds == NearestKind.REGULAR
-        if regular.all():
-            return np.asarray(unseen | shaken)
-        settled = (kinds == NearestKind.SPHERE) | (kinds == NearestKind.EMPTY)
-        if settled.any():
-            settled &= spectrum.is_clear
-        return np.asarray(unseen | np.where(regular, shaken, ~settled))
-
-    def _sphere_dimension(self, multiplier: float) -> int:
-        """The multiplicity of the eigenvalue −1/(2λ), less one."""
-        spectrum = self.spectrum
-        return int((np.abs(spectrum.eigenvalues + 1 / (2 * multiplier)) <= spectrum.cluster_tolerance).sum()) - 1
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what the core made of it."""
+        return {name: value for name, value in self.__dict__.items() if name != "rules"}
 
     def _checked(self, points: ArrayLike) -> Array:
         u = real_array(points, "the points")
@@ -192,12 +180,26 @@ class QuadricSolver:
         return u
 
 
+def nearest_of(points: Array, asked: Sequence[tuple[QuadricSolver, NDArray[np.intp]]]) -> list[NearestBatch]:
+    """The nearest points of quadrics to some rows of points (…, n), all of them finite, in one call of the core."""
+    given, rows = np.ascontiguousarray(points), [np.ascontiguousarray(rows, dtype=np.int64) for _, rows in asked]
+    found = _core.nearest(given, [solver.rules for solver, _ in asked], rows, instruction_set())
+    batches = []
+    for (solver, _), mine, (steps, distances, multipliers, kinds, doubtful) in zip(asked, rows, found, strict=True):
+        batch = NearestBatch(
+            solver.spectrum, given, mine, steps, distances, multipliers, kinds, np.zeros_like(mine), doubtful.view(bool)
+        )
+        batch.judge(np.flatnonzero(kinds))
+        batches.append(batch)
+    return batches
+
+
 class NetworkSolvers:
     """The solvers for all pairs of classes of one network of degree at most two; the first layer is factorised once."""
 
     def __init__(self, network: PolynomialNetwork) -> None:
         self.squares = HiddenSquares.from_network(network)
-        self._factors = orthonormal_factors(self.squares.weights)
+        self._factors = Factors.of(self.squares.weights)
         self._solvers: dict[tuple[int, int], QuadricSolver] = {}
 
     def pair(self, label: int, rival: int) -> QuadricSolver:

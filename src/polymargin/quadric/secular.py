@@ -24,17 +24,7 @@ depend on the others.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from enum import IntEnum
-
-import numpy as np
-from numpy.typing import NDArray
-
-from polymargin import _core
-from polymargin.continuation.tracker import INSTRUCTION_SET
-from polymargin.quadric.spectrum import TOUCH_TOLERANCE, Spectrum, Views
-from polymargin.quadric.squares import Array
 
 
 class NearestKind(IntEnum):
@@ -45,30 +35,3 @@ class NearestKind(IntEnum):
     SINGULAR = 2  # a singular point of the boundary: ∇B = 0 there
     EMPTY = 3  # the boundary has no real point
     ON_BOUNDARY = 4
-
-
-@dataclass(frozen=True, eq=False)
-class SecularRoots:
-    """kinds (p,), multipliers λ (p,), steps δ (p, m); steps are NaN and λ infinite where the boundary is empty."""
-
-    kinds: NDArray[np.int8]
-    multipliers: Array
-    steps: Array
-
-
-def solve_secular(spectrum: Spectrum, views: Views) -> SecularRoots:
-    """The nearest point for every row of `views`; rows with β = 0 are on the boundary."""
-    eigenvalues = spectrum.eigenvalues
-    return SecularRoots(
-        *_core.secular(
-            eigenvalues,
-            spectrum.tolerance,
-            spectrum.cluster_tolerance,
-            TOUCH_TOLERANCE,
-            0.0 if eigenvalues[0] < 0 < eigenvalues[-1] else spectrum.least,
-            views.values,
-            np.ascontiguousarray(views.gradients),
-            views.value_sizes,
-            os.environ.get(INSTRUCTION_SET) or None,
-        )
-    )

@@ -16,11 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from polymargin import _core
+from polymargin.continuation.tracker import instruction_set
 from polymargin.quadric.form import QuadricForm
 from polymargin.quadric.squares import Array, SquareSum
 from polymargin.quadric.structure import QuadricStructure
@@ -36,6 +39,8 @@ NOISE = 4 * EPSILON
 TOUCH_TOLERANCE = 64 * EPSILON
 
 
+# Doubles in the widest registers; cpp/interface.hpp has the same number.
+PADDING = 8
 # A number this many times larger than its rounding error has the sign that it seems to have.
 CLEAR = 1e3
 
@@ -62,6 +67,7 @@ class Spectrum:
     rotation: Array
     basis: Array | None
     slope_map: Array
+    factors: Factors | None = None  # of the weights of a sum of squares
     distinct: int | None = None  # nonzero eigenvalues, where their number is known exactly
 
     @classmethod
@@ -72,14 +78,16 @@ class Spectrum:
         return cls(form, _cleaned(eigenvalues, tolerance), tolerance, rotation, None, rotation.T @ form.linear)
 
     @classmethod
-    def of_squares(cls, squares: SquareSum, factors: tuple[Array | None, Array] | None = None) -> Spectrum:
-        """From Σ α_j y_j² + …; `factors` = orthonormal_factors(weights), shared by the pairs of a network."""
-        basis, columns = orthonormal_factors(squares.weights) if factors is None else factors
+    def of_squares(cls, squares: SquareSum, factors: Factors | None = None) -> Spectrum:
+        """From Σ α_j y_j² + …; `factors` are those of the weights, shared by the pairs of a network."""
+        factors = factors or Factors.of(squares.weights)
+        columns = factors.columns
         core = (columns * squares.squares) @ columns.T
         eigenvalues, rotation = np.linalg.eigh((core + core.T) / 2)
         size = float(np.abs(squares.squares) @ (columns**2).sum(axis=0))
         tolerance = EIGENVALUE_TOLERANCE * len(core) * size
-        return cls(squares, _cleaned(eigenvalues, tolerance), tolerance, rotation, basis, rotation.T @ columns)
+        slope_map = rotation.T @ columns
+        return cls(squares, _cleaned(eigenvalues, tolerance), tolerance, rotation, factors.basis, slope_map, factors)
 
     @property
     def dimension(self) -> int:
@@ -139,7 +147,7 @@ class Spectrum:
             _, gradients, _, _ = self._raw(point)
             steps = np.zeros_like(gradients)
             steps[:, curved] = -gradients[:, curved] / (2 * self.eigenvalues[curved])
-            point = point + self.lift(steps).real
+            point = point + self.lift(steps)
         values, _, sizes, _ = self._raw(point)
         return float(values[0]) if abs(values[0]) > TOUCH_TOLERANCE * sizes[0] else 0.0
 
@@ -152,7 +160,7 @@ class Spectrum:
         if self.eigenvalues[0] < 0 < self.eigenvalues[-1]:
             return True
         centre = -self.slope_at_origin / (2 * self.eigenvalues)
-        value_sizes = self._raw(self.lift(centre[None]).real)[2]
+        value_sizes = self._raw(self.lift(centre[None]))[2]
         return bool(abs(self.least) > CLEAR * NOISE * value_sizes[0])
 
     @property
@@ -172,27 +180,17 @@ class Spectrum:
     def _raw(self, points: Array) -> tuple[Array, Array, Array, Array]:
         """β, g, and the sizes of the terms they are summed from."""
         norms = lengths(points)
-        if isinstance(self.source, SquareSum):
-            return self._from_squares(self.source, points, norms)
-        form = self.source
-        gradients = 2 * self.eigenvalues * (points @ self.rotation) + self.slope_map
-        size, slope = float(np.abs(self.eigenvalues).max()), float(np.linalg.norm(form.linear))
-        value_sizes = (size * norms + slope) * norms + abs(form.constant)
-        return np.asarray(form(points)), gradients, value_sizes, 2 * size * norms + slope
-
-    def _from_squares(self, source: SquareSum, points: Array, norms: Array) -> tuple[Array, Array, Array, Array]:
-        y = source.hidden(points)
-        bent = y * source.squares
-        values = (y * (bent + source.slopes)).sum(axis=1) + source.constant
-        gradients = (2 * bent + source.slopes) @ self.slope_map.T
-        square, linear, constant = self._sizes
+        square, linear, constant = self.sizes
+        values, gradients = _core.view(np.ascontiguousarray(points), **self.laid_out, instruction_set=instruction_set())
         return values, gradients, (square * norms + linear) * norms + constant, 2 * square * norms + linear
 
     @cached_property
-    def _sizes(self) -> tuple[float, float, float]:
+    def sizes(self) -> tuple[float, float, float]:
         """Of the terms of B at a point of length ‖x‖, as the coefficients of a polynomial in it: |y_j| ≤ ‖w_j‖ ‖x‖ + |s_j|."""
         source = self.source
-        assert isinstance(source, SquareSum)
+        if isinstance(source, QuadricForm):
+            largest = float(np.abs(self.eigenvalues).max())
+            return largest, float(np.linalg.norm(source.linear)), abs(source.constant)
         rows = np.linalg.norm(self.slope_map, axis=0)  # those of the weights: a rotation of them
         bias, squares, slopes = np.abs(source.bias), np.abs(source.squares), np.abs(source.slopes)
         return (
@@ -201,10 +199,32 @@ class Spectrum:
             float(bias @ (squares * bias + slopes)) + abs(source.constant),
         )
 
-    def lift(self, steps: NDArray[np.float64] | NDArray[np.complex128]) -> NDArray[np.float64] | NDArray[np.complex128]:
-        """V δ for steps δ (p, m)."""
-        inner = steps @ self.rotation.T
-        return inner if self.basis is None else inner @ self.basis.T
+    @cached_property
+    def laid_out(self) -> dict[str, Any]:
+        """B as the core takes it (cpp/interface.hpp: Quadric)."""
+        common = {"eigenvalues": self.eigenvalues, "sizes": np.array(self.sizes), "constant": self.source.constant}
+        if isinstance(self.source, QuadricForm):
+            form = {"weights": padded(self.source.matrix), "slopes": padded(self.source.linear), "bends": None}
+            return {**form, "bias": padded(self.slope_map), "map": padded(self.rotation), **common}
+        squares, factors = self.source, self.factors
+        assert factors is not None
+        bends, slopes = padded(squares.squares), padded(squares.slopes)
+        mapped = {"bias": padded(squares.bias), "map": padded(self.slope_map.T)}
+        return {"weights": factors.padded_weights, "bends": bends, "slopes": slopes, **mapped, **common}
+
+    def lift(self, steps: Array) -> Array:
+        """V δ for steps δ (p, m), each row by itself: it does not depend on the others."""
+        wanted = instruction_set()
+        inner = _core.product(np.ascontiguousarray(steps), self.padded_rotation, wanted)[:, : len(self.eigenvalues)]
+        basis = None if self.factors is None else self.factors.padded_basis
+        return (
+            inner if basis is None else _core.product(np.ascontiguousarray(inner), basis, wanted)[:, : self.dimension]
+        )
+
+    @cached_property
+    def padded_rotation(self) -> Array:
+        """From the eigenbasis, as the core takes it."""
+        return padded(self.rotation.T)
 
 
 def spectrum_of(source: QuadricForm | SquareSum) -> Spectrum:
@@ -212,12 +232,29 @@ def spectrum_of(source: QuadricForm | SquareSum) -> Spectrum:
     return Spectrum.of_form(source) if isinstance(source, QuadricForm) else Spectrum.of_squares(source)
 
 
-def orthonormal_factors(weights: Array) -> tuple[Array | None, Array]:
-    """(Q, R) with Wᵀ = Q R and Q (n, h) orthonormal where h < n; (None, Wᵀ) otherwise."""
-    if len(weights) >= weights.shape[1]:
-        return None, np.ascontiguousarray(weights.T)
-    basis, columns = scipy.linalg.qr(weights.T, mode="economic", check_finite=False)
-    return basis, columns
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Wᵀ = Q R with `basis` Q (n, h) orthonormal where h < n; no basis and R = Wᵀ otherwise. Padded: as the core takes them."""
+
+    basis: Array | None
+    columns: Array
+    padded_weights: Array
+    padded_basis: Array | None
+
+    @classmethod
+    def of(cls, weights: Array) -> Factors:
+        transposed = np.ascontiguousarray(weights.T)
+        if len(weights) >= weights.shape[1]:
+            return cls(None, transposed, padded(transposed), None)
+        basis, columns = scipy.linalg.qr(transposed, mode="economic", check_finite=False)
+        return cls(basis, columns, padded(transposed), padded(basis.T))
+
+
+def padded(array: Array) -> Array:
+    """With zeros behind every row, up to a whole number of the core's widest registers."""
+    result = np.zeros((*array.shape[:-1], -(-array.shape[-1] // PADDING) * PADDING))
+    result[..., : array.shape[-1]] = array
+    return result
 
 
 def lengths(rows: Array) -> Array:

@@ -1,8 +1,10 @@
 // The device on the host: one path at a time. The lanes of a group take turns, each running to its next barrier: fibres, so
-// that a missing barrier shows every time and not by chance.
+// that a missing barrier shows every time and not by chance. The core of the CPU has one lane (PM_ONE_LANE), and no barriers.
 #pragma once
 
+#if !defined(PM_ONE_LANE)
 #include <ucontext.h>
+#endif
 
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 #define PM_UNROLL
 #define PM_KEEP_LOOP
 #define PM_TABLE static const
+#define PM_WHOLE
 #define PM_FENCE
 #define PM_UNKNOWN(number)
 #define PM_GLOBAL(pointer)
@@ -27,6 +30,9 @@ inline unsigned add_to(unsigned* sum, unsigned more) {
   return before;
 }
 
+#if defined(PM_ONE_LANE)
+inline void block_barrier() {}
+#else
 // As many fibres as a group or a block has lanes, taking turns at `barrier`.
 class Lanes {
  public:
@@ -81,3 +87,4 @@ class Lanes {
 };
 
 inline void block_barrier() { Lanes::barrier(); }
+#endif

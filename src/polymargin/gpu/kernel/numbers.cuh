@@ -8,6 +8,7 @@
 #define PM_UNROLL _Pragma("unroll")
 #define PM_KEEP_LOOP _Pragma("unroll 1")
 #define PM_TABLE __device__ const
+#define PM_WHOLE alignas(16)
 // Loads stay on their side: kept in registers across long stretches, numbers would push out what is needed more.
 #define PM_FENCE asm volatile("" ::: "memory");
 // Says that the pointer leads to global memory, which the compiler cannot see when it was read from somewhere.
@@ -18,10 +19,10 @@
 #include "host.hpp"
 #endif
 
-struct alignas(16) Complex {
+struct PM_WHOLE Complex {
   double re, im;
 };
-struct alignas(16) Pair {
+struct PM_WHOLE Pair {
   double first, second;
 };
 

@@ -1,4 +1,4 @@
-// What a list of ends says at a glance (continuation/survey.py says the same in NumPy): one block of threads per list.
+// What a list of ends says at a glance: one block of threads per list, or one thread of the CPU (cpp/survey.hpp).
 //
 // Is every end regular, no two of them the same, and the list closed under conjugation? If so, how many points are real, which
 // of these is nearest to the target's point, and which points nearly merge? Equal points and conjugates are found by sorting along
@@ -218,6 +218,9 @@ struct Surveyor {
     const unsigned one = entries[first] >> 30, other = entries[second] >> 30;
     return one != other ? one < other : one != kEmpty && keys[first] < keys[second];
   }
+#if defined(PM_ONE_LANE)
+  void sort() { sort_slots(keys, entries, job.slots); }
+#else
   // Bitonic: every comparison has its place, so lanes meet at barriers alone.
   PM_DEVICE void sort() {
     for (unsigned run = 2; run <= job.slots; run *= 2)
@@ -236,6 +239,7 @@ struct Surveyor {
         block_barrier();
       }
   }
+#endif
 };
 
 #if defined(__CUDACC__)
@@ -250,7 +254,7 @@ extern "C" __global__ void __launch_bounds__(PM_THREADS) survey(const Lists* __r
   Surveyor surveyor{job, memory, best, entries, owners, counts, threadIdx.x, nullptr, nullptr};
   for (unsigned list = blockIdx.x; list < job.list_count; list += gridDim.x) surveyor.survey(list);
 }
-#else
+#elif !defined(PM_ONE_LANE)
 extern "C" void survey(const Lists* given) {
   const Lists& job = *given;
   std::vector<double> keys(job.slots), best(PM_THREADS);
