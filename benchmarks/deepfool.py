@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -20,6 +21,7 @@ import common
 import numpy as np
 from deployed import UNSEEN, images, labels, stamp, trained_squares
 from numpy.polynomial.polynomial import polyder, polyval
+from reading import readers
 
 import polymargin as pm
 
@@ -28,27 +30,54 @@ STILL = 1e-11
 SLACK = 1e-9
 
 
-def boundary(network: Any, x: np.ndarray, row: np.ndarray, constant: float) -> tuple[float, np.ndarray]:
-    """B = row·a + constant and its gradient, by the chain rule."""
-    values, slopes = x, []
-    for layer, sigma in zip(network.layers[:-1], network.activations, strict=True):
-        z = layer.weights @ values + layer.bias
-        values, derivative = polyval(z, sigma), polyval(z, polyder(sigma))
-        slopes.append((layer.weights, derivative))
-    gradient = row
-    for weights, derivative in reversed(slopes):
-        gradient = weights.T @ (derivative * gradient)
-    return float(row @ values + constant), gradient
+def values_and_gradients(
+    name: str, network: Any, zoo: Path
+) -> Callable[[np.ndarray, int, int], tuple[float, np.ndarray]]:
+    """B = f_label − f_rival and its gradient at a point, by the chain rule."""
+    return _of_products(zoo / f"{name}.npz") if name == "vpn_ccp4" else _of_layers(network)
 
 
-def deepfool(network: Any, u: np.ndarray, label: int, rival: int) -> float:
-    """The distance at which the iteration stands still on the boundary; infinite if it never does."""
+def _of_layers(network: Any) -> Callable[[np.ndarray, int, int], tuple[float, np.ndarray]]:
     last = network.layers[-1]
-    row, constant = last.weights[label] - last.weights[rival], float(last.bias[label] - last.bias[rival])
+
+    def evaluate(x: np.ndarray, label: int, rival: int) -> tuple[float, np.ndarray]:
+        values, slopes = x, []
+        for layer, sigma in zip(network.layers[:-1], network.activations, strict=True):
+            z = layer.weights @ values + layer.bias
+            values, derivative = polyval(z, sigma), polyval(z, polyder(sigma))
+            slopes.append((layer.weights, derivative))
+        gradient = last.weights[label] - last.weights[rival]
+        value = float(gradient @ values + last.bias[label] - last.bias[rival])
+        for weights, derivative in reversed(slopes):
+            gradient = weights.T @ (derivative * gradient)
+        return value, gradient
+
+    return evaluate
+
+
+def _of_products(file: Path) -> Callable[[np.ndarray, int, int], tuple[float, np.ndarray]]:
+    """o₁ = U₁x, o_k = (U_k x + 1)∘o_{k−1}, logits C o₄ + c."""
+    with np.load(file) as arrays:
+        factors = [np.asarray(arrays[f"U{k}"], dtype=float) for k in range(1, 5)]
+        readout, bias = (np.asarray(arrays[key], dtype=float) for key in ("C", "C_bias"))
+
+    def evaluate(x: np.ndarray, label: int, rival: int) -> tuple[float, np.ndarray]:
+        steps = [factors[0] @ x, *(factor @ x + 1 for factor in factors[1:])]
+        row = readout[label] - readout[rival]
+        gradient = sum(
+            factor.T @ (row * np.prod([*steps[:k], *steps[k + 1 :]], axis=0)) for k, factor in enumerate(factors)
+        )
+        return float(row @ np.prod(steps, axis=0) + bias[label] - bias[rival]), np.asarray(gradient)
+
+    return evaluate
+
+
+def deepfool(evaluate: Any, u: np.ndarray, label: int, rival: int) -> float:
+    """The distance at which the iteration stands still on the boundary; infinite if it never does."""
     for part in (1.0, 0.5, 0.25):
         x = u
         for _ in range(STEPS):
-            value, g = boundary(network, x, row, constant)
+            value, g = evaluate(x, label, rival)
             square = float(g @ g)
             if not (np.isfinite(value) and square > 0):
                 break
@@ -60,10 +89,16 @@ def deepfool(network: Any, u: np.ndarray, label: int, rival: int) -> float:
     return np.inf
 
 
+def loaded(name: str, options: argparse.Namespace, pixels: np.ndarray) -> Any:
+    if name == "squares":
+        return trained_squares(pixels, labels(options.mnist))
+    readers_of = readers(options.zoo)
+    return next(read for file, read in readers_of.items() if file.split(".")[0] == name)()
+
+
 def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> list[str]:
-    network: Any = (
-        trained_squares(pixels, labels(options.mnist)) if name == "squares" else pm.load(options.zoo / f"{name}.onnx")
-    )
+    network = loaded(name, options, pixels)
+    evaluate = values_and_gradients(name, network, options.zoo)
     chosen = np.linspace(UNSEEN.start, UNSEEN.stop - 1, options.images).astype(int).tolist()
     rows = []
     for index in chosen:
@@ -74,7 +109,7 @@ def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> list[str]
         assert nearest is not None
         started = process_time()
         rivals = [rival for rival in range(network.class_count) if rival != nearest.label]
-        theirs = {rival: deepfool(network, u, nearest.label, rival) for rival in rivals}
+        theirs = {rival: deepfool(evaluate, u, nearest.label, rival) for rival in rivals}
         their_seconds = process_time() - started
         alone = {rival: pm.attack(network, u, rival) for rival in rivals}
         ours = {rival: np.inf if found is None else found.distance for rival, found in alone.items()}

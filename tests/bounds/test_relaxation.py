@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from problems import random_network
+from scipy import sparse
 from scipy.optimize import minimize
 
 from polymargin.bounds.interior_point import least_eigenvalue, maximise, start
 from polymargin.bounds.ranges import layer_ranges
 from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import LightningAttention
+from polymargin.networks.network import Network
 
 
-def program_for(network: PolynomialNetwork, radii: list[float]) -> tuple[View, GramRelaxation]:
+def program_for(network: Network, radii: list[float]) -> tuple[View, GramRelaxation]:
     view = View.of(network, np.random.default_rng(3).normal(size=network.dimension))
     first, radius = np.stack([view.root_ranges(r) for r in radii]), np.array(radii)
     deeper = layer_ranges(view, first, radius)
@@ -70,3 +72,52 @@ def test_never_above_samples(widths: tuple[int, ...], degree: int) -> None:
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         for radius, bound in zip([0.1, 0.6], theta, strict=True):
             assert bound < view.boundary(0, 1, view.point + radius * directions).min()
+
+
+def by_clarabel(program: GramRelaxation) -> float:
+    """The optimum of the first problem of a batch, by a general solver: all cones are affine in the unknowns."""
+    clarabel = pytest.importorskip("clarabel")
+    count = program.parts_jacobian.shape[-1]
+    constant = _triangles(program.cones(np.zeros((1, count))))
+    columns = [_triangles(program.cones(unit[None], affine=False)) for unit in np.eye(count)]
+    cones = [
+        clarabel.PSDTriangleConeT(cone.shape[-1])
+        for cone in program.cones(np.zeros((1, count)))
+        for _ in range(cone.shape[1])
+    ]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    objective = np.zeros(count)
+    objective[-2] = -1.0  # θ is the last unknown but one
+    matrix, nothing = sparse.csc_matrix(-np.stack(columns, axis=1)), sparse.csc_matrix((count, count))
+    found = clarabel.DefaultSolver(nothing, objective, matrix, constant, cones, settings).solve()
+    assert str(found.status) in ("Solved", "AlmostSolved")
+    return -float(found.obj_val)
+
+
+def _triangles(cones: list[np.ndarray]) -> np.ndarray:
+    """Upper triangles column by column, with √2 beside the diagonal."""
+    result = []
+    for matrix in (matrix for cone in cones for matrix in cone[0]):
+        rows, columns = np.tril_indices(len(matrix))
+        result.append(matrix[rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2)))
+    return np.concatenate(result)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        LightningAttention.random(2, 2, 1, 1, seed=1),
+        LightningAttention.random(2, 2, 2, 2, seed=0),
+        LightningAttention.random(3, 2, 2, 1, seed=2),
+        random_network((3, 5, 2), 3, 0),
+        random_network((3, 4, 3, 2), 3, 1),
+    ],
+    ids=["attention 2211", "attention 2222", "attention 3221", "cubes", "two layers of cubes"],
+)
+def test_the_optimum_is_that_of_a_general_solver(network: Network) -> None:
+    view, program = program_for(network, [0.3])
+    theta = maximise(program, tolerance=1e-9).theta[0]
+    size = abs(float(view.boundary(0, 1, view.point)))
+    assert theta == pytest.approx(by_clarabel(program), abs=1e-6 * max(size, abs(theta)))

@@ -74,7 +74,9 @@ def test_the_field_tells_the_classes(explorer: pm.Explorer) -> None:
 
 def test_chambers_and_points(explorer: pm.Explorer) -> None:
     found = asked(explorer, "chambers?label=0&rival=1&window=-1,1,-1,1")
-    raster = np.frombuffer(b64decode(found["values"]), dtype="<i2").reshape(found["size"], found["size"])
+    raster = np.frombuffer(b64decode(found["values"]), dtype=f"<i{found['bytes']}").reshape(
+        found["size"], found["size"]
+    )
     boundary = pm.Boundary.from_network(explorer.scene.network, 0, 1)
     middle = (np.arange(found["size"]) + 0.5) / found["size"] * 2 - 1
     for i, j in ((10, 10), (40, 200), (150, 60)):

@@ -68,13 +68,19 @@ def bracket_by(deadline: Deadline, network: Network, point: ArrayLike, *, rtol: 
     nearest = nearest_attack(network, u, deadline=deadline.part(ATTACK))
     upper = math.inf if nearest is None else nearest.distance
     limit = None if nearest is None else upper
-    proved = lower_bound_at(network, u, limit=limit, deadline=deadline.part(ONE_PIECE))
+    one_piece = deadline.part(ONE_PIECE)
+    proved = lower_bound_at(network, u, limit=limit, deadline=one_piece)
+    hurried = one_piece.passed
     lower, exclusions = proved.radius, proved.exclusions
     if nearest is not None and upper - lower > rtol * upper:
         goal = (1 - rtol / 2) * upper
         better = _close(network, u, proved.label, [e.rival for e in exclusions], goal, deadline)
         if better is not None:
             lower, exclusions = goal, better
+        elif hurried and not deadline.passed:  # what cannot be cut was not tried for long
+            proved = lower_bound_at(network, u, limit=limit, deadline=deadline)
+            if proved.radius > lower:
+                lower, exclusions = proved.radius, proved.exclusions
     closed = nearest is not None and upper - lower <= rtol * upper
     rival = proved.rival if nearest is None else nearest.rival
     place = None if nearest is None else nearest.point

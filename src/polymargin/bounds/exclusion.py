@@ -36,14 +36,13 @@ from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
-from polymargin.networks.polynomial_network import PolynomialNetwork
 
 Array = NDArray[np.float64]
 
 # Dimensions up to which parabolas below one layer of squares are as cheap to seek as multipliers are to guess.
 LARGE = 48
 BATCH = 16
-# Products up to which the ball of a network of products is cut into parts: as layers of squares, whose ranges can be cut.
+# Products up to which a ball is cut into parts: as layers, whose ranges can be cut.
 MOST_POLARISED = 60
 
 
@@ -135,8 +134,7 @@ def exclude_by(
     seen = bounded_view_of(network, point, label, rival)
     if isinstance(seen, ProductView):
         whole = _in_one_piece(seen, label, rival, float(radius), deadline)
-        can_cut = isinstance(network, PolynomialNetwork) or seen.wiring.products <= MOST_POLARISED
-        if whole.reason != "too many leaves" or most_leaves <= 1 or not can_cut:
+        if whole.reason != "too many leaves" or most_leaves <= 1 or seen.wiring.products > MOST_POLARISED:
             return whole
     view = seen if isinstance(seen, View) else View.of(network, point, label, rival)
     squares = len(view.activation(view.depth)) <= 3

@@ -51,24 +51,31 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
         return found
     flat = np.ascontiguousarray(points).view(np.float64)
     directions = generic_directions(2, flat.shape[1])
-    keys, size = np.empty((count, 2)), np.empty(count)
+    columns = np.ascontiguousarray(directions.T)
+    key, other, size = np.empty(count), np.empty(count), np.empty(count)
     for start in range(0, count, AT_A_TIME):  # all sums while the points are in the cache
-        part = flat[start : start + AT_A_TIME]
-        np.matmul(part, directions.T, out=keys[start : start + AT_A_TIME])
-        # At least as large as what differences are measured against, and had without a root for every coordinate.
-        size[start : start + AT_A_TIME] = 1 + np.sqrt(np.einsum("ij,ij->i", part, part))
-    order = np.argsort(keys[:, 0])
-    key, other, size = keys[order, 0], keys[order, 1], size[order]
-    reach, other_reach = (tolerance * size * length for length in np.abs(directions).sum(axis=1))
+        here = slice(start, start + AT_A_TIME)
+        part = flat[here]
+        key[here], other[here] = (part @ columns).T
+        size[here] = np.einsum("ij,ij->i", part, part)
+    # At least as large as what differences are measured against, and had without a root for every coordinate.
+    np.sqrt(size, out=size)
+    size += 1
+    order = np.argsort(key)
+    key = key[order]
+    reach, other_reach = (tolerance * np.abs(direction).sum() for direction in directions)
+    limit = size[order]
+    limit *= reach
     # Places in the order whose followers may still be near; the projection only moves on.
-    places = np.flatnonzero(np.diff(key) <= reach[:-1])
+    places = np.flatnonzero(np.diff(key) <= limit[:-1])
     for shift in range(1, count):
         places = places[places < count - shift]
-        places = places[key[places + shift] - key[places] <= reach[places]]
+        places = places[key[places + shift] - key[places] <= limit[places]]
         if not len(places):
             break
-        near = places[np.abs(other[places + shift] - other[places]) <= other_reach[places]]
-        first, second = order[near], order[near + shift]
+        first, second = order[places], order[places + shift]
+        near = np.abs(other[second] - other[first]) <= other_reach * size[first]
+        first, second = first[near], second[near]
         equal = same(points[first], points[second], tolerance)
         found[first[equal]] = found[second[equal]] = True
     return found

@@ -27,6 +27,8 @@ LARGEST = 1e30
 # Samples of the chambers: so many, or fewer where each of them is many paths.
 CHAMBER_SAMPLES, LEAST_SAMPLES, CHAMBER_PATHS = 12_000, 900, 2_000_000
 CHAMBER_VARIABLES = 12
+# Pixels a side of their picture, about: more than a page shows only takes time on the way.
+CHAMBER_PIXELS = 1_200
 DISCRIMINANT_SAMPLES = 300
 DISCRIMINANT_SECONDS = 30.0
 
@@ -57,13 +59,16 @@ def chamber_field(scene: Scene, boundary: Boundary, window: Window, going_on: Ca
     plane = Plane(scene.plane.origin, scene.plane.first, scene.plane.second, window)
     found = chambers(boundary, plane, samples, seed=scene.seed, progress=going_on)
     shares = {str(number): round(share, 4) for number, share in found.shares().items()}
-    side = len(found.raster)
+    step = max(1, round(len(found.raster) / CHAMBER_PIXELS))
+    raster = found.raster[::step, ::step]
+    width = 1 if found.total < 128 else 2
     return {
-        "size": side,
+        "size": len(raster),
         "window": list(window),
         "total": found.total,
         "shares": shares,
-        "values": packed(found.raster, "<i2"),
+        "bytes": width,
+        "values": packed(raster, f"<i{width}"),
     }
 
 

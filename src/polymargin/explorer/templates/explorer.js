@@ -273,7 +273,8 @@
     $("legend").textContent = "computing …";
     try {
       const found = await source.overlay(name, pair[0], pair[1], windowOf());
-      overlay = { ...found, name, pair, values: unpack(found.values, name === "chambers" ? Int16Array : Float32Array) };
+      const kind = name === "chambers" ? (found.bytes === 1 ? Int8Array : Int16Array) : Float32Array;
+      overlay = { ...found, name, pair, values: unpack(found.values, kind) };
       if (name === "chambers") {
         const counts = Object.keys(found.shares).map(Number).sort((a, b) => a - b);
         overlay.colours = new Map(counts.map((count, k) => [count, COUNTS[Math.round(k * (COUNTS.length - 1) / Math.max(3, counts.length - 1))]]));

@@ -61,12 +61,19 @@ class RealCounter:
                 f"the boundary ({boundary.name}) is {kind}: the number of its critical points never changes"
             )
         check_limit(boundary, limit, tracker)
+        key = (cls, seed, tracker.settings)
+        if key in boundary.remembered:
+            known: RealCounter = boundary.remembered[key]
+            return known
         base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
         solutions, parameters = regular_at_level_zero(base, tracker)
         generator = np.random.default_rng([seed, 8])
         detour = generator.normal(size=parameters.shape) + 1j * generator.normal(size=parameters.shape)
         detour[-1] = 0
-        return cls(boundary, base.program, solutions, parameters, detour)
+        found = cls(boundary, base.program, solutions, parameters, detour)
+        if not base.unjudged:  # what was not judged complete is tried again by the next call
+            boundary.remembered[key] = found
+        return found
 
     @property
     def total(self) -> int:
