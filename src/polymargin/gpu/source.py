@@ -84,6 +84,7 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     else:
         code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
         numbers = max(file.length, file.scratch + layout.columns(tape.inputs - 1))
+        numbers += numbers % 8 == 0  # groups a multiple of 128 bytes apart would meet in the same banks
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
     few = layout == THREAD and tape.inputs <= FEW
     in_step = not few  # long code does not fit the cache of a scheduler: warps in step fetch it once
