@@ -1,6 +1,6 @@
 """Triangulation from three and four views: problems of GPU-HC's collection whose equations are symmetric, like ours.
 
-The point that measured image points u come from is found at the critical points of Σ |x_i − u_i|² where neighbouring views satisfy
+The point that measured image points u come from is found at the critical points of Σ |x_i − u_i|² where neighbouring views meet
 their epipolar constraints. The unknowns are the x_i and the multipliers, 8 of three views and 11 of four, parameters the
 fundamental matrices and u: the systems `3view_triangulation` and `4view_triangulation` of the collection that goes with Chien,
 Fan, Abdelfattah, Tsigaridas, Tomov and Kimia, "GPU-Based Homotopy Continuation for Minimal Problems in Computer Vision" (CVPR
