@@ -113,7 +113,7 @@ def kernel_seconds(base: BaseSolutions, targets: common.ComplexArray) -> tuple[f
     """The GPU's time for all paths, best of three, and the rounds a path takes."""
     import cupy
 
-    layout = layout_for(base.program.input_count)
+    layout = layout_for(tape(base))
     assert layout is not None
     pending = device.launch(tape(base), layout, base.solutions, base.parameters, targets, pm.TrackerSettings())
     ends = pending.wait()

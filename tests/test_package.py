@@ -132,6 +132,10 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert loaded_after("import polymargin", "numpy", "flint", "scipy", "rich", "typer") == []
 
 
+def test_the_command_line_starts_without_anything_heavy() -> None:
+    assert loaded_after("import polymargin.cli.app", "numpy", "flint", "scipy", "matplotlib") == []
+
+
 def test_margins_do_not_import_what_they_do_not_need() -> None:
     assert loaded_after("import polymargin; polymargin.margin", "rich", "matplotlib", "torch", "sympy") == []
 

@@ -128,7 +128,7 @@ def single_products(expansion: EnclosedProducts) -> list[tuple[int, int]]:
 
 
 def _check_ranges(
-    expansion: EnclosedProducts, given: _Given, stated: Any, slopes: tuple[Any, Any] | None = None
+    expansion: EnclosedProducts, given: _Given, stated: Any, slopes: tuple[Any, ...] | None = None
 ) -> tuple[list[arb], list[arb]]:
     """Prove the curvatures and the ranges; returns bounds of |t_L| and |t_R| of all products."""
     left, right, r = expansion.left, expansion.right, ball(given.radius)
@@ -163,8 +163,8 @@ class Shown:
     """What the form is made of, in the arithmetic in which it is tested: a and t of both sides, what passes, ∇v, a_L·a_R."""
 
     arithmetic: Any
-    linear: tuple[Any, Any]
-    moved: tuple[Any, Any]
+    linear: tuple[Any, ...]
+    moved: tuple[Any, ...]
     passing: Any
     slopes: Any
     angles: Any
@@ -184,18 +184,19 @@ class Shown:
         def shown(whole: Balls) -> Any:
             return whole if arithmetic is Balls else arithmetic.of(*whole.shape, whole.entries())
 
-        columns, slopes = [shown(side.column) for side in sides], [shown(side.slopes) for side in sides]
-        linear = (slopes[0], slopes[1])
+        columns, slopes = [shown(side.column) for side in sides], tuple(shown(side.slopes) for side in sides)
         angles = slopes[0].entrywise(slopes[1]) @ arithmetic.of(expansion.dimension, 1, [1.0] * expansion.dimension)
         if not count:
-            return cls(arithmetic, linear, linear, None, shown(expansion.slopes), angles)
+            return cls(arithmetic, slopes, slopes, None, shown(expansion.slopes), angles)
         chosen = [
             arithmetic.of(products, count, [float(place == s) for place in side.sums for s in range(count)])
             for side in sides
         ]
-        moved = [arithmetic.stacked([a.transpose, b.transpose]).transpose for a, b in zip(slopes, chosen, strict=True)]
+        moved = tuple(
+            arithmetic.stacked([a.transpose, b.transpose]).transpose for a, b in zip(slopes, chosen, strict=True)
+        )
         passing = chosen[1].entrywise(columns[0]) + chosen[0].entrywise(columns[1])
-        return cls(arithmetic, linear, (moved[0], moved[1]), passing, shown(expansion.slopes), angles)
+        return cls(arithmetic, slopes, moved, passing, shown(expansion.slopes), angles)
 
 
 def _form(

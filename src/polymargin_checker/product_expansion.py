@@ -91,7 +91,7 @@ class EnclosedProducts:
             result[index] = total
         return result
 
-    def dominates(self, index: int, side: str, shift: fmpq, slopes: tuple[Any, Any] | None = None) -> bool:
+    def dominates(self, index: int, side: str, shift: fmpq, slopes: tuple[Any, ...] | None = None) -> bool:
         """Whether the second-order form of a sum is less than shift·‖δ‖² ('upper'), or more than −shift·‖δ‖² ('lower').
 
         With F the rows a_L and a_R of the products in it the form is yᵀNy for y = Fδ, and ‖δ‖² ≥ yᵀG⁻¹y for every G ≻ 0 with
@@ -116,7 +116,7 @@ class EnclosedProducts:
             self.proved[index, side] = shift
         return tested
 
-    def _in_doubles(self, chosen: list[int], weights: list[arb], shift: fmpq, slopes: tuple[Any, Any]) -> bool:
+    def _in_doubles(self, chosen: list[int], weights: list[arb], shift: fmpq, slopes: tuple[Any, ...]) -> bool:
         """shift + Σ_j c_j (a_L a_Rᵀ + a_R a_Lᵀ)/2, by the criterion for large forms."""
         left, right = (side.part(chosen, range(self.dimension)) for side in slopes)
         nothing = left.of(len(chosen), 1, [0.0] * len(chosen))
@@ -202,8 +202,6 @@ def _sum_of(form: Affine, first: int, names: dict[Any, int], sums: list[Row]) ->
 
 
 def _by_level(levels: Sequence[int]) -> list[list[int]]:
-    """Those of the lowest level, of the next one, …: none depends on another of its level."""
-    result: list[list[int]] = [[] for _ in range(max(levels))]
-    for index, level in enumerate(levels):
-        result[level - 1].append(index)
-    return result
+    """Those of level one, of level two, …: none depends on another of its level."""
+    every = range(1, max(levels) + 1)
+    return [[index for index, own in enumerate(levels) if own == level] for level in every]

@@ -12,7 +12,7 @@ from polymargin.continuation import PathEnd, Tracker
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
 from polymargin.gpu.source import THREAD, Layout
 from polymargin.gpu.tape import Tape
-from polymargin.polynomials import Graph, flatten, jacobian
+from polymargin.polynomials import Graph, flatten, gradient, hessian, jacobian
 
 CORE = Tracker(threads=1, device="cpu")
 # Three rows a lane, with lanes and rows that nothing fills; and lanes that compute what they hold of the matrix themselves.
@@ -95,6 +95,31 @@ def test_instructions_of_which_some_rows_move(layout: Layout) -> None:
     core = CORE.track(program, starts, [2j], targets)
     assert core.converged.all()
     agree(host_follow(program, starts, [2j], targets, layout=layout), core)
+
+
+@pytest.mark.parametrize("layout", [THREAD, Layout(2, 2)], ids=["thread", "group"])
+def test_a_lagrangian_with_two_multipliers(layout: Layout) -> None:
+    """The distance to the intersection of two quadrics: symmetric, with two zeros on the diagonal."""
+    graph = Graph()
+    x, multipliers = graph.inputs(3), graph.inputs(2)
+    u, levels = graph.parameters(3), graph.parameters(2)
+    quadrics = [x[0] ** 2 + 2 * x[1] ** 2 - x[2] * x[0], x[0] * x[1] + 3 * x[2] ** 2]
+    lagrangian = graph.constant(0)
+    for place, measured in zip(x, u, strict=True):
+        lagrangian = lagrangian + (place - measured) ** 2 * 0.5
+    for multiplier, quadric, level in zip(multipliers, quadrics, levels, strict=True):
+        lagrangian = lagrangian + multiplier * (quadric - level)
+    unknowns = [*x, *multipliers]
+    entries = [entry for row in hessian(lagrangian, unknowns) for entry in row]
+    program = flatten(graph, gradient(lagrangian, unknowns), entries)
+    generator = np.random.default_rng(0)
+    a, b, c, first, second = generator.normal(size=5) + 1j * generator.normal(size=5)
+    slopes = np.array([[2 * a - c, 4 * b, -a], [b, a, 6 * c]])
+    begin = [*(np.array([a, b, c]) + [first, second] @ slopes), a**2 + 2 * b**2 - a * c, a * b + 3 * c**2]
+    targets = generator.normal(size=(6, 5)) + 1j * generator.normal(size=(6, 5))
+    core = CORE.track(program, [[a, b, c, first, second]], begin, targets)
+    assert core.converged.all()
+    agree(host_follow(program, [[a, b, c, first, second]], begin, targets, layout=layout), core)
 
 
 def test_a_pivot_that_vanishes_is_not_trusted() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from gpu.follower_cases import BOUNDARIES
+from gpu.follower_cases import BOUNDARIES, network
 
+from polymargin import Boundary
 from polymargin.boundary import critical_system
+from polymargin.gpu import source
 from polymargin.gpu.shared_file import ZERO, SharedFile, held_instruction, in_order
+from polymargin.gpu.source import Layout
 from polymargin.gpu.tape import Tape
 
 
@@ -45,6 +48,18 @@ def test_what_is_read_is_still_there(name: str, stage: str) -> None:
             assert written[file.motion(register)] == ("motion", register)
         # The elimination replaces everything from `scratch` on; what stays is before it.
         assert all(place < file.scratch for place in range(file.constants + len(tape.constants)))
+
+
+def test_more_lanes_where_the_registers_of_a_tape_need_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    boundary = Boundary.from_network(network(12, [12, 12], 2), 0, 1)
+    tape = Tape.of(critical_system(boundary).target)
+    assert tape is not None
+    monkeypatch.setattr(source, "_layouts", {})
+    assert source.layout_for(tape) == Layout(4, 3)
+    for kilobytes, layout in ((50, Layout(8, 2)), (20, Layout(16, 2)), (10, None)):
+        monkeypatch.setattr(source, "_layouts", {})
+        monkeypatch.setattr(source, "SHARED_MEMORY", kilobytes * 1024)
+        assert source.layout_for(tape) == layout
 
 
 def test_shallow_networks_make_their_matrix_in_one_instruction() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from polymargin.cli.points import FILES, interval, read_array
 from polymargin.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Given:
     @property
     def keywords(self) -> dict[str, Any]:
         """For a function of a polynomial network."""
+        from polymargin.cli.points import interval
+
         return {
             "norm": self.norm,
             "weights": None if self.weights is None else _weights(self.weights),
@@ -46,12 +48,16 @@ class Given:
 
 def _weights(path: Path) -> NDArray[np.float64]:
     """A row or a column of numbers is a vector, anything else a matrix."""
+    from polymargin.cli.points import read_array
+
     array = read_array(path, "weights")
     return array.ravel() if 1 in array.shape else array
 
 
 def _movable(text: str) -> list[int] | NDArray[np.float64]:
     """Numbers of inputs, or the columns of a subspace in a file."""
+    from polymargin.cli.points import FILES, read_array
+
     if Path(text).suffix not in FILES:
         return _numbers("--movable", text, ", or a .npy, .npz or .csv file with the columns of a subspace")
     array = read_array(Path(text), "directions")

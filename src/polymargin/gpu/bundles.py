@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from polymargin.errors import InputError
 from polymargin.gpu.device import Pending, cupy_or_reason, launch, required_cupy
 from polymargin.gpu.jobs import RESULTS
-from polymargin.gpu.source import layout_for
+from polymargin.gpu.source import MOST_UNKNOWNS, layout_for
 from polymargin.gpu.surveys import MOST_POINTS, TOLD, Rules, Told
 from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
@@ -62,7 +62,8 @@ def tape_for(program: Program) -> Tape | None:
     """The tape of a program, made once while the program lives; None for one that is not symmetric, or too large."""
     key = id(program)
     if key not in _tapes:
-        _tapes[key] = None if layout_for(program.input_count) is None else Tape.of(program)
+        tape = Tape.of(program) if program.input_count <= MOST_UNKNOWNS else None
+        _tapes[key] = None if tape is None or layout_for(tape) is None else tape
         weakref.finalize(program, _tapes.pop, key, None)
     return _tapes[key]
 
@@ -86,7 +87,7 @@ class Bundle:
         _require("target parameters", self.targets.shape[1], self.tape.parameters)
 
     def launch(self, part: _Part, settings: Any, brought: Collection[str] = tuple(RESULTS)) -> Pending:
-        layout = layout_for(self.tape.inputs)
+        layout = layout_for(self.tape)
         assert layout is not None  # as `tape_for` has seen
         mask = None if self.selected is None else self.selected[part.targets, part.starts]
         starts, targets = self.starts[part.starts], self.targets[part.targets]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.gpu.dealt_rows import dealt_rows
+from polymargin.gpu.shared_file import SharedFile
 from polymargin.gpu.straight_line import straight_line
 from polymargin.gpu.stream import Stream
 from polymargin.gpu.tape import Tape
@@ -67,11 +68,33 @@ THREAD = Layout(1, 0)
 GROUPS = {12: Layout(4, 3), 16: Layout(8, 2), 24: Layout(8, 3), 32: Layout(16, 2)}
 
 
-def layout_for(unknowns: int) -> Layout | None:
-    """The fastest layout that holds so many unknowns; None if none does."""
-    if unknowns <= MOST_FOR_A_THREAD:
+MOST_UNKNOWNS = max(GROUPS) + 1
+_layouts: dict[str, Layout | None] = {}
+
+
+def layout_for(tape: Tape) -> Layout | None:
+    """The fastest layout that holds so many unknowns and whose shared memory holds the tape's registers; None if none does."""
+    if tape.structure not in _layouts:
+        _layouts[tape.structure] = _first_that_fits(tape)
+    return _layouts[tape.structure]
+
+
+def _first_that_fits(tape: Tape) -> Layout | None:
+    if tape.inputs <= MOST_FOR_A_THREAD:
         return THREAD
-    return next((layout for most, layout in GROUPS.items() if unknowns - 1 <= most), None)
+    file = SharedFile(tape, None)
+    for most, layout in GROUPS.items():
+        per_warp = 32 // layout.lanes * _numbers(file, layout) * COMPLEX
+        if tape.inputs - 1 <= most and per_warp <= SHARED_MEMORY - PER_BLOCK:
+            return layout
+    return None
+
+
+def _numbers(file: SharedFile, layout: Layout) -> int:
+    """Complex numbers that a path has in shared memory: the registers of its tape, then the columns of the elimination."""
+    numbers = max(file.length, file.scratch + layout.columns(file.tape.inputs - 1))
+    # Groups a multiple of 128 bytes apart would meet in the same banks.
+    return numbers + (numbers % 8 == 0)
 
 
 def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
@@ -83,8 +106,7 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         parts = ["numbers.cuh", "job.cuh", code, "thread_path.cuh"]
     else:
         code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
-        numbers = max(file.length, file.scratch + layout.columns(tape.inputs - 1))
-        numbers += numbers % 8 == 0  # groups a multiple of 128 bytes apart would meet in the same banks
+        numbers = _numbers(file, layout)
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
     few = layout == THREAD and tape.inputs <= FEW
     in_step = not few  # long code does not fit the cache of a scheduler: warps in step fetch it once
