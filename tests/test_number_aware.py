@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 
 import pytest
-from number_aware import agree
+from number_aware import TRAINED, agree
 
 SAME = {
     "last bit": ("0.75", "0.7500000000000001"),
@@ -69,3 +69,9 @@ def test_collected_doctests(printed: str, passes: bool, pytester: pytest.Pyteste
     pytester.makepyfile(example=f'"""\n>>> {printed}\n0.3\n"""')
     found = pytester.inline_run("--doctest-modules", "-p", "no:cacheprovider")
     found.assertoutcome(passed=int(passes), failed=int(not passes))
+
+
+def test_training_magnifies_last_bits_and_changes_nothing_else() -> None:
+    assert agree("class 0 at 0.1569155981", "class 0 at 0.1569155987", TRAINED)
+    assert not agree("class 0 at 0.1569155981", "class 0 at 0.1579155981", TRAINED)
+    assert not agree("class 0 at 0.1569155981", "class 1 at 0.1569155981", TRAINED)
