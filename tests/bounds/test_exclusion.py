@@ -223,6 +223,16 @@ def test_limits_are_kept() -> None:
     assert (slow.reason, slow.proved) == ("timeout", False)
 
 
+def test_one_layer_of_squares_is_never_cut() -> None:
+    """It is decided in one piece, but for rounding, and no cut helps against that."""
+    network = random_network((6, 8, 2), 2, 0)
+    u = np.random.default_rng([0, 1]).normal(size=6)
+    margin = pm.margin(network, u, cache=False)
+    assert exclude(network, u, margin.label, margin.rival, (1 - 1e-6) * margin.radius).leaves == 1
+    rounded = exclude(network, u, margin.label, margin.rival, (1 - 1e-15) * margin.radius)
+    assert not rounded.proved and rounded.leaves + rounded.open_leaves <= 2
+
+
 @pytest.mark.parametrize(("label", "rival", "radius"), [(0, 0, 0.1), (0, 2, 0.1), (0, 1, 0.0), (0, 1, float("nan"))])
 def test_bad_input(label: int, rival: int, radius: float) -> None:
     with pytest.raises(pm.InputError, match="expected"):

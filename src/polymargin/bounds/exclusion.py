@@ -142,9 +142,9 @@ def exclude_by(
         lifted = _lifted(view, label, rival, float(radius), deadline, most_leaves if squares else 1)
         if lifted.proved or (view.depth > 1 and (squares or lifted.reason != "too many leaves" or most_leaves <= 1)):
             return lifted
-        # One layer of squares is decided in one piece, but for rounding: below, a counterexample is found or nothing is.
-        most_leaves = 1 if view.depth == 1 else most_leaves
         # Splits do not narrow what the parabolas of a last layer of higher degree have to hold on.
+    if squares and view.depth == 1:
+        most_leaves = 1  # decided in one piece, but for rounding: a counterexample is found, or nothing is
     return _BallSearch(view, label, rival, float(radius)).run(deadline, most_leaves)
 
 
