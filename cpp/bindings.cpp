@@ -389,12 +389,11 @@ struct NearestResults {
 };
 
 // For each of the rules, the nearest points to some rows of points.
-nb::list nearest(Rows points, nb::sequence rules, nb::sequence rows, std::optional<std::string> instruction_set) {
+nb::list nearest(Rows points, nb::sequence rules, nb::sequence rows, int threads, std::optional<std::string> instruction_set) {
   const Kernels& kernels = choose(instruction_set);
   std::vector<NearestJob> jobs;
   std::vector<NearestResults> results;
   std::vector<Paths> chosen;
-  std::int64_t bytes = 0;
   if (nb::len(rules) != nb::len(rows)) throw std::invalid_argument("nearest: expected as many choices of rows as rules");
   for (std::size_t i = 0; i < nb::len(rules); ++i) {
     jobs.push_back(nb::cast<const NearestRules&>(rules[i]).job());
@@ -407,13 +406,10 @@ nb::list nearest(Rows points, nb::sequence rules, nb::sequence rows, std::option
     job.points = points.data();
     job.chosen = chosen.back().data();
     results.emplace_back(job, chosen.back().size());
-    const std::int64_t needed = kernels.quadric_bytes(job.quadric);
-    if (needed > bytes) bytes = needed;
   }
   {
     const nb::gil_scoped_release release;
-    const polymargin::Workspaces workspace(1, bytes);
-    for (const NearestJob& job : jobs) kernels.nearest(job, workspace[0]);
+    polymargin::run_nearest(kernels, jobs, threads);
   }
   nb::list found;
   for (const NearestResults& result : results)
@@ -479,7 +475,8 @@ NB_MODULE(_core, module) {
            nb::arg("eigenvalues"), nb::arg("sizes"), nb::arg("rotation"), nb::arg("basis").none(), nb::arg("fixed"), nb::arg("least"),
            nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"), nb::arg("noise"), nb::arg("largest_doubt"),
            nb::arg("largest_correction"), nb::arg("largest_miss"));
-  module.def("nearest", &nearest, nb::arg("points"), nb::arg("rules"), nb::arg("rows"), nb::arg("instruction_set") = nb::none());
+  module.def("nearest", &nearest, nb::arg("points"), nb::arg("rules"), nb::arg("rows"), nb::arg("threads") = 1,
+             nb::arg("instruction_set") = nb::none());
   module.def("end_with", &end_with, nb::arg("status"));
   module.def("instruction_sets", [] {
     nb::dict names;

@@ -1,10 +1,11 @@
-// Workers: threads that follow the paths of a queue of jobs, and the memory they work in.
+// Workers: threads that follow the paths of a queue of jobs, or find the nearest points of quadrics, and the memory they work in.
 //
 // A job is one program with its starts and targets; its paths are taken one by one from a counter of its own. The queue may
 // hold many jobs: a worker takes paths of the first job that has any left, so one call can serve points, rivals and paths
 // of several programs together, and no worker waits for another until the queue is empty.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -125,6 +126,51 @@ bool run_jobs(const Kernels& kernels, const std::vector<TrackJob>& jobs, int thr
   lock.unlock();
   for (std::thread& worker : pool) worker.join();
   return !stopped;
+}
+
+// Rows of a quadric that a thread takes at a time; fewer are not worth starting one.
+constexpr std::int64_t kPiece = 64;
+
+// Some rows of a job as a job of their own.
+inline NearestJob piece_of(NearestJob job, std::int64_t first) {
+  job.rows = job.rows - first < kPiece ? job.rows - first : kPiece;
+  job.chosen += first;
+  job.kinds += first;
+  job.doubtful += first;
+  job.multipliers += first;
+  job.distances += first;
+  job.steps += first * job.quadric.size;
+  return job;
+}
+
+// All rows of all quadrics on several threads, or on as many of them as can be started; this one is among them.
+inline void run_nearest(const Kernels& kernels, const std::vector<NearestJob>& jobs, int threads) {
+  std::vector<NearestJob> pieces;
+  std::int64_t bytes = 0, rows = 0;
+  for (const NearestJob& job : jobs) {
+    const std::int64_t needed = kernels.quadric_bytes(job.quadric);
+    if (needed > bytes) bytes = needed;
+    rows += job.rows;
+    for (std::int64_t first = 0; first < job.rows; first += kPiece) pieces.push_back(piece_of(job, first));
+  }
+  const std::int64_t most = rows / kPiece < threads ? rows / kPiece : threads;
+  const int workers = most < 1 ? 1 : static_cast<int>(most);
+  const Workspaces workspaces(workers, bytes);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](int worker) {
+    for (std::size_t piece; (piece = next++) < pieces.size();) kernels.nearest(pieces[piece], workspaces[worker]);
+  };
+  std::vector<std::thread> pool;
+  pool.reserve(workers);
+  for (int w = 1; w < workers; ++w) {
+    try {
+      pool.emplace_back(work, w);
+    } catch (const std::system_error&) {
+      break;
+    }
+  }
+  work(0);
+  for (std::thread& worker : pool) worker.join();
 }
 
 }  // namespace polymargin

@@ -119,6 +119,7 @@ def nearest(
     points: NDArray[np.float64],
     rules: Sequence[NearestRules],
     rows: Sequence[NDArray[np.int64]],
+    threads: int = 1,
     instruction_set: str | None = None,
 ) -> list[tuple[NDArray[Any], ...]]: ...
 def instruction_sets() -> dict[str, int]: ...

@@ -55,7 +55,6 @@ def test_a_batch_says_to_the_last_bit_what_its_rows_say(name: str, monkeypatch: 
     rows = points(net, 12 if name == "attention" else 24)
     alone = [plain(pm.margin(net, row, threads=1)) for row in rows]
     order = np.random.default_rng(8).permutation(len(rows))
-    monkeypatch.setattr(batch, "LEAST_ROWS", 4)
     for size, threads in ((512, 1), (5, 1), (1, 2), (3, 2), (4, 3)):
         monkeypatch.setattr(batch, "MOST_ROWS", size)
         found = pm.margin(net, rows[order], threads=threads)

@@ -132,6 +132,15 @@ def test_several_quadrics_in_one_call_and_after_a_journey() -> None:
             assert np.array_equal(found.points, solver.nearest_batch(points).points[rows])
 
 
+@pytest.mark.parametrize("threads", [0, 2, 3, 64])
+def test_threads_change_no_bit(threads: int) -> None:
+    solvers = [QuadricSolver(squares(12, size)[0]) for size in (5, 17)]
+    points = np.random.default_rng(0).normal(size=(300, 12))
+    asked = [(solver, rows) for solver, rows in zip(solvers, (np.arange(300), np.arange(7, 130)), strict=True)]
+    for alone, found, (_, rows) in zip(nearest_of(points, asked), nearest_of(points, asked, threads), asked, strict=True):
+        assert same(found, alone, np.arange(len(rows)))
+
+
 def test_a_product_refuses_what_does_not_fit() -> None:
     for matrix in (np.ones((3, 8)), np.ones((2, 7))):
         with pytest.raises(ValueError, match="product: expected a padded matrix"):

@@ -38,8 +38,6 @@ PATHS_PER_GPU_BLOCK = 1 << 24
 MANY_PER_POINT = 1 << 17
 GPU_BLOCKS = 4
 MOST_ROWS = 4096
-# Without paths: fewer rows than these are not worth a thread of their own.
-LEAST_ROWS = 512
 MOST_ENTRIES = 1 << 20
 # Workers of an executor get the rows in about so many pieces each: few enough to cost little, enough to end together.
 TASKS_PER_WORKER = 8
@@ -59,8 +57,6 @@ def margins_in_blocks(
 ) -> Iterator[tuple[Rows, list[Margin]]]:
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
     threads = tracker.threads or available_threads()
-    if not session.paths_per_point:
-        threads = max(1, min(threads, len(rows) // LEAST_ROWS))
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
     if tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
@@ -143,7 +139,7 @@ def _blocks(
         paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
     size = max(1, min(most_rows, paths // max(1, per_point), MOST_ENTRIES // session.dimension))
     count = -(-len(rows) // size)
-    if count > 1 or not per_point:  # the threads of the core share the paths of a single block
+    if count > 1:  # the threads of the core share a single block
         count = min(len(rows), threads * -(-count // threads))
     return np.array_split(rows, count) if count else []
 

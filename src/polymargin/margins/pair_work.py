@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Job, Tracker
+from polymargin.continuation import Job, Tracker, available_threads
 from polymargin.margins.columns import PairColumn, Places, QuadricColumn
 from polymargin.margins.pairs import Pair, QuadricPair
 from polymargin.margins.table import PairTable
@@ -41,9 +41,8 @@ def answers(
 def _columns(u: Array, work: list[PairWork], jobs: list[Job | None], tracker: Tracker) -> Iterator[PairColumn]:
     """The answers of every boundary: two calls of the core, for all paths and for all quadrics, and the rest one by one."""
     told = tracker.survey([job for job in jobs if job is not None])
-    nearest = iter(
-        nearest_of(u, [(each.pair.solver, each.rows) for each in work if isinstance(each.pair, QuadricPair)])
-    )
+    quadrics = [(each.pair.solver, each.rows) for each in work if isinstance(each.pair, QuadricPair)]
+    nearest = iter(nearest_of(u, quadrics, tracker.threads or available_threads()))
     for each, job in zip(work, jobs, strict=True):
         if isinstance(each.pair, QuadricPair):
             yield QuadricColumn(next(nearest))

@@ -180,10 +180,12 @@ class QuadricSolver:
         return u
 
 
-def nearest_of(points: Array, asked: Sequence[tuple[QuadricSolver, NDArray[np.intp]]]) -> list[NearestBatch]:
+def nearest_of(
+    points: Array, asked: Sequence[tuple[QuadricSolver, NDArray[np.intp]]], threads: int = 1
+) -> list[NearestBatch]:
     """The nearest points of quadrics to some rows of points (…, n), all of them finite, in one call of the core."""
     given, rows = np.ascontiguousarray(points), [np.ascontiguousarray(rows, dtype=np.int64) for _, rows in asked]
-    found = _core.nearest(given, [solver.rules for solver, _ in asked], rows, instruction_set())
+    found = _core.nearest(given, [solver.rules for solver, _ in asked], rows, threads, instruction_set())
     batches = []
     for (solver, _), mine, (steps, distances, multipliers, kinds, doubtful) in zip(asked, rows, found, strict=True):
         batch = NearestBatch(
