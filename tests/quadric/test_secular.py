@@ -137,7 +137,9 @@ def test_threads_change_no_bit(threads: int) -> None:
     solvers = [QuadricSolver(squares(12, size)[0]) for size in (5, 17)]
     points = np.random.default_rng(0).normal(size=(300, 12))
     asked = [(solver, rows) for solver, rows in zip(solvers, (np.arange(300), np.arange(7, 130)), strict=True)]
-    for alone, found, (_, rows) in zip(nearest_of(points, asked), nearest_of(points, asked, threads), asked, strict=True):
+    for alone, found, (_, rows) in zip(
+        nearest_of(points, asked), nearest_of(points, asked, threads), asked, strict=True
+    ):
         assert same(found, alone, np.arange(len(rows)))
 
 
