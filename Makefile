@@ -39,12 +39,15 @@ lint: .venv/installed
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict
 
+# What exercises the core.
+CORE_TESTS := tests/continuation tests/polynomials tests/quadric tests/margins/test_batch.py
+
 # The core under the address and undefined-behaviour sanitizers, in an environment of its own.
 sanitize:
 	$(PYTHON) -m venv .venv-sanitize
 	.venv-sanitize/bin/pip install --quiet ".[test,plot]" -C cmake.define.POLYMARGIN_SANITIZE=ON -C build-dir=build/sanitize
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  UBSAN_OPTIONS=halt_on_error=1 .venv-sanitize/bin/python -m pytest tests/continuation tests/polynomials
+	  UBSAN_OPTIONS=halt_on_error=1 .venv-sanitize/bin/python -m pytest $(CORE_TESTS)
 
 # The core in plain C++20, without vector extensions, in an environment of its own; COMPILER=clang++ chooses the compiler.
 COMPILER ?= c++
@@ -52,7 +55,7 @@ portable:
 	$(PYTHON) -m venv .venv-portable
 	CXX=$(COMPILER) .venv-portable/bin/pip install --quiet ".[test]" -C cmake.define.POLYMARGIN_PORTABLE=ON -C build-dir=build/portable-$(COMPILER)
 	.venv-portable/bin/polymargin demo
-	.venv-portable/bin/python -m pytest tests/continuation tests/polynomials
+	.venv-portable/bin/python -m pytest $(CORE_TESTS)
 
 .venv/package: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -62,7 +62,9 @@ print(faults(400) / 400)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a setting of glibc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or "asan" in os.environ.get("LD_PRELOAD", ""), reason="a setting of glibc"
+)
 @pytest.mark.parametrize("double_double", [False, True])
 def test_workspaces_are_kept_and_used_again(double_double: bool) -> None:
     script = MANY_CALLS.format(double_double=double_double)
