@@ -1,4 +1,4 @@
-"""Types of the C++ core (cpp/bindings.cpp)."""
+"""Types of the C++ core (cpp/bindings*.cpp)."""
 
 from collections.abc import Sequence
 from typing import Any
