@@ -11,6 +11,7 @@ import polymargin as pm
 from polymargin import gpu
 from polymargin.bounds.lifted import algebra, spectra
 from polymargin.bounds.lifted.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
+from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import SMALL, maximise
 from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.provers import DEEP_TOLERANCE
@@ -75,7 +76,7 @@ def test_what_is_not_positive_definite_or_finite_is_said(name: str) -> None:
 def test_the_same_optimum_as_with_numpy(name: str, widths: list[int]) -> None:
     """With all eigenvalues and with Lanczos (more than SMALL rows), ranges and a dense cut."""
     relaxation = relax(random_network(widths, 0), 0.3, cuts=np.ones((1, widths[2])))
-    start, scale = relaxation.start()[0], abs(relaxation.size)
+    start, scale = first_multipliers(relaxation)[0], abs(relaxation.size)
     program = relaxation.program
     assert (program.side > SMALL) == (widths[0] == 40)
     known = maximise(program, start, scale, tolerance=1e-9)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 import polymargin as pm
 from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import maximise
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.program import SemidefiniteProgram
@@ -42,7 +43,7 @@ def relax(network: pm.PolynomialNetwork, radius: float, cuts: np.ndarray | None 
 
 
 def optimum(relaxation: Relaxation, tolerance: float = 1e-6) -> float:
-    found = maximise(relaxation.program, relaxation.start()[0], abs(relaxation.size), tolerance=tolerance)
+    found = maximise(relaxation.program, first_multipliers(relaxation)[0], abs(relaxation.size), tolerance=tolerance)
     assert found is not None
     return found.value
 
@@ -89,7 +90,7 @@ def by_clarabel(program: SemidefiniteProgram) -> float:
 def test_the_value_is_that_of_a_general_solver(widths, radius, activations, seed):
     relaxation = relax(random_network(widths, seed, activations), radius, seed=seed)
     scale = abs(relaxation.size)
-    found = maximise(relaxation.program, relaxation.start()[0], scale, tolerance=1e-8)
+    found = maximise(relaxation.program, first_multipliers(relaxation)[0], scale, tolerance=1e-8)
     reference = by_clarabel(relaxation.program)
     assert found is not None
     assert found.iterations <= 30
@@ -112,7 +113,7 @@ def test_every_start_and_optimum_is_a_lower_bound(widths):
     network, radius = random_network(widths, 8), 0.4
     relaxation = relax(network, radius, np.eye(4)[:2])
     view = relaxation.expansion.view
-    start, proved = relaxation.start()
+    start, proved = first_multipliers(relaxation)
     found = optimum(relaxation)
     generator = np.random.default_rng(0)
     directions = generator.normal(size=(20_000, network.dimension))

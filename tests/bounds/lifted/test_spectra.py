@@ -10,6 +10,7 @@ import polymargin as pm
 from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.cuts import cut_weights
 from polymargin.bounds.lifted.expansion import Expansion, expansion_at
+from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
@@ -85,7 +86,7 @@ def test_rests_are_minimised_out() -> None:
     top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst_last)
     cuts = cut_weights(expansion, top, ranges)
     relaxation = Relaxation(expansion, top, question.size, radius, ranges, cuts, {2: (-0.1, 0.2)}, question.worst)
-    y, value = relaxation.start()
+    y, value = first_multipliers(relaxation)
     Z = relaxation.program.matrix(y)
     complement = Z[:25, :25] - Z[:25, 25:] @ np.linalg.solve(Z[25:, 25:], Z[25:, :25])
     np.testing.assert_allclose(relaxation.reduced(y), complement, atol=1e-9 * np.abs(Z).max())

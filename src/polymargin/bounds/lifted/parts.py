@@ -17,6 +17,7 @@ from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.best_ball import FEW
 from polymargin.bounds.lifted.cuts import cut_weights, violated_cut
 from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.first_multipliers import first_multipliers, multipliers_by_norms
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
@@ -109,7 +110,7 @@ class Question:
         top = top_terms(expansion, *self.output, radius, last, np.zeros(width))
         none = np.zeros((0, len(rests[0]) if rests else 0))
         relaxation = Relaxation(expansion, top, self.size, radius, rests, none)
-        value, y = relaxation.by_norms()
+        value, y = multipliers_by_norms(relaxation)
         if not value > CLEAR * abs(self.size):
             return None
         y[0] = value
@@ -237,7 +238,7 @@ def _with_cuts(
         if extra is None:
             break
         more = replace(relaxation, cuts=np.vstack([relaxation.cuts, extra]))
-        found = _solved(more, *more.start(math.inf, limits["deadline"]), limits)
+        found = _solved(more, *first_multipliers(more, math.inf, limits["deadline"]), limits)
         if found is None or found.y[0] <= optimum.y[0]:
             break
         relaxation, optimum = more, found
@@ -264,7 +265,7 @@ def _best_start(
         top = top_terms(expansion, *question.output, question.radius, last, touch)
         cuts = cut_weights(expansion, top, rests)
         relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, first, question.worst)
-        y, value = relaxation.start(enough, deadline)
+        y, value = first_multipliers(relaxation, enough, deadline)
         if best is None or value > best[2]:
             best = (relaxation, y, value)
         if (

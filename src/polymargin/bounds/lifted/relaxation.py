@@ -27,20 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.best_ball import best_ball
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
 from polymargin.bounds.lifted.program import SemidefiniteProgram, SparseRows
 from polymargin.bounds.lifted.top import Top
-from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
-
-# The multiplier of the cut at the start; optimal ones were seen between 1.5 and 2.6.
-START_CUT = 2.0
-START_EXTRA = 0.5
-# How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
-SLACKS = (0.3, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +92,13 @@ class Relaxation:
         return result
 
     @property
-    def _cut_place(self) -> slice:
+    def cut_place(self) -> slice:
         start = self.unknowns[-1][1].stop if self.unknowns else 2
         return slice(start, start + len(self.cuts))
 
     @property
-    def _first_place(self) -> slice:
-        return slice(self._cut_place.stop, self._cut_place.stop + len(self.first))
+    def first_place(self) -> slice:
+        return slice(self.cut_place.stop, self.cut_place.stop + len(self.first))
 
     @cached_property
     def _first_halves(self) -> Array:
@@ -120,7 +112,7 @@ class Relaxation:
     @cached_property
     def program(self) -> SemidefiniteProgram:
         m, side = self.expansion.dimension, self.places[-1].stop
-        count = self._first_place.stop
+        count = self.first_place.stop
         forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
         last = self.expansion.forms(len(self.places) + 1, self.radius, self.middles, self.halves)
         base = last.T @ (self.top.square[:, None] * last)
@@ -149,12 +141,12 @@ class Relaxation:
             linear.add(nu.start + each, 0, constant)
             diagonal.add(kappa.start + each, 0, -1.0)
             diagonal.add(kappa.start + each, place.start + each, 1.0)
-        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self._first_place.start):
+        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self.first_place.start):
             size = ((high - low) / 2) ** 2
             squares[row, neuron] = 1 / size
             linear.add_block(row, 0, -(low + high) / size * forms[0][[neuron]])
             linear.add(row, 0, low * high / size)
-        cuts = self._cut_place
+        cuts = self.cut_place
         dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
         intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
         signed = [1, *chain(*intervals), *range(cuts.start, count)]
@@ -173,77 +165,27 @@ class Relaxation:
         result /= self.cut_scales[index]
         return result
 
-    def start(self, enough: float = np.inf, deadline: Deadline = NEVER) -> tuple[Array, float]:
-        """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
-        best: tuple[float, Array] = (-np.inf, np.zeros(self._first_place.stop))
-        for states, slack in self._guesses():
-            y = self._guess(states, slack)
-            value, y[1] = best_ball(self.reduced(y), abs(self.size))
-            if value > best[0] or not best[1].any():
-                best = (value, y)
-            if value > enough or deadline.passed:
-                break
-        value, y = best
-        y[0] = value - 0.3 * self.scale(value)
-        return y, value
-
-    def _guesses(self) -> list[tuple[list[tuple[Array, Array]], float]]:
-        """(t, w) of the lifted layers where the Lagrangian is made stationary in w, and how much more convex than needed.
-
-        The centre of the ranges comes first, then the worst input known: where the relaxation is tight, the Lagrangian is
-        stationary there.
-        """
-        centre = [(middle, middle) for middle in self.middles]
-        if self.worst is None or not centre:
-            return [(centre, 0.0)]
-        worst = self.expansion.rests(self.worst)[1:]
-        return [(centre, 0.0), *((worst, slack) for slack in SLACKS)]
-
-    def _guess(self, states: list[tuple[Array, Array]], slack: float) -> Array:
-        """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary there."""
-        y = np.zeros(self._first_place.stop)
-        scale = abs(self.size)
-        theta = np.full(len(self.cuts), START_EXTRA)
-        theta[:1] = START_CUT
-        y[self._first_place] = 0.01 * scale
-        y[self._cut_place] = theta * self.cut_scales
-        slope, square = self.top.linear, self.top.square
-        if states:
-            slope = slope + 2 * square * states[-1][0]
-        for k in reversed(range(len(states))):
-            (nu, kappa), half, rest = self.unknowns[k], self.halves[k], states[k][1]
-            bend = square * half**2
-            cut = self.cuts.T @ theta if k == 0 else np.zeros_like(half)
-            y[kappa] = (1.2 + slack) * np.maximum(0.0, -bend - cut * half**2) + slack * np.maximum(0.0, bend)
-            y[kappa] += 0.02 * np.abs(bend).mean() + 1e-6 * scale
-            y[nu] = -(slope * half + 2 * y[kappa] * (rest - self.middles[k]) / half + 2 * cut * rest * half)
-            if k:
-                layer, above = self.expansion.layers[k], self.expansion.layers[k + 1]
-                outer = -(above.weights.T @ (y[nu] / half))
-                slope, square = outer * (layer.rise + 2 * layer.bend * states[k - 1][0]), outer * layer.bend
-        return y
-
     def reduced(self, y: Array) -> Array:
         """Z(y) as a form in (1, δ/r), the rests minimised over: they meet each other nowhere, so that is a division each.
 
         Infinite where Z is not convex in a rest.
         """
         m, r = self.expansion.dimension, self.radius
-        terms = self._terms(y)
+        terms = self.terms(y)
         if terms is None:
             return np.full((1 + m, 1 + m), np.inf)
         corner, border, weights = terms
         inner = y[1] * np.eye(m)
         for layer, factors in zip(self.expansion.layers, weights, strict=True):
             inner += r * r * layer.squares.weighted(factors)
-        for index, multiplier in enumerate(y[self._cut_place] / self.cut_scales):
+        for index, multiplier in enumerate(y[self.cut_place] / self.cut_scales):
             inner -= multiplier * r**4 * self._squared_curvatures[index]
         result = np.empty((1 + m, 1 + m))
         result[0, 0], result[1:, 1:] = corner, inner
         result[0, 1:] = result[1:, 0] = border
         return result
 
-    def _terms(self, y: Array) -> tuple[float, Array, list[Array]] | None:
+    def terms(self, y: Array) -> tuple[float, Array, list[Array]] | None:
         """Corner and border of that form, and the factors of (a_j·δ)² of every layer in it; None where it is not convex."""
         r, layers = self.radius, self.expansion.layers
         corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
@@ -253,8 +195,8 @@ class Relaxation:
         ]
         squares = [*(layer.bend * outer for layer, outer in zip(layers, outers, strict=False)), self.top.square]
         slopes = [*(layer.rise * outer for layer, outer in zip(layers, outers, strict=False)), self.top.linear]
-        theta = (y[self._cut_place] / self.cut_scales) @ self.cuts if len(self.cuts) else np.zeros(0)
-        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self._first_place.start):
+        theta = (y[self.cut_place] / self.cut_scales) @ self.cuts if len(self.cuts) else np.zeros(0)
+        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self.first_place.start):
             eta = y[row] / ((high - low) / 2) ** 2
             squares[0][neuron] += eta
             corner += eta * low * high
@@ -277,24 +219,6 @@ class Relaxation:
             corner -= float((pull**2 / own).sum())
         return float(corner), border, weights
 
-    def by_norms(self) -> tuple[float, Array]:
-        """The γ that norms alone prove with the first guess of the multipliers, and these; −∞ if none. For no cuts.
-
-        The least eigenvalue of Σ d_j a_j a_jᵀ is at least minus the largest row sum of Σ |a_j| max(0, −d_j) |a_j|ᵀ.
-        """
-        y = self._guess([(middle, middle) for middle in self.middles], 0.0)
-        terms = self._terms(y)
-        if terms is None:
-            return -np.inf, y
-        corner, border, weights = terms
-        sums = np.zeros(self.expansion.dimension)
-        for layer, factors in zip(self.expansion.layers, weights, strict=True):
-            sizes = np.abs(layer.slopes)
-            sums += self.radius**2 * ((np.maximum(0.0, -factors) * sizes.sum(axis=1)) @ sizes)
-        least, length = float(sums.max()) * (1 + 1e-9), float(np.linalg.norm(border)) + 1e-9 * abs(self.size)
-        y[1] = least + length
-        return corner - y[1] - length, y
-
     def minimiser(self, y: Array) -> Array:
         """δ where Z(y) is least, the rests minimised over."""
         form = self.reduced(y)
@@ -314,8 +238,8 @@ class Relaxation:
             ball=float(y[1]) / self.radius**2,
             equalities=tuple(y[nu] / half for (nu, _), half in zip(self.unknowns, self.halves, strict=True)),
             intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
-            cuts=(y[self._cut_place] / self.cut_scales) @ self.cuts,
-            first=y[self._first_place] / self._first_halves**2,
+            cuts=(y[self.cut_place] / self.cut_scales) @ self.cuts,
+            first=y[self.first_place] / self._first_halves**2,
         )
 
     def with_room(self, y: Array) -> Array:
