@@ -3,8 +3,9 @@
 Of NumPy only sums and products of matrices are used, and what is needed of them is that an inner product of length k is
 computed from its terms by k multiplications and additions in some order: then its error is at most (k + 4) 2⁻⁵³ times the sum
 of the absolute values of the terms (docs/theorems.md, section 9). Radii are computed in doubles too; SAFE covers their own
-rounding, TINY underflow. Work is counted in products of 128 bits, each of which takes as long as `_AT_ONCE` of doubles and
-their radii in a product of matrices. This module is loaded for large matrices only, and not at all by `--exact`.
+rounding, TINY the underflow of a term, LEAST that of a factor, which the other factor may magnify. Work is counted in products
+of 128 bits, each of which takes as long as `_AT_ONCE` of doubles and their radii in a product of matrices. This module is
+loaded for large matrices only, and not at all by `--exact`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from polymargin_checker.work import SHORTEST, spend
 UNIT = 2.0**-53
 SAFE = 1 + 2.0**-20
 TINY = 2.0**-1000
+LEAST = 2.0**-1020
 MANY = 0.5
 """Of all entries: so many zeros are looked at."""
 NARROW, FEWER = 256, 8
@@ -82,7 +84,7 @@ class Floats:
         _spend(rows * self.shape[1] * columns // _AT_ONCE + _ENTRY * rows * columns)
         left, right = np.abs(self.middle), np.abs(other.middle)
         rounding = (self.shape[1] + 4) * UNIT
-        radius = left @ (rounding * right + other.radius)
+        radius = left @ (rounding * right + np.where(right > 0, LEAST, 0.0) + other.radius)
         if self._wide:
             radius = radius + self.radius @ (right + other.radius)
         tiny: Any = TINY * self.shape[1]
@@ -90,7 +92,9 @@ class Floats:
             _spend(self.middle.size * other.shape[1] // _AT_ONCE)
             # Inner products without a term are zero; that is worth knowing for convolutions.
             tiny = tiny * ((self._pattern @ other._pattern) > 0)
-        return Floats(self.middle @ other.middle, SAFE * radius + tiny)
+        middle = self.middle @ other.middle
+        # A sum that overflowed says nothing, not even its sign.
+        return Floats(middle, np.where(np.isfinite(middle), SAFE * radius + tiny, np.inf))
 
     @cached_property
     def _pattern(self) -> np.ndarray[Any, np.dtype[np.float32]]:
