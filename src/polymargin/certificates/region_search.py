@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.regions.attack import loss_within, nearest_in
+from polymargin.bounds.regions.bracket import trial_radii
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
@@ -29,9 +30,6 @@ from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 
-# `certify` proves fractions of the distance of the nearest counterexample, the largest it can, to this part of it.
-FIRST_FRACTION, CLOSEST = 0.95, 1 - 5e-7
-BISECTIONS = 7
 CERTIFIED_GAP = 1e-6
 # Inputs and values of the layers, beyond which the checker reads no proof on a region; so none is made.
 LARGEST_SPACE = 12_000
@@ -105,7 +103,7 @@ class RegionSearch:
                 rival,
                 lowest[session.rivals.index(rival)],
                 session.deadline,
-                partial(self._loss, rival=rival, radius=radius),
+                partial(self.at.lost_within, label=session.label, rival=rival, radius=radius),
             )
             reasons[rival] = outcome.reason
             if outcome.loss is not None:
@@ -123,14 +121,6 @@ class RegionSearch:
         """Whether a proof on the L2 ball is one here: the ball contains the region."""
         return self.near.norm.value == "l2" and self.near.weights is None and not self.near.abstain
 
-    def _loss(self, place: Array, rival: int, radius: float) -> FoundLoss | None:
-        """What is lost at a place, if it is and the place is allowed."""
-        label = self.session.label
-        if not self.at.behind(place, label, rival) or not self.at.near.admits(place):
-            return None
-        found = self.at.lost(place, label, rival)
-        return found if found is not None and found.length <= radius else None
-
     # -- certify -------------------------------------------------------------------------------
 
     def margin(self) -> CertifiedMargin:
@@ -143,7 +133,7 @@ class RegionSearch:
         limit = math.inf if upper is None else upper.distance
         best: dict[int, RivalProof] = {r: RivalProof(r, 0.0, {"kind": "trivial"}) for r in session.rivals}
         low, high = 0.0, limit
-        for radius in self._radii(limit):
+        for radius in trial_radii(limit):
             if radius <= low or radius >= high or session.time_left <= 0:
                 continue
             region = self.at.region(radius)
@@ -160,22 +150,6 @@ class RegionSearch:
             else:
                 high = min(high, radius)
         return self._margin(low, upper, [best[rival] for rival in session.rivals])
-
-    def _radii(self, limit: float) -> list[float]:
-        """Largest first; then smaller ones, a half, a quarter … where the time may not do for the larger."""
-        if math.isinf(limit):
-            return [2.0**k for k in range(-6, 4)]
-        halves = [FIRST_FRACTION * limit * 0.5**k for k in range(BISECTIONS)][::-1]
-        return [
-            *halves,
-            0.8 * limit,
-            0.9 * limit,
-            0.98 * limit,
-            0.995 * limit,
-            0.999 * limit,
-            0.99999 * limit,
-            CLOSEST * limit,
-        ]
 
     def _margin(self, lower: float, upper: Counterexample | None, proofs: list[RivalProof]) -> CertifiedMargin:
         session = self.session

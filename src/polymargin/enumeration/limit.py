@@ -18,8 +18,8 @@ def check_limit(boundary: Boundary, limit: int, tracker: Tracker) -> None:
     unknowns = boundary.reduction.dimension + 1
     seconds = estimated_seconds(boundary, tracker)
     raise TooManyPathsError(
-        f"the boundary ({boundary.name}) has up to {_count(count)} critical points (degree {boundary.degree} in "
-        f"{unknowns - 1} active variables), more than the limit of {_count(limit)}; finding them would take about "
+        f"the boundary ({boundary.name}) has up to {written(count)} critical points (degree {boundary.degree} in "
+        f"{unknowns - 1} active variables), more than the limit of {written(limit)}; finding them would take about "
         f"{_duration(seconds)}; raise limit= (--limit) to try"
     )
 
@@ -31,7 +31,8 @@ def estimated_seconds(boundary: Boundary, tracker: Tracker) -> float:
     return work / (tracker.threads or available_threads())
 
 
-def _count(value: int) -> str:
+def written(value: int) -> str:
+    """A number that a person can read, whatever its size."""
     return f"{value:,}" if value < 10**12 else f"10^{len(str(value)) - 1}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 import polymargin as pm
 from polymargin.errors import InputError, PolymarginError
@@ -188,8 +189,33 @@ def test_subspaces_are_substitutions() -> None:
 def test_points_outside_and_problems_too_large() -> None:
     with pytest.raises(InputError, match="outside the domain"):
         margin(network(0, 2, 3), [0.5, 2.0], domain=(0, 1))
+    source = pm.Boundary.from_network(network(0, 14, 20), 0, 1)
     with pytest.raises(PolymarginError, match="faces"):
-        margin(network(0, 14, 20), np.zeros(14), norm="linf")
+        margin(source, np.zeros(14), norm="linf")
+
+
+@pytest.mark.parametrize("options", [{"norm": "linf"}, {"norm": "linf", "domain": (-3, 3)}, {"domain": (-3, 3)}])
+def test_too_many_faces_have_bounds(options: dict[str, Any]) -> None:
+    """As certify proves them, and no perturbation that was sampled is nearer."""
+    net, u = network(0, 14, 20), np.random.default_rng(0).normal(size=14)
+    found = margin(net, u, timeout=1.0, **options)
+    assert found.method == "bounds"
+    assert "faces" in found.notes[0]
+    assert 0 < found.lower <= found.upper
+    assert found.upper == pytest.approx(pm.attack(net, u, **options).distance, rel=0.05)
+    steps = np.random.default_rng(1).uniform(-1, 1, size=(20_000, 14))
+    sizes = np.abs(steps).max(axis=1) if found.norm == "linf" else np.linalg.norm(steps, axis=1)
+    inside = np.clip(u + steps * (found.lower / sizes)[:, None], -3, 3)
+    assert (net.predict(inside) == found.label).all()
+
+
+def test_faces_with_open_ends_are_settled_by_bounds() -> None:
+    """x⁴ + y⁴ = 1: on the face where both coordinates grow alike, some paths have no known end."""
+    net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])], degree=4)
+    found = margin(net, [0.05, 0.02], norm="linf")
+    step = brentq(lambda t: (0.05 + t) ** 4 + (0.02 + t) ** 4 - 1, 0.0, 1.0, xtol=1e-14)
+    assert found.standing is Standing.CERTIFIED
+    assert found.lower <= step <= found.upper
 
 
 def test_batches_and_single_points_agree() -> None:

@@ -92,6 +92,13 @@ class NetworkAt:
             return None
         return FoundLoss(place, exact.astype(np.float64), rival, self.length(place), self._along(place))
 
+    def lost_within(self, place: Array, label: int, rival: int, radius: float) -> FoundLoss | None:
+        """The same, if the place is allowed and no farther than the radius; doubles are asked first."""
+        if not self.behind(place, label, rival) or not self.near.admits(place):
+            return None
+        found = self.lost(place, label, rival)
+        return found if found is not None and found.length <= radius else None
+
     def length(self, place: Array) -> float:
         """Of the perturbation that leads to a place, rounded up."""
         pairs = zip(self._exact(place).tolist(), self.point.tolist(), strict=True)

@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary
 from polymargin.boundary.shifted import ShiftedSource
+from polymargin.bounds.lower_bound import lower_bound_at
+from polymargin.bounds.regions.bracket import bracket_in
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.continuation import Tracker
+from polymargin.deadlines import Deadline
+from polymargin.enumeration.limit import written
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.combined import combined
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
@@ -27,6 +32,7 @@ from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.network import Network
+from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 
@@ -60,8 +66,46 @@ class NeighbourhoodMargins:
         checked_point(u, self.dimension)
         self._near.check_inside(u)
         started = perf_counter()
-        label, pairs = self._pairs(u, tracker)
-        return replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
+        try:
+            label, pairs = self._pairs(u, tracker)
+        except TooManyPathsError as error:
+            if isinstance(self._model, Boundary):
+                raise
+            return self._bounds(self._model, u, f"bounds instead of enumeration: {error}")
+        found = replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
+        if found.standing is not Standing.BRACKETED or isinstance(self._model, Boundary):
+            return found
+        try:
+            proved = self._bounds(self._model, u)
+        except InputError:
+            return found  # neighbourhoods that have margins alone
+        return proved if proved.standing is Standing.CERTIFIED else _narrowed(found, proved)
+
+    def _bounds(self, network: Network, u: Array, *notes: str) -> Margin:
+        """Both sides without enumeration: a search above, a proof on a region below, or on a ball that contains it."""
+        near, started, deadline = self._near, perf_counter(), Deadline.after(self._search.timeout)
+        near.check_bounded()
+        label, _ = predicted_class(network, u)
+        rivals = near.against(label, network.class_count)
+        lower, nearest = bracket_in(NetworkAt.of(network, u, near), label, rivals, deadline, self._search.seed)
+        upper = math.inf if nearest is None else nearest.length
+        if near.norm is Norm.L2 and near.weights is None and not near.abstain and not deadline.passed:
+            ball = lower_bound_at(network, u, limit=None if nearest is None else upper, deadline=deadline)
+            lower = max(lower, min(ball.radius, upper))
+        closed = nearest is not None and upper - lower <= self._search.rtol * upper
+        return Margin(
+            radius=upper,
+            lower=lower,
+            upper=upper,
+            point=None if nearest is None else nearest.point,
+            label=label,
+            rival=None if nearest is None else nearest.rival,
+            standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
+            method="bounds",
+            seconds=perf_counter() - started,
+            notes=notes,
+            norm=near.norm.value,
+        )
 
     def _pairs(self, u: Array, tracker: Tracker) -> tuple[int | None, list[PairMargin]]:
         model, near = self._model, self._near
@@ -88,13 +132,15 @@ class NeighbourhoodMargins:
             return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)
         if boundary.degree < 1:
             return pair_for(boundary, self._search).margin_at(u, rival, tracker)
+        plain = near.norm is Norm.L2 and near.low is None
+        if not plain:
+            self._check_size(boundary)
         euclidean = self._without_domain(boundary, u, rival, tracker)
         if float(boundary.source.noise(u)) > LARGEST_NOISE * abs(value):
             note = "the logits cancel: doubles hardly see them differ"
             euclidean = replace(euclidean, lower=0.0, complete=False, proved=False, notes=(note, *euclidean.notes))
-        if near.norm is Norm.L2 and near.low is None:
+        if plain:
             return euclidean
-        self._check_size(boundary)
         found = nearest_on_faces(boundary, u, rival, near, self._search, tracker)
         return self._held_against_l2(found, euclidean, u)
 
@@ -131,6 +177,15 @@ class NeighbourhoodMargins:
         count, paths = face_count(near, active), path_count(near, active, boundary.degree)
         if count > MOST_FACES or paths > limit:
             raise TooManyPathsError(
-                f"{near.norm.value} exactly: {count:,} faces with {paths:,} paths for a boundary of degree "
+                f"{near.norm.value} exactly: {written(count)} faces with {written(paths)} paths for a boundary of degree "
                 f"{boundary.degree} in {boundary.dimension} inputs; the limit is {MOST_FACES:,} faces and {limit:,} paths"
             )
+
+
+def _narrowed(found: Margin, proved: Margin) -> Margin:
+    """What was found, with the better ends of the two."""
+    if proved.upper < found.upper:
+        found = replace(found, radius=proved.upper, upper=proved.upper, point=proved.point, rival=proved.rival)
+    return replace(
+        found, lower=min(max(found.lower, proved.lower), found.upper), seconds=found.seconds + proved.seconds
+    )

@@ -1,0 +1,66 @@
+"""Both sides of a margin in a region: the nearest counterexample that a search finds, and the largest radius that is proved.
+
+Radii are tried from small ones on, so that something is proved when the time is up; the last one is so close to the
+counterexample that the two count as met. Whole regions are proved at once where that does, and cut where it does not.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from polymargin.bounds.regions.attack import loss_within, nearest_in
+from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
+from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
+from polymargin.deadlines import Deadline
+
+# Fractions of the distance of the nearest counterexample: halves of the first of them, then ever closer ones.
+FIRST_FRACTION, FRACTIONS, CLOSEST = 0.95, (0.8, 0.9, 0.98, 0.995, 0.999, 0.99999), 1 - 5e-7
+HALVINGS = 7
+
+
+def trial_radii(limit: float) -> list[float]:
+    """Below a limit, smaller ones first; powers of two where there is none."""
+    if math.isinf(limit):
+        return [2.0**k for k in range(-6, 4)]
+    halves = [FIRST_FRACTION * limit * 0.5**k for k in range(HALVINGS)][::-1]
+    return [*halves, *(fraction * limit for fraction in (*FRACTIONS, CLOSEST))]
+
+
+def bracket_in(
+    at: NetworkAt, label: int, rivals: list[int], deadline: Deadline, seed: int = 0
+) -> tuple[float, FoundLoss | None]:
+    """The largest radius proved against all rivals until the deadline, and the nearest loss found."""
+    nearest = nearest_in(at, label, rivals, None, seed)
+    low, high = 0.0, math.inf if nearest is None else nearest.length
+    for radius in trial_radii(high):
+        if low < radius < high and not deadline.passed:
+            proved, lost = _proved_on(at, label, rivals, radius, deadline, seed)
+            if proved:
+                low = radius
+            elif lost is None:
+                high = radius
+            elif nearest is None or lost.length < nearest.length:
+                nearest, high = lost, min(high, lost.length)
+    return low, nearest
+
+
+def _proved_on(
+    at: NetworkAt, label: int, rivals: list[int], radius: float, deadline: Deadline, seed: int
+) -> tuple[bool, FoundLoss | None]:
+    """Whether no rival wins or ties within the radius, and what was met if one does."""
+    region = at.region(radius)
+    lost, lowest = loss_within(at, region, label, rivals, seed)
+    if lost is not None:
+        return False, lost
+    proved: set[int] = set()
+    for steps, group in at.grouped(label, rivals):
+        rows = lowest[[rivals.index(rival) for rival in group]]
+        proved |= prove_whole(steps, region, label, group, rows, deadline).keys()
+    for row, rival in enumerate(rivals):
+        if rival not in proved:
+            loss = partial(at.lost_within, label=label, rival=rival, radius=radius)
+            outcome = prove_by_cutting(at.steps(label, rival), region, label, rival, lowest[row], deadline, loss)
+            if outcome.proof is None:
+                return False, outcome.loss
+    return True, None
