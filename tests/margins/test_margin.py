@@ -16,6 +16,8 @@ from scipy.optimize import minimize
 
 import polymargin as pm
 from polymargin import Standing
+from polymargin.margins import bracket
+from polymargin.margins.result import PairMargin
 
 SMALL_NETWORKS = [(2, (4,), 3, 3), (3, (5,), 2, 3), (3, (4,), 3, 2), (2, (3, 3), 2, 3), (4, (5,), 3, 2)]
 
@@ -355,3 +357,15 @@ def test_bounds_that_meet_within_rtol_are_the_answer() -> None:
     assert truth * (1 - 1e-12) <= strict.upper
     with pytest.raises(pm.InputError, match="rtol"):
         pm.margin(network, u, rtol=0.0)
+
+
+def test_bounds_are_found_where_not_even_half_of_the_distance_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)
+    layers = [(generator.normal(size=(4, 2)), generator.normal(size=4)), (generator.normal(size=(2, 4)), np.zeros(2))]
+    network, u = pm.PolynomialNetwork(layers, degree=40), generator.normal(size=2)
+    monkeypatch.setattr(bracket, "SHARES", (1 - 1e-9,))
+    label = int(network.predict(u))
+    unknown = PairMargin(1 - label, math.inf, 0.0, math.inf, None, "continuation", False, None, None, 1)
+    found = bracket.bracketed(network, u, label, unknown)
+    assert 0 < found.lower < found.upper < math.inf
+    assert not found.complete

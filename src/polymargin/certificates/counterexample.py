@@ -13,10 +13,12 @@ from polymargin.bounds.attack import nearest_attack
 from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
+from polymargin.deadlines import Deadline
 from polymargin.polynomials.balls import distance_bounds, precision
 
-# Of the time that is left, for a search.
+# Of the time that is left, for a search; and seconds that it gets in any case.
 SHARE = 0.3
+MOMENT = 0.2
 # Relative steps beyond a tie until the rival really is ahead in exact arithmetic.
 NUDGES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 
@@ -55,7 +57,10 @@ def search(session: Session, rival: int | None = None) -> Counterexample | None:
     """The best that a local search finds, against one rival or all."""
     if not session.network.hidden_layers:
         return None
-    found = nearest_attack(session.network, session.u, rival, deadline=session.deadline.part(SHARE))
+    deadline = session.deadline.part(SHARE)
+    if deadline.passed:  # what came before took longer than it should have
+        deadline = Deadline.after(MOMENT)
+    found = nearest_attack(session.network, session.u, rival, deadline=deadline)
     if found is None:
         return None
     return Counterexample(found.point, found.rival, _distance(found.point, session))

@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds import attack, exclude, pair_lower_bound
+from polymargin.bounds import Exclusion, attack, exclude, pair_lower_bound
 from polymargin.errors import PolymarginError
 from polymargin.margins.result import PairMargin
 from polymargin.networks.network import Network
@@ -27,6 +27,8 @@ MET = 1.01e-6
 # Parts of the ball that branch and bound may look at for one share; seconds for one rival, which only a busy machine reaches.
 PATIENCE = 20.0
 MOST_LEAVES = 1_000
+# Seconds for a lower bound in one piece where no share was proved.
+LAST = 2.0
 
 
 def bracketed(network: Network, u: Array, label: int, pair: PairMargin, *, doubted: bool = False) -> PairMargin:
@@ -53,7 +55,7 @@ def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: fl
     end = perf_counter() + PATIENCE
     with np.errstate(all="ignore"):
         if math.isinf(upper):
-            return pair_lower_bound(network, u, label, rival, tolerance=1e-2).radius
+            return _in_one_piece(pair_lower_bound(network, u, label, rival, tolerance=1e-2, timeout=PATIENCE))
         best = 0.0
         closest = SHARES[-1] * upper
         # For quadrics, and near enough elsewhere, one relaxation is tight: then the closest share is proved at once.
@@ -67,4 +69,11 @@ def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: fl
             if not found.proved:
                 break
             best = share * upper
+        if not best and upper > 0:  # not even half of it; less is better than nothing
+            limits = {"tolerance": 1e-2, "limit": upper, "timeout": LAST}
+            return min(_in_one_piece(pair_lower_bound(network, u, label, rival, **limits)), upper)
     return best
+
+
+def _in_one_piece(found: Exclusion) -> float:
+    return found.radius if found.proved else 0.0
