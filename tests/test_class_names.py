@@ -15,6 +15,10 @@ import polymargin as pm
 from polymargin.bounds import bracket, exclude
 from polymargin.class_names import AboutClasses, class_numbers, named, names_of
 from polymargin.cli.app import app
+from polymargin.networks.attention import LightningAttention
+from polymargin.networks.product_network import Forms, Product, ProductNetwork
+from polymargin.networks.readers import npz
+from polymargin_checker.model import read_model
 
 NAMES = ("setosa", "versicolor", "virginica")
 # Three classes on a line of two inputs: ties at x = -1 and x = 1.
@@ -160,7 +164,9 @@ def test_right_classes_are_taken_as_names_or_numbers(labels: Any, names: Any, nu
         (["rose", "setosa"], NAMES, "row 0 is 'rose'; expected one of the classes setosa, versicolor, virginica"),
         ([0, 3], NAMES, "row 1 is 3; expected the number of a class, 0, 1, 2, …, or one of setosa"),
         ([0, 1, 2], NAMES, r"shape \(3,\) for 2 points"),
-        (["a", "b"], None, "labels: not an array of real numbers"),
+        (["a", "b"], None, "row 0 is 'a', but the model only counts its classes; expected their numbers 0, 1"),
+        ([1 + 2j, 0], None, "labels: not an array of real numbers"),
+        ([[0], [1, 2]], None, "labels: rows of different lengths"),
         ([0.5, 1], None, "row 0 is 0.5"),
     ],
 )
@@ -215,3 +221,83 @@ def test_the_command_line_says_them(tmp_path: Path) -> None:
     assert "clean accuracy 66.7%" in made.output, (  # row 70 is a virginica to the model
         made.output
     )
+
+
+def attention(names: Any = None) -> LightningAttention:
+    network = LightningAttention([[1.0]], [[1.0]], [[2.0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    network.class_names = names
+    return network
+
+
+def products(names: Any = None) -> ProductNetwork:
+    both = Forms.of([[1.0, 1.0], [1.0, -1.0]]), Forms.of([[0.0, 1.0], [2.0, 0.0]], [1.0, 0.0])
+    readout = Forms.of([[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
+    network = ProductNetwork([Product(*both)], readout)
+    network.class_names = names
+    return network
+
+
+KINDS = [ridges, attention, products]
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_files_keep_them_and_the_checker_reads_such_files(make: Any, tmp_path: Path) -> None:
+    for names in (NAMES, None, ("a\x1b[31m", "", "\ud800")):
+        make(names).save(tmp_path / "model.npz")
+        again = pm.load(tmp_path / "model.npz")
+        assert again.class_names == names
+        assert again.fingerprint == read_model(tmp_path / "model.npz").fingerprint() == make().fingerprint
+
+
+def test_proofs_of_a_named_model_are_checked_beside_it(tmp_path: Path) -> None:
+    ridges().save(tmp_path / "model.npz")
+    np.save(tmp_path / "points.npy", U[:1])
+    run, folder = CliRunner(), tmp_path / "proofs"
+    run.invoke(
+        app, ["certify", str(tmp_path / "model.npz"), str(tmp_path / "points.npy"), "--certificates", str(folder)]
+    )
+    assert pm.load(folder / "model.npz").class_names == NAMES
+    checked = run.invoke(app, ["check", str(folder / "model.npz"), str(folder / "point-0.json")])
+    assert checked.output.startswith("PROVED"), checked.output
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (np.array(NAMES[:2]), "2 class_names, 2 of them different; expected 3 different ones"),
+        (np.array(["a", "b", "a"]), "3 class_names, 2 of them different"),
+        (np.array([1.0, 2.0, 3.0]), "type float64; expected one text for each class"),
+        (np.array("abc"), r"class_names of shape \(\)"),
+        (np.frombuffer(b"\xff" * 12, dtype="<U1"), "'class_names.npy' has characters that do not exist"),
+    ],
+)
+def test_names_in_a_file_fit_the_classes(make: Any, texts: Any, message: str, tmp_path: Path) -> None:
+    make(None).save(tmp_path / "model.npz")
+    with np.load(tmp_path / "model.npz") as data:
+        np.savez(tmp_path / "other.npz", **data, class_names=texts)
+    with pytest.raises(pm.InputError, match=message):
+        pm.load(tmp_path / "other.npz")
+
+
+def test_names_that_no_file_can_keep(tmp_path: Path) -> None:
+    with pytest.raises(pm.InputError, match="ends in a NUL character"):
+        ridges(("a", "a\0", "b")).save(tmp_path / "model.npz")
+
+
+def test_long_texts_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ridges(("a" * 4000, "b", "c")).save(tmp_path / "model.npz")
+    monkeypatch.setattr(npz, "LARGEST_WEIGHTS", 1000)
+    with pytest.raises(pm.InputError, match="more than 1000 numbers"):
+        pm.load(tmp_path / "model.npz")
+
+
+def test_reports_of_a_saved_model_take_names_as_labels(tmp_path: Path) -> None:
+    np.save(tmp_path / "points.npy", U)
+    (tmp_path / "labels.csv").write_text("\n".join(NAMES[number] for number in RIDGES.predict(U)))
+    words = ["report", "model.npz", "points.npy", "--labels", "labels.csv", "-o", "page.html"]
+    words = [str(tmp_path / word) if "." in word else word for word in words]
+    for names, said in ((NAMES, "clean accuracy 100.0%"), (None, "but the model only counts its classes")):
+        ridges(names).save(tmp_path / "model.npz")
+        result = CliRunner().invoke(app, words)
+        assert said in result.output + str(result.exception), result.output

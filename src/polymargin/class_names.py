@@ -93,8 +93,13 @@ def class_numbers(labels: ArrayLike, count: int, names: Sequence[str] | None = N
     >>> class_numbers([7, 3], 2, ("3", "7"))          # an estimator that calls its two classes 3 and 7
     array([1, 0])
     """
-    given = _column(np.asarray(labels), count) if names is not None else None
-    if names is not None and given is not None:
+    given = _column(_as_given(labels), count)
+    if names is None and given.dtype.kind == "U":
+        raise InputError(
+            f"labels: row 0 is {str(given[0])[:60]!r}, but the model only counts its classes; expected their numbers 0, 1, 2, …, "
+            "or a model with class_names"
+        )
+    if names is not None:
         number = {name: place for place, name in enumerate(names)}
         spelt = [_spelt(value) for value in given.tolist()]
         if all(name in number for name in spelt):
@@ -110,6 +115,13 @@ def class_numbers(labels: ArrayLike, count: int, names: Sequence[str] | None = N
         or_names = "" if names is None else f", or one of {', '.join(names)} in every row"
         raise InputError(f"labels: row {row} is {array[row]:g}; expected the number of a class, 0, 1, 2, …{or_names}")
     return array.astype(np.int64)
+
+
+def _as_given(labels: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(labels)
+    except ValueError:  # NumPy has no array of rows of different lengths
+        raise InputError("labels: rows of different lengths; expected one class per point") from None
 
 
 def _column(array: NDArray[Any], count: int) -> NDArray[Any]:

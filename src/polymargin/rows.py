@@ -53,12 +53,23 @@ class Store(Protocol):
     def add(self, rows: Sequence[tuple[int, Any]]) -> None: ...
 
 
-def one_or_many(points: ArrayLike) -> Array:
-    """One point (n,) or a batch (m, n)."""
+def one_or_many(points: ArrayLike, dimension: int) -> Array:
+    """One point (n,) or a batch (m, n) for a model of n inputs; points with axes of their own, as images have, become rows.
+
+    A vector of another length is left to `checked_point`, which shows it.
+
+    >>> one_or_many(np.zeros((5, 1, 8, 8)), 64).shape
+    (5, 64)
+    """
     array = real_array(points, "points")
-    if array.ndim not in (1, 2) or 0 in array.shape:
-        raise InputError(f"points of shape {array.shape}: expected one vector (n,) or a batch (m, n)")
-    return array
+    rows = array.reshape(len(array), -1) if array.ndim > 2 and array.size else array
+    if not rows.ndim or not rows.size or (rows.ndim == 2 and rows.shape[1] != dimension):
+        one = "; for one point give points.ravel()" if array.ndim > 1 and array.size == dimension else ""
+        raise InputError(
+            f"points of shape {array.shape}: expected one vector of {dimension} numbers, or an array (m, …) with {dimension} "
+            f"numbers for each of m points{one}"
+        )
+    return rows
 
 
 def each(function: Callable[[Array], Found], points: Array) -> list[Found]:

@@ -174,7 +174,7 @@ def read_attention(entries: Mapping[str, bytes]) -> Attention:
     for name in sorted(known - set(entries)):
         raise Unusable(f"the entry {name!r} is missing; an attention module needs it")
     for name in entries:
-        if name not in known:
+        if name not in known and name != "class_names":  # which say nothing about the logits
             raise Unusable(f"the entry {shown(name)} is not part of an attention module")
     value, key, query, readout = (_matrix(entries[name], name) for name in ("value", "key", "query", "readout"))
     bias = npy.numbers(entries["bias"], "bias", 1)

@@ -251,7 +251,7 @@ def read_products(entries: Mapping[str, bytes]) -> Products:
     sizes = _whole(entries["sizes"], "sizes")
     if len(sizes) != len(letters) + 2 or min(sizes) < 1 or sizes[-1] < 2:
         raise Unusable("sizes: expected inputs, one size per stage, and at least two logits")
-    known = {"format", "stages", "sizes"}
+    known = {"format", "stages", "sizes", "class_names"}  # names say nothing about the logits
     width, used = sizes[0], 0
     stages = []
     for number, letter in enumerate(letters, start=1):

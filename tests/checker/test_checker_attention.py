@@ -200,6 +200,12 @@ GOOD = {
 }
 
 
+def test_class_names_are_no_part_of_the_proof(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", **GOOD)
+    np.savez(tmp_path / "named.npz", **GOOD, class_names=np.array(["a", "b"]))
+    assert read_model(tmp_path / "named.npz").fingerprint() == read_model(tmp_path / "model.npz").fingerprint()
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -67,6 +67,11 @@ def test_every_entry_is_part_of_the_fingerprint(arrays: dict[str, Any], tmp_path
     assert len(found) == changed + 4
 
 
+def test_class_names_are_no_part_of_the_proof(arrays: dict[str, Any], tmp_path: Path) -> None:
+    named = read(tmp_path, arrays | {"class_names": np.array(["a", "b", "c"])})
+    assert named.fingerprint() == read(tmp_path, arrays).fingerprint()
+
+
 def test_what_is_missing_or_unknown(arrays: dict[str, Any], tmp_path: Path) -> None:
     for name in arrays:
         if name != "format":

@@ -124,6 +124,17 @@ def test_a_bad_row_fails_alone_with_status_2(model: Path, tmp_path: Path) -> Non
     assert "point 1: point [nan, 0.0] contains nan" in result.stdout
 
 
+def test_images_may_keep_their_shape(model: Path, points: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "images.npy", np.load(points).reshape(2, 1, 1, 2))
+    for words in (["margin"], ["verify", "--radius", "1e-3"], ["certify"]):
+        flat, shaped = (run(words[0], model, file, *words[1:], "--json") for file in (points, tmp_path / "images.npy"))
+        rows = [next(v for k, v in json.loads(done.stdout).items() if isinstance(v, list)) for done in (flat, shaped)]
+        assert [row["label"] for row in rows[0]] == [row["label"] for row in rows[1]]
+        assert (flat.returncode, len(rows[1])) == (shaped.returncode, 2)
+    np.save(tmp_path / "images.npy", np.zeros((2, 3, 3)))
+    assert "points of 9 numbers for a network with 2 inputs" in run("margin", model, tmp_path / "images.npy").stderr
+
+
 def test_wrong_width_and_limit(model: Path, tmp_path: Path, points: Path) -> None:
     np.save(tmp_path / "p.npy", np.zeros((1, 5)))
     for words in (["margin"], ["verify", "--radius", "1"], ["certify"]):

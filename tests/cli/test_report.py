@@ -59,3 +59,13 @@ def test_one_sentence_for_what_is_wrong(folder: Path, words: tuple[str, ...], se
     assert done.returncode == 2
     assert sentence in done.stderr or sentence.startswith("point"), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_rows_without_an_answer_are_named_on_standard_error(folder: Path) -> None:
+    points = np.load(folder / "points.npy")
+    points[[1, 3], 0] = np.nan
+    np.save(folder / "nan.npy", points)
+    done = run(folder / "model.npz", folder / "nan.npy", "-o", folder / "report.html", "--no-cache")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["polymargin: points 1, 3: point […] contains nan: expected 2 finite numbers"]
+    assert (folder / "report.html").is_file()

@@ -73,10 +73,9 @@ def test_an_interrupted_batch_continues(tmp_path: Path, whole: list[dict]) -> No
 
 
 def test_the_same_numbers_in_another_shape_are_other_points(tmp_path: Path) -> None:
-    network = pm.Boundary.from_expression("x**3 - 2")
-    pm.margin(network, np.zeros((4, 1)), checkpoint=tmp_path / "run")
+    checkpoint.Checkpoint.open(tmp_path / "run", "a model", np.zeros((4, 1)), {})
     with pytest.raises(InputError, match="other points"):
-        pm.margin(network, np.zeros((2, 2)), checkpoint=tmp_path / "run")
+        checkpoint.Checkpoint.open(tmp_path / "run", "a model", np.zeros((2, 2)), {})
 
 
 def test_nothing_is_ever_overwritten(file: Path, whole: list[dict]) -> None:

@@ -236,7 +236,14 @@ def test_a_bad_row_fails_alone() -> None:
         ([1.0, 2.0, 3.0], "of 3 numbers: expected 2 finite numbers"),
         ([math.nan, 1.0], "contains nan"),
         ([], "expected one vector"),
-        ([[[1.0, 2.0]]], "expected one vector"),
+        (
+            [[[1.0, 2.0, 3.0]]],
+            r"shape \(1, 1, 3\): expected one vector of 2 numbers, or an array \(m, …\) with 2 numbers",
+        ),
+        ([[], []], "expected one vector"),
+        (1.0, "expected one vector"),
+        ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], r"points of shape \(2, 3\): expected one vector of 2 numbers"),
+        ([[1.0], [2.0]], "for one point give points.ravel"),
         (["a", "b"], "not an array of real numbers"),
         ([1e200, 1e200], "rescale"),
     ],
@@ -244,6 +251,23 @@ def test_a_bad_row_fails_alone() -> None:
 def test_bad_points_are_refused(points: list, message: str) -> None:
     with pytest.raises(pm.InputError, match=message):
         pm.margin(random_network([2, 3, 2], 3, seed=1), points)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2), (3, 1, 2, 2), (3, 1, 1, 4, 1)])
+def test_images_are_points_row_by_row(shape: tuple[int, ...]) -> None:
+    network = random_network([4, 3, 2], 2, seed=1)
+    points = np.random.default_rng(0).normal(size=(3, 4))
+    functions = {
+        "margin": lambda u: [row.radius for row in pm.margin(network, u, cache=False)],
+        "verify": lambda u: [row.answer for row in pm.verify(network, u, 0.1, cache=False)],
+        "certify": lambda u: [row.margin.radius for row in pm.certify(network, u, cache=False)],
+        "attack": lambda u: [row.distance for row in pm.attack(network, u)],
+        "lower_bound": lambda u: [row.radius for row in pm.lower_bound(network, u)],
+    }
+    for name, answers in functions.items():
+        assert answers(points.reshape(shape)) == answers(points), name
+        with pytest.raises(pm.InputError, match="expected one vector of 4 numbers"):
+            answers(points[:, :3])
 
 
 def test_beyond_the_limit_there_are_bounds_with_the_count_and_the_time_of_enumeration() -> None:
@@ -363,7 +387,7 @@ def test_bounds_are_found_where_not_even_half_of_the_distance_is_proved(monkeypa
     generator = np.random.default_rng(0)
     layers = [(generator.normal(size=(4, 2)), generator.normal(size=4)), (generator.normal(size=(2, 4)), np.zeros(2))]
     network, u = pm.PolynomialNetwork(layers, degree=40), generator.normal(size=2)
-    monkeypatch.setattr(bracket, "SHARES", (1 - 1e-9,))
+    monkeypatch.setattr(bracket, "PATIENCE", 0.2)
     label = int(network.predict(u))
     unknown = PairMargin(1 - label, math.inf, 0.0, math.inf, None, "continuation", False, None, None, 1)
     found = bracket.bracketed(network, u, label, unknown)

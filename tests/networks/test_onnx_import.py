@@ -119,6 +119,11 @@ GRAPHS: dict[str, tuple[list[Any], list[Any], list[Any], int, int]] = {
         [node("Shape", ["x"], ["l"]), node("Gather", ["l", "zero"], ["n"], axis=0), node("Unsqueeze", ["n", "zeros"], ["u"]),
          node("Concat", ["u", "rest"], ["r"], axis=0), node("Cast", ["r"], ["q"], to=7), node("Reshape", ["x", "q"], ["t"])],
         [from_array(np.array(0, dtype=np.int64), "zero"), integers("zeros", 0), integers("rest", 6)], [1, 2, 3], 6, 17),
+    "remainders computed": (  # -7 and 4 leave -3, -1 and 8 leave 7: columns 5 and 6
+        [node("Mod", ["seven", "four"], ["i"], fmod=1), node("Mod", ["minus", "eight"], ["e"]),
+         node("Slice", ["x", "i", "e", "one"], ["t"])],
+        [integers("seven", -7), integers("four", 4), integers("minus", -1), integers("eight", 8), integers("one", 1)],
+        [1, 8], 2, 17),
     "constants computed": (
         [node("Constant", [], ["two"], value_float=2.0), node("Sqrt", ["v"], ["r"]), node("Reciprocal", ["r"], ["q"]),
          node("ConstantOfShape", ["n"], ["c"], value=from_array(np.array([0.5], dtype=np.float32))),
@@ -215,6 +220,17 @@ def test_real_files_of_the_old_and_the_new_exporter(tmp_path: Path) -> None:
     assert networks[0].widths == networks[1].widths
 
 
+def test_a_convolution_behind_an_unflatten(tmp_path: Path) -> None:
+    """The old exporter computes where to cut the shape with Mod, of numbers without axes."""
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    model = nn.Sequential(nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 3, 2), nn.Flatten(), nn.Linear(3, 3)).eval()
+    with quiet():
+        torch.onnx.export(model, (torch.rand(1, 4),), str(tmp_path / "model.onnx"), dynamo=False)
+    assert "Mod" in {node.op_type for node in onnx.load(tmp_path / "model.onnx").graph.node}
+    agrees(tmp_path / "model.onnx")
+
+
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Exporters warn about themselves."""
@@ -241,6 +257,8 @@ def refused(path: Path, message: str) -> None:
         ([node("Softmax", ["x"], ["y"])], r"operator Softmax .*give the model without it"),
         ([node("Sqrt", ["x"], ["y"])], "operator Sqrt .*not polynomial"),
         ([node("Div", ["w", "x"], ["y"])], "operator Div .*division by something"),
+        ([node("Mod", ["x", "w"], ["y"], fmod=1)], "operator Mod .*not polynomial; only remainders of whole numbers"),
+        ([node("Mod", ["bad", "zero"], ["a"]), node("Reshape", ["x", "a"], ["y"])], "operator Mod .*division by zero"),
         ([node("Pow", ["x", "half"], ["y"])], "operator Pow .*power 0.5"),
         ([node("Pow", ["half", "x"], ["y"])], "operator Pow .*exponent that depends"),
         ([node("Cast", ["x"], ["a"], to=7), node("Cast", ["a"], ["y"], to=1)], "whole numbers is not polynomial"),
@@ -249,7 +267,7 @@ def refused(path: Path, message: str) -> None:
     ],
 )
 def test_what_is_not_polynomial_is_named_with_its_node(tmp_path: Path, nodes: list[Any], message: str) -> None:
-    constants = [constant("w", 1, 4), number("half", 0.5), integers("bad", 3, 3)]
+    constants = [constant("w", 1, 4), number("half", 0.5), integers("bad", 3, 3), integers("zero", 0)]
     refused(write(tmp_path / "model.onnx", nodes, constants, [1, 4]), message)
 
 

@@ -228,7 +228,7 @@ def test_training_mode_and_control_flow_are_refused() -> None:
 
 def test_shapes_that_cannot_be_seen_must_be_given() -> None:
     module = nn.Sequential(nn.Conv2d(1, 2, 2), Square(), nn.Flatten(), nn.Linear(8, 2))
-    refused(module, r"input_shape=\(channels, height, width\)")
+    refused(module, r"pm.from_torch\(model, input_shape=\(channels, height, width\)\)")
     assert from_torch(module, (1, 3, 3)).dimension == 9
     refused(module, r"Linear '3'", (1, 4, 4))
     refused(nn.Linear(3, 2).weight, "takes a torch.nn.Module")

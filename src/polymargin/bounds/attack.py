@@ -101,7 +101,7 @@ def attack(
         classes=network.class_count,
     )
     near.check_bounded()
-    array = one_or_many(points)
+    array = one_or_many(points, network.dimension)
     if array.ndim == 2:
         return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, near=near), network), array)
     return named(nearest_attack(network, array, rival, starts, seed, near=near), network)

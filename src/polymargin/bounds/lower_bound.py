@@ -101,7 +101,7 @@ def lower_bound(
         classes=network.class_count,
     )
     near.check_bounded()
-    array = one_or_many(points)
+    array = one_or_many(points, network.dimension)
     if array.ndim == 2:
         return each(
             lambda row: named(lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), near), network),

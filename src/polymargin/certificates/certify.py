@@ -135,7 +135,7 @@ def certify(
     if method == "completeness" and not near.is_ball:
         raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
     question = _ProofQuestion(network, method, options, timeout, near)
-    array = one_or_many(points)
+    array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
     about = {"answers": "certified margins", "method": method, "timeout": timeout, **options.of_the_answer}

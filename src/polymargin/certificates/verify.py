@@ -132,7 +132,7 @@ def verify(
     )
     near.check_bounded()
     question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout, near)
-    array = one_or_many(points)
+    array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
     about = {"answers": "verdicts", "radius": question.radius, "timeout": timeout, **options.of_the_answer}

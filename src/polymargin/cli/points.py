@@ -32,15 +32,15 @@ _DAMAGE = (
 
 
 def read_points(path: Path) -> NDArray[np.float64]:
-    """The points as an array (m, n). Rows may hold NaN: margins report those row by row."""
+    """The points as an array (m, n), images row by row. Rows may hold NaN: margins report those row by row."""
     array = np.atleast_2d(read_array(path, "points"))
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers")
-    return array
+    if 0 in array.shape:
+        raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers, or images")
+    return array.reshape(len(array), -1)
 
 
 def read_data(path: Path) -> NDArray[np.float64]:
-    """The same where images may keep their shape: (m, n), (m, h, w), (m, h, w, 3) or (m, 3, h, w)."""
+    """The same where images keep their shape: (m, n), (m, h, w), (m, h, w, 3) or (m, 3, h, w)."""
     array = np.atleast_2d(read_array(path, "points"))
     if array.ndim > 4 or 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers, or images")

@@ -13,8 +13,8 @@ MOST_RUNS = 8
 VALUES = re.compile(r"\[[^\]]*\]")
 
 
-def remarks(texts: Iterable[tuple[int, str]]) -> list[str]:
-    """One line per kind of remark.
+def remarks(texts: Iterable[tuple[int, str]], elsewhere: str = "--json") -> list[str]:
+    """One line per kind of remark; those beyond the most are found `elsewhere`.
 
     >>> remarks([(0, "point [nan] contains nan"), (1, "point [nan, 1] contains nan"), (2, "point [nan] contains nan"), (5, "x")])
     ['points 0–2: point […] contains nan', 'point 5: x']
@@ -27,7 +27,7 @@ def remarks(texts: Iterable[tuple[int, str]]) -> list[str]:
         for words, group in groups.items()
     ]
     if len(lines) > MOST:
-        lines[MOST:] = [f"… and {len(lines) - MOST} more remarks; --json has all of them"]
+        lines[MOST:] = [f"… and {len(lines) - MOST} more remarks; {elsewhere} has all of them"]
     return lines
 
 

@@ -10,6 +10,7 @@ from polymargin.cli.entry import going_on
 from polymargin.cli.models import how_to_go_on, read_model
 from polymargin.cli.points import has_labels, interval, read_data, read_labels
 from polymargin.cli.printing import progress_bar
+from polymargin.cli.remarks import remarks
 from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError, printable
 from polymargin.plots.door import new_figure
@@ -72,6 +73,9 @@ def run_report(
             **work.for_polynomial_networks,
         )
     made.save(output)
+    failed = [(row, found.error) for row, found in enumerate(made.margins) if found.error is not None]
+    for line in remarks(failed, elsewhere="the page"):
+        print(f"polymargin: {printable(line)}", file=sys.stderr)
     print(f"{printable(str(output))}: {made!r}")
     return 2 if any(row.standing is Standing.FAILED for row in made.margins) else 0
 

@@ -83,7 +83,7 @@ def margin(
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
-    """The exact margin at one point (n,), or `Margins` for a batch (m, n); in the L2 norm unless told otherwise.
+    """The exact margin at one point (n,), or `Margins` for a batch (m, n) or images (m, …); in the L2 norm unless told otherwise.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def margin(
     >>> margin(net, [0.0, 0.25], cache=False)         # the ellipse x² + 4y² = 4
     Margin(0.75, class 1 against 0, NUMERICAL by quadric)
     """
-    array = one_or_many(points)
+    array = one_or_many(points, model.dimension)
     tracker = Tracker.of(settings, threads, device)
     search = Enumeration(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
     near = Neighbourhood.of(

@@ -28,7 +28,7 @@ from polymargin.networks.cubes import sum_of_cubes
 from polymargin.networks.fixed_point import whole_numbers
 from polymargin.networks.layers import Layer, finite_array
 from polymargin.networks.network import Layered
-from polymargin.networks.readers.npz import read_attention, write_attention
+from polymargin.networks.readers.npz import names_to_write, read_attention, with_names, write_attention
 from polymargin.polynomials import exact
 
 Array = NDArray[np.float64]
@@ -55,6 +55,8 @@ class LightningAttention:
     degree = 3
     hidden_layers = 1
     is_affine = False
+    # What its classes are called, if that is known.
+    class_names: tuple[str, ...] | None = None
 
     def __init__(
         self, V: ArrayLike, K: ArrayLike, Q: ArrayLike, readout: ArrayLike, bias: ArrayLike | None = None
@@ -218,9 +220,10 @@ class LightningAttention:
 
     def save(self, path: Any) -> None:
         """Write the module as one .npz file."""
-        write_attention(path, self._arrays)
+        write_attention(path, self._arrays, names_to_write(self))
 
     @classmethod
     def load(cls, path: Any) -> LightningAttention:
         """Read a module written by `save`."""
-        return cls(*read_attention(path))
+        arrays, names = read_attention(path)
+        return with_names(cls(*arrays), names, path)

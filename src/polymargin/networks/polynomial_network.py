@@ -22,7 +22,13 @@ from polymargin.errors import InputError
 from polymargin.networks.fixed_point import FixedPointLayers
 from polymargin.networks.layers import Layer, LayerStack, checked_layers, finite_array
 from polymargin.networks.network import Layered
-from polymargin.networks.readers.npz import MOST_COEFFICIENTS, read_network, write_network
+from polymargin.networks.readers.npz import (
+    MOST_COEFFICIENTS,
+    names_to_write,
+    read_network,
+    with_names,
+    write_network,
+)
 from polymargin.polynomials import exact
 
 Array = NDArray[np.float64]
@@ -162,13 +168,14 @@ class PolynomialNetwork(LayerStack):
 
     def save(self, path: Any) -> None:
         """Write the network as one .npz file."""
-        write_network(path, [(layer.weights, layer.bias) for layer in self.layers], self.activations)
+        layers = [(layer.weights, layer.bias) for layer in self.layers]
+        write_network(path, layers, self.activations, names_to_write(self))
 
     @classmethod
     def load(cls, path: Any) -> PolynomialNetwork:
         """Read a network written by `save`."""
-        layers, activations = read_network(path)
-        return cls(layers, activations=activations)
+        layers, activations, names = read_network(path)
+        return with_names(cls(layers, activations=activations), names, path)
 
 
 def activate(coefficients: tuple[float, ...], values: NDArray[Any]) -> NDArray[Any]:

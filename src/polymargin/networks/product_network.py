@@ -29,6 +29,7 @@ from polymargin.networks.program.forms import Forms
 from polymargin.networks.program.rounding import EPSILON, rounding_errors
 from polymargin.networks.program.squares import layers_of_squares
 from polymargin.networks.program.stages import Activation, Product, Stage, degrees_of
+from polymargin.networks.readers.npz import names_to_write, with_names
 from polymargin.networks.readers.npz_products import read_products, write_products
 
 Array = NDArray[np.float64]
@@ -197,12 +198,13 @@ class ProductNetwork:
 
     def save(self, path: Any) -> None:
         """Write the network as one .npz file."""
-        write_products(path, self.stages, self.readout)
+        write_products(path, self.stages, self.readout, names_to_write(self))
 
     @classmethod
     def load(cls, path: Any) -> ProductNetwork:
         """Read a network written by `save`."""
-        return cls(*read_products(path))
+        stages, readout, names = read_products(path)
+        return with_names(cls(stages, readout), names, path)
 
 
 def quadratic_layers(network: Network) -> PolynomialNetwork | None:

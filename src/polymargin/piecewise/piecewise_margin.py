@@ -69,7 +69,7 @@ def piecewise_margin(
     >>> piecewise_margin(net, [0.25])
     Margin(0.75, class 1 against 0, NUMERICAL by regions)
     """
-    array = one_or_many(points)
+    array = one_or_many(points, network.dimension)
     question = _MarginQuestion(network, timeout, int(seed))
     if array.ndim == 1:
         return named(question.at(array), network)

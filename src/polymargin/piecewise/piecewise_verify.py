@@ -64,7 +64,7 @@ def piecewise_verify(
     >>> piecewise_verify(net, [0.25], 0.7).answer.name, piecewise_verify(net, [0.25], 0.8).answer.name
     ('ROBUST', 'VULNERABLE')
     """
-    array = one_or_many(points)
+    array = one_or_many(points, network.dimension)
     question = _VerdictQuestion(network, positive(radius, "radius"), timeout, int(seed))
     if array.ndim == 1:
         return named(question.at(array), network)

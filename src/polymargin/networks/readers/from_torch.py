@@ -181,8 +181,9 @@ def _inferred_shape(torch: Any, module: Any, graph: Any) -> tuple[int, ...]:
         if len(fitting) < 2:  # with none the trace has a better sentence for what is wrong
             return (*fitting, length)
     raise InputError(
-        f"the shape of the input of {type(module).__name__} cannot be seen from its first layer; give it as "
-        "input_shape=(features,), input_shape=(tokens, numbers per token) or input_shape=(channels, height, width)"
+        f"the shape of the input of {type(module).__name__} cannot be seen from its first layer; read it with "
+        "pm.from_torch(model, input_shape=(channels, height, width)), input_shape=(features,) or "
+        "input_shape=(tokens, numbers per token)"
     )
 
 

@@ -5,6 +5,7 @@
                              sizes             inputs, values of each stage, logits
                              forms_i_starts, forms_i_columns, forms_i_weights, forms_i_bias     i = 1, 2, … in the order of use
                              activation_k      coefficients of stage k, where it is an activation
+                             class_names       what the classes are called, if that is known
 
 The forms of a product are the left one, then the right one; the last forms are the read-out. Row j of a form has the weights
 from starts[j] to starts[j + 1], for the values in the columns of the same numbers, which rise within the row.
@@ -12,7 +13,7 @@ from starts[j] to starts[j + 1], for the values in the columns of the same numbe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,24 @@ from polymargin.errors import InputError
 from polymargin.networks.program.forms import Forms
 from polymargin.networks.program.recurrences import BASES
 from polymargin.networks.program.stages import Activation, Product, Stage
-from polymargin.networks.readers.npz import MOST_LAYERS, PRODUCTS_FORMAT, expect_format, expect_members, read_arrays
+from polymargin.networks.readers.npz import (
+    CLASS_NAMES,
+    MOST_LAYERS,
+    PRODUCTS_FORMAT,
+    expect_format,
+    expect_members,
+    read_arrays,
+)
 
 LETTERS = {"P": None} | {basis.letter: basis.name for basis in BASES.values()}
 PARTS = ("starts", "columns", "weights", "bias")
 
 
-def write_products(path: Any, stages: Sequence[Stage], readout: Forms) -> None:
+def write_products(path: Any, stages: Sequence[Stage], readout: Forms, names: Mapping[str, Any]) -> None:
     letters = {basis: letter for letter, basis in LETTERS.items()}
     arrays: dict[str, Any] = {
         "format": np.array(PRODUCTS_FORMAT),
+        **names,
         "stages": np.array("".join(letters[getattr(stage, "basis", None)] for stage in stages)),
         "sizes": np.array([readout.width - sum(map(len, stages)), *map(len, stages), len(readout)]),
     }
@@ -45,8 +54,8 @@ def write_products(path: Any, stages: Sequence[Stage], readout: Forms) -> None:
         np.savez(file, **arrays)
 
 
-def read_products(path: Any) -> tuple[list[Stage], Forms]:
-    """The stages and the read-out."""
+def read_products(path: Any) -> tuple[list[Stage], Forms, Any]:
+    """The stages, the read-out, and what stands for names."""
     arrays = read_arrays(path)
     expect_format(path, arrays, PRODUCTS_FORMAT, "a network of products")
     letters = str(arrays.get("stages", ""))
@@ -62,7 +71,7 @@ def read_products(path: Any) -> tuple[list[Stage], Forms]:
             f"{path}: sizes {sizes[:8]}; expected inputs, one size per stage, and the logits, all at least 1"
         )
     try:
-        return _stages(arrays, letters, sizes)
+        return *_stages(arrays, letters, sizes), arrays.get(CLASS_NAMES)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -59,11 +59,30 @@ def _times(value: Any, factor: float) -> Any:
 
 def _division(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
     left, right = inputs
-    if all(isinstance(value, np.ndarray) and np.issubdtype(value.dtype, np.integer) for value in inputs):
-        if not np.all(right):
-            raise InputError("a division by zero")
+    if _are_whole(inputs):
+        _no_zeros(right)
         return np.trunc(left / right).astype(np.int64)
     return divide(left, right)
+
+
+def _remainder(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
+    """Of whole numbers alone, with the sign of the divisor, or of the dividend where fmod is set."""
+    left, right = inputs
+    if not _are_whole(inputs):
+        raise InputError("not polynomial; only remainders of whole numbers, as in shapes, are read")
+    _no_zeros(right)
+    return (np.fmod if attributes.get("fmod", 0) else np.mod)(left, right)
+
+
+def _are_whole(values: list[Any]) -> bool:
+    """Constants, not tensors; NumPy makes scalars of arrays without axes."""
+    kinds = (np.ndarray, np.generic)
+    return all(isinstance(value, kinds) and np.issubdtype(value.dtype, np.integer) for value in values)
+
+
+def _no_zeros(divisors: Any) -> None:
+    if not np.all(divisors):
+        raise InputError("a division by zero")
 
 
 def _added_up(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
@@ -182,6 +201,7 @@ OPERATORS: dict[str, Callable[[list[Any], Attributes, int], Any]] = {
     "Identity": lambda i, a, o: i[0],
     "MatMul": lambda i, a, o: matmul(i[0], i[1]),
     "Mean": _mean,
+    "Mod": _remainder,
     "Mul": lambda i, a, o: multiply(i[0], i[1]),
     "Neg": lambda i, a, o: negate(i[0]),
     "Pad": pad,
