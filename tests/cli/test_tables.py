@@ -41,6 +41,8 @@ def test_equal_remarks_are_said_once() -> None:
     rows = [(row, f"point [{row}, nan] contains nan") for row in (0, 1, 2, 7)]
     assert remarks(rows) == ["points 0–2, 7: point […] contains nan"]
     assert remarks([(3, "point [nan] contains nan")]) == ["point 3: point [nan] contains nan"]
+    domain = [(row, f"the tie at [{row}, 2] leaves [0, 1], where the input is") for row in range(2)]
+    assert remarks(domain) == ["points 0–1: the tie at […] leaves [0, 1], where the input is"]
     many = remarks((row, f"remark {row}") for row in range(100))
     assert len(many) == MOST + 1
     assert many[-1] == f"… and {100 - MOST} more remarks; --json has all of them"
