@@ -7,7 +7,7 @@ import pytest
 from geometry.algebra.engines_here import needs_msolve
 
 import polymargin as pm
-from polymargin.errors import InputError
+from polymargin.errors import InputError, TooManyPathsError
 from polymargin.standing import Standing
 
 
@@ -92,3 +92,10 @@ def test_bad_questions() -> None:
         pm.ed_degree(pm.Boundary.from_expression("x**3 - y"), method="formula")
     with pytest.raises(InputError, match="constant"):
         pm.ed_degree(pm.Boundary.from_expression("x - x + 3"))
+
+
+def test_more_critical_points_than_the_limit_are_refused() -> None:
+    cubic = pm.Boundary.from_expression("x**3 + 2*y**3 - x*y + 1")
+    with pytest.raises(TooManyPathsError, match="more than the limit of 8"):
+        pm.ed_degree(cubic, limit=8)
+    assert int(pm.ed_degree(cubic, limit=9)) == 9

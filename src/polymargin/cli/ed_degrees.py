@@ -29,6 +29,7 @@ def run_ed_degree(
     rival: int,
     seed: int,
     threads: int | None,
+    limit: int,
     timeout: float,
     as_json: bool,
 ) -> int:
@@ -39,7 +40,7 @@ def run_ed_degree(
     for way in wanted:
         try:
             answers[way] = ed_degree(
-                source, method=way, label=label, rival=rival, seed=seed, threads=threads, timeout=timeout
+                source, method=way, label=label, rival=rival, seed=seed, threads=threads, limit=limit, timeout=timeout
             )
         except PolymarginError as refusal:
             if method != "all":

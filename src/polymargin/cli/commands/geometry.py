@@ -78,6 +78,9 @@ def ed_degree(
     rival: Rival = 1,
     seed: Seed = 0,
     threads: Threads = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="Refuse to count a boundary that may have more critical points than this.")
+    ] = 200_000,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
     trust: Trust = False,
     activation: Activation = None,
@@ -99,6 +102,7 @@ def ed_degree(
             rival=rival,
             seed=seed,
             threads=threads,
+            limit=limit,
             timeout=timeout,
             as_json=as_json,
         )
