@@ -22,6 +22,7 @@ def test_all_ways_of_counting_agree() -> None:
     result = run("ed-degree", "--architecture", "3,3,2,2", "--degree", 2, "--method", "all", "--json")
     assert result.returncode == 0, result.stderr
     data = json.loads(result.stdout)
+    assert data["version"] == pm.__version__
     assert data["ed_degree"] == 36
     assert "does not apply" in data["methods"]["formula"]["refused"]
     assert data["methods"]["numeric"]["trace"]["passed"]
@@ -73,6 +74,7 @@ def test_chambers_of_an_ellipse(tmp_path: Path) -> None:
     result = run("chambers", tmp_path / "ellipse.npz", "--samples", 500, "--window=-3,3,-4,4", *plots, "--json")
     assert result.returncode == 0, result.stderr
     data = json.loads(result.stdout)
+    assert data["version"] == pm.__version__
     assert data["total"] == 4
     assert set(data["shares"]) == {"2", "4"}
     assert files[0].read_bytes().startswith(b"\x89PNG")

@@ -51,7 +51,7 @@ def run_certify(
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
     table = RowTable(
-        f"{model.name}: {network!r}, margins between proved bounds",
+        f"{model.name}: {network!r}, margins between proved bounds{near.words}",
         widened(COLUMNS, network),
         len(array),
         silent=as_json,
@@ -74,7 +74,8 @@ def run_certify(
         )
     if as_json:
         rows = [{"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(found)]
-        print_json({"version": __version__, "model": str(model), "seed": work.seed, "margins": rows})
+        asked = {"version": __version__, "model": str(model), **near.named}
+        print_json({**asked, "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks([row.margin for row in found])):
             table.say(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polymargin import __version__
 from polymargin.boundary import Boundary
 from polymargin.cli.jobs import workers
 from polymargin.cli.model_options import ModelOptions
@@ -50,6 +51,7 @@ def run_chambers(
     unknown = int((found.counts < 0).sum())
     if as_json:
         data = {
+            "version": __version__,
             "model": str(model),
             "total": found.total,
             "shares": {str(number): share for number, share in found.shares().items()},

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from polymargin import __version__
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_polynomial
@@ -49,7 +50,7 @@ def run_ed_degree(
     found = [answer for answer in answers.values() if isinstance(answer, EDDegree)]
     values = {answer.value for answer in found if answer.standing.name != "BRACKETED"}
     if as_json:
-        print_json({"source": name, "seed": seed, **_as_json(answers, found, values)})
+        print_json({"version": __version__, "source": name, "seed": seed, **_as_json(answers, found, values)})
     else:
         wide_console().print(_as_table(name, answers))
         print(_summary(found, values))

@@ -45,7 +45,7 @@ def run_margin(
     """Margins of every row; 2 if some row has no answer."""
     network, array = read_both(model, points, work.reading)
     started = perf_counter()
-    table = RowTable(f"{model.name}: {network!r}", widened(COLUMNS, network), len(array), silent=as_json)
+    table = RowTable(f"{model.name}: {network!r}{near.words}", widened(COLUMNS, network), len(array), silent=as_json)
     with table.filling(work) as executor:
         shared: dict[str, Any] = {
             "executor": executor,
@@ -60,7 +60,8 @@ def run_margin(
             margins = margin(network, array, **bounds, **work.for_polynomial_networks, **shared)
     if as_json:
         rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]
-        print_json({"version": __version__, "model": str(model), "seed": work.seed, "margins": rows})
+        asked = {"version": __version__, "model": str(model), **near.named}
+        print_json({**asked, "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks(margins)):
             table.say(line)
