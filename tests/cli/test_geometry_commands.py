@@ -45,7 +45,10 @@ def test_attention_as_a_table() -> None:
         (("--architecture", "3,x,2", "--degree", "2"), "expected inputs, hidden widths, classes"),
         (("--attention", "2,2,1"), "four numbers"),
         (("--attention", "2,2,1,1", "--architecture", "2,2,2"), "--architecture and --attention given"),
-        (("--attention", "2,2,1,1", "--method", "guess"), "expected one of auto, formula"),
+        (
+            ("--attention", "2,2,1,1", "--method", "guess"),
+            "expected one of auto, formula, numeric, blend, symbolic, all",
+        ),
         (("--attention", "2,2,1,1", "--method", "formula"), "no formula is known"),
     ],
 )
@@ -79,9 +82,13 @@ def test_chambers_of_an_ellipse(tmp_path: Path) -> None:
     assert set(data["shares"]) == {"2", "4"}
     assert files[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in files[1].read_text()
-    bad = run("chambers", tmp_path / "ellipse.npz", "--window", "1,2,3")
-    assert bad.returncode == 2
-    assert "four numbers" in bad.stderr
+    drawn = run("chambers", tmp_path / "ellipse.npz", "--samples", 50, *plots)
+    assert drawn.stdout.splitlines()[-2:] == [f"wrote {file}" for file in files]
+    for command in ("chambers", "discriminant"):
+        bad = run(command, tmp_path / "ellipse.npz", "--window", "1,2,3")
+        assert bad.returncode == 2
+        assert "four numbers left,right,bottom,top" in bad.stderr
+        assert "left,right,bottom,top" in run(command, "--help").stdout
 
 
 def test_pictures_and_boundaries_that_make_no_sense(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from polymargin.cli.jobs import workers
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
-from polymargin.errors import InputError
+from polymargin.errors import InputError, printable
 from polymargin.geometry import Plane, chambers
 
 
@@ -70,6 +70,8 @@ def run_chambers(
         table.add_row(str(number), f"{100 * share:.2f} %")
     wide_console().print(table)
     print(f"{len(found.counts)} samples, {found.paths} paths, {unknown} samples too near the discriminant to tell")
+    for file in plot:
+        print(f"wrote {printable(str(file))}")
     return 0
 
 
@@ -83,7 +85,7 @@ def check_pictures(files: list[Path]) -> None:
 def parse_window(text: str) -> tuple[float, float, float, float]:
     """Four numbers separated by commas."""
     try:
-        s0, s1, c0, c1 = (float(part) for part in text.split(","))
+        left, right, bottom, top = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--window {text!r}: expected four numbers s0,s1,c0,c1 such as -3,3,-3,3") from None
-    return s0, s1, c0, c1
+        raise InputError(f"--window {text!r}: expected four numbers left,right,bottom,top such as -3,3,-3,3") from None
+    return left, right, bottom, top

@@ -36,6 +36,8 @@ def run_ed_degree(
 ) -> int:
     """Status 0 if every method that applies gave the same number, 2 if none did or two disagree."""
     source, name = _source(model, reading, architecture, degree, attention)
+    if method not in (*METHODS, "all"):
+        raise InputError(f"--method {method}: expected one of {', '.join(METHODS)}, all")
     wanted = [m for m in METHODS if m != "auto"] if method == "all" else [method]
     answers: dict[str, EDDegree | str] = {}
     for way in wanted:

@@ -34,7 +34,7 @@ def discriminant(
     exact: Annotated[
         bool, typer.Option("--exact", help="With --parameters: take the weights as exact rationals.")
     ] = False,
-    window: Annotated[str, typer.Option(help="Window u0,u1,v0,v1 of the picture.")] = "-3,3,-3,3",
+    window: Annotated[str, typer.Option(help="Window left,right,bottom,top of the picture.")] = "-3,3,-3,3",
     plot: Plots = None,
     timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
     threads: Threads = None,
@@ -113,7 +113,7 @@ def chambers(
     model: Model,
     label: Label = 0,
     rival: Rival = 1,
-    window: Annotated[str, typer.Option(help="Window s0,s1,c0,c1 of the plane.")] = "-3,3,-3,3",
+    window: Annotated[str, typer.Option(help="Window left,right,bottom,top of the plane.")] = "-3,3,-3,3",
     samples: Annotated[int, typer.Option(min=9, help="Samples in the plane.")] = 15_000,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
     threads: Threads = None,
