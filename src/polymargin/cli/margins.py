@@ -25,12 +25,16 @@ from polymargin.times import readable_time
 COLUMNS = (
     Column("class", right=True),
     Column("rival", right=True),
-    Column("margin", 12, right=True),
+    Column("margin", len("0.0142755 … 0.0142984"), right=True),
     Column("method", 12),
     Column("complex / real", right=True),
     Column("standing", 9),
     Column("time", 7, right=True),
 )
+# Methods that answer without a list of critical points.
+NOTHING_LISTED = ("tie", "exclusion", "constant")
+# From here on ten decimals say nothing.
+LARGE = 1e10
 
 
 def run_margin(
@@ -71,12 +75,13 @@ def run_margin(
 
 def margin_cells(found: Margin) -> list[str]:
     """One row of the table."""
+    listed = found.complex_count is not None and found.method not in NOTHING_LISTED
     return [
         found.label_name,
         found.rival_name,
         _size(found),
         found.method,
-        "–" if found.complex_count is None else f"{found.complex_count} / {found.real_count}",
+        f"{found.complex_count} / {found.real_count}" if listed else "–",
         found.standing.name,
         readable_time(found.seconds),
     ]
@@ -109,4 +114,6 @@ def _size(found: Margin) -> str:
         return "–"
     if found.standing is Standing.BRACKETED:
         return f"{found.lower:.6g} … {found.upper:.6g}"
-    return "infinite" if math.isinf(found.radius) else f"{found.radius:.10f}"
+    if math.isinf(found.radius):
+        return "infinite"
+    return f"{found.radius:.10f}" if found.radius < LARGE else f"{found.radius:.10g}"
