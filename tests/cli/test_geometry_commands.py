@@ -29,6 +29,11 @@ def test_all_ways_of_counting_agree() -> None:
     assert {data["methods"][way]["ed_degree"] for way in ("numeric", "blend")} == {36}
 
 
+def test_the_architecture_is_named_with_its_classes() -> None:
+    result = run("ed-degree", "--architecture", "2,2,3", "--degree", 2)
+    assert result.stdout.splitlines()[0].strip() == "architecture 2-2-3, activation of degree 2"
+
+
 def test_attention_as_a_table() -> None:
     result = run("ed-degree", "--attention", "2,2,1,1")
     assert result.returncode == 0, result.stderr
@@ -98,6 +103,8 @@ def test_pictures_and_boundaries_that_make_no_sense(tmp_path: Path) -> None:
         bad = run(command, tmp_path / "ellipse.npz", "--plot", tmp_path / "picture.foo")
         assert bad.returncode == 2
         assert "ends in .png or .svg" in bad.stderr
+    drawn = run("discriminant", tmp_path / "ellipse.npz", "--plot", tmp_path / "picture.png")
+    assert f"wrote {tmp_path / 'picture.png'}: the regions in which the number of real critical" in drawn.stdout
     flat = run("chambers", tmp_path / "line.npz")
     assert flat.returncode == 2
     assert "is a hyperplane" in flat.stderr

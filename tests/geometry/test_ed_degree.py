@@ -99,3 +99,8 @@ def test_more_critical_points_than_the_limit_are_refused() -> None:
     with pytest.raises(TooManyPathsError, match="more than the limit of 8"):
         pm.ed_degree(cubic, limit=8)
     assert int(pm.ed_degree(cubic, limit=9)) == 9
+
+
+def test_a_count_without_loops_says_so() -> None:
+    found = pm.ed_degree(pm.NetworkArchitecture((2, 2, 2), 2), method="numeric")
+    assert found.notes == ("found from solutions in closed form; no monodromy loops were needed",)

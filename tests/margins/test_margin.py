@@ -355,3 +355,11 @@ def test_bounds_that_meet_within_rtol_are_the_answer() -> None:
     assert truth * (1 - 1e-12) <= strict.upper
     with pytest.raises(pm.InputError, match="rtol"):
         pm.margin(network, u, rtol=0.0)
+
+
+@pytest.mark.parametrize(("constant", "nearer"), [(1, ""), (-1, " nearer than 0.799975")])
+def test_a_doubted_enumeration_is_told_in_words(monkeypatch: pytest.MonkeyPatch, constant: int, nearer: str) -> None:
+    monkeypatch.setattr("polymargin.margins.network_margins.seen_ahead", lambda *_: np.ones((1, 2), dtype=bool))
+    quartic = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [0, 0]], [constant, 0])], degree=4)
+    notes = " ".join(pm.margin(quartic, [0.1, 0.2], cache=False).notes)
+    assert f"enumeration found no tie{nearer}, but a point{nearer} was met at which this class wins" in notes

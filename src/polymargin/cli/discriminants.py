@@ -71,8 +71,8 @@ def run_ed_discriminant(
         return 0
     for file in plot:
         print(
-            f"{printable(str(file))}: chambers, from {SAMPLES} samples; they have equal numbers of real critical points, and the "
-            "discriminant runs between them"
+            f"wrote {printable(str(file))}: the regions in which the number of real critical points is constant, from {SAMPLES} "
+            "samples; the discriminant runs between them"
         )
     if found is None:
         print(f"no polynomial: {reason}")

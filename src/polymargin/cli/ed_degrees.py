@@ -84,7 +84,7 @@ def _source(
         raise InputError("--architecture needs --degree, the degree of the activation")
     widths = _integers(architecture, "--architecture", "inputs, hidden widths, classes such as 3,3,2,2")
     network = NetworkArchitecture(widths, degree)
-    return network, f"architecture {network}"
+    return network, f"architecture {'-'.join(map(str, widths))}, activation of degree {degree}"
 
 
 def _integers(text: str, option: str, expected: str) -> tuple[int, ...]:

@@ -140,7 +140,11 @@ def _of_architecture(
     if method == "blend":
         return _of_boundary(_random_member(architecture, seed), "blend", tracker, seed, limit, timeout, False, started)
     found = monodromy_count(architecture_family(architecture), tracker, seed=seed)
-    note = f"{found.loops} loops in point, level and weights, {found.paths} paths"
+    note = (
+        f"{found.loops} monodromy loop{'' if found.loops == 1 else 's'} of point, level and weights, {found.paths} paths"
+        if found.loops
+        else "found from solutions in closed form; no monodromy loops were needed"
+    )
     if found.complete:
         return _numerical(found.value, method, started, trace=found.trace, notes=(note,))
     return EDDegree(
