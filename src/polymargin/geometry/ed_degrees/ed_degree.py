@@ -60,6 +60,10 @@ class EDDegree(PublishedStatus):
     def __int__(self) -> int:
         return self.value
 
+    def __repr__(self) -> str:
+        size = str(self.value) if self.lower == self.upper else f"{self.lower}..{self.upper}"
+        return f"EDDegree({size}, {self.standing.name} by {self.method})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
@@ -101,8 +105,8 @@ def ed_degree(
 
     >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
     36
-    >>> ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4")).method
-    'formula'
+    >>> ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4"))
+    EDDegree(4, CERTIFIED by formula)
     """
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
