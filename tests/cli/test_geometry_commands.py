@@ -67,12 +67,13 @@ def test_bad_questions_are_one_sentence(arguments: tuple[str, ...], sentence: st
 def test_the_limit_that_a_refusal_names_can_be_raised(tmp_path: Path) -> None:
     layers = [[[1.0, 2.0], [0.5, -1.0]], ([[1.0, 2.0], [0.0, 0.0]], [-1.0, 0.0])]
     pm.PolynomialNetwork(layers, degree=3).save(tmp_path / "cubic.npz")
-    refused = run("ed-degree", tmp_path / "cubic.npz", "--limit", 8)
-    assert refused.returncode == 2
-    assert "more than the limit of 8" in refused.stderr
-    assert "raise limit= (--limit)" in refused.stderr
-    counted = run("ed-degree", tmp_path / "cubic.npz", "--limit", 9)
-    assert counted.returncode == 0, counted.stderr
+    for command in (("ed-degree",), ("chambers", "--samples", 20)):
+        refused = run(*command, tmp_path / "cubic.npz", "--limit", 8)
+        assert refused.returncode == 2
+        assert "more than the limit of 8" in refused.stderr
+        assert "raise limit= (--limit)" in refused.stderr
+        counted = run(*command, tmp_path / "cubic.npz", "--limit", 9)
+        assert counted.returncode == 0, counted.stderr
 
 
 def test_chambers_of_an_ellipse(tmp_path: Path) -> None:

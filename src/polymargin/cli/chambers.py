@@ -24,6 +24,7 @@ def run_chambers(
     samples: int,
     seed: int,
     threads: int | None,
+    limit: int,
     cluster: str | None,
     plot: list[Path],
     as_json: bool,
@@ -41,6 +42,7 @@ def run_chambers(
             plane,
             samples,
             threads=threads,
+            limit=limit,
             executor=executor,
             progress=lambda done: bar.update(task, completed=done),
         )

@@ -22,6 +22,10 @@ from polymargin.cli.options import (
     Trust,
 )
 
+CountLimit = Annotated[
+    int, typer.Option(min=1, help="Refuse to count a boundary that may have more critical points than this.")
+]
+
 
 def discriminant(
     model: Model,
@@ -78,9 +82,7 @@ def ed_degree(
     rival: Rival = 1,
     seed: Seed = 0,
     threads: Threads = None,
-    limit: Annotated[
-        int, typer.Option(min=1, help="Refuse to count a boundary that may have more critical points than this.")
-    ] = 200_000,
+    limit: CountLimit = 200_000,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
     trust: Trust = False,
     activation: Activation = None,
@@ -117,6 +119,7 @@ def chambers(
     samples: Annotated[int, typer.Option(min=9, help="Samples in the plane.")] = 15_000,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
     threads: Threads = None,
+    limit: CountLimit = 200_000,
     cluster: Cluster = None,
     plot: Plots = None,
     trust: Trust = False,
@@ -137,6 +140,7 @@ def chambers(
             samples=samples,
             seed=seed,
             threads=threads,
+            limit=limit,
             cluster=cluster,
             plot=plot or [],
             as_json=as_json,
