@@ -245,6 +245,11 @@ def test_quadrics_on_the_command_line(tmp_path: Path, model: Path) -> None:
     refused = run("discriminant", "--parameters", model)
     assert refused.returncode == 2
     assert "degree at most two" in refused.stderr
+    for words in (("--parameters",), ()):
+        assert (
+            json.loads(run("discriminant", *words, tmp_path / "ellipse.npz", "--json").stdout)["version"]
+            == pm.__version__
+        )
     evolute = run("discriminant", tmp_path / "ellipse.npz")
     assert "degree 6" in evolute.stdout
     assert "64*u1^6" in evolute.stdout
