@@ -77,3 +77,12 @@ def test_gradient_against_differences() -> None:
 def test_classes_must_exist_and_differ(label: int, rival: int) -> None:
     with pytest.raises(pm.InputError, match="class"):
         pm.Boundary.from_network(random_network([2, 3, 2], 2, seed=0), label, rival)
+
+
+def test_a_boundary_prints_as_what_it_is() -> None:
+    assert repr(pm.Boundary.from_expression("x**2 - 1")) == "Boundary(x**2 - 1; 1 input)"
+    network = random_network([3, 4, 3], 2, seed=1)
+    assert repr(pm.Boundary.from_network(network, 0, 2)) == "Boundary(class 0 against class 2; 3 inputs)"
+    long = repr(pm.Boundary.from_expression(" + ".join(f"x**{n}" for n in range(1, 50))))
+    assert len(long) < 110
+    assert "…; 1 input)" in long

@@ -77,6 +77,10 @@ def test_kinds_of_points_files(model: Path, tmp_path: Path, name: str) -> None:
         ("empty.npy", b"", "empty"),
         ("text.csv", b"a,b\nc,d\n", "not a number"),
         ("header.csv", b"a,b\n", "no row of numbers"),
+        ("semicolons.csv", b"1;2\n", "row 1 contains '1;2'; expected numbers separated by commas"),
+        ("decimal_commas.csv", b"1,5;2,5\n", "row 1 contains '5;2'; expected numbers separated by commas"),
+        ("blanks.csv", b"x y\n1 2\n", "row 2 contains '1 2'; expected numbers separated by commas"),
+        ("text.npy", b"1,2\n", "not a .npy file; expected an array of points, written by numpy.save"),
         ("ragged.csv", b"1,2\n3\n", "row 2 has 1 entries"),
         ("binary.csv", b"\xff\xfe\x00", "cannot read points"),
         ("bad.npy", b"\x93NUMPY garbage", "cannot read points"),
@@ -93,6 +97,20 @@ def test_bad_points_files(model: Path, tmp_path: Path, name: str, content: bytes
     assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_points_that_are_a_folder_or_python_objects(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder.npy").mkdir()
+    np.save(tmp_path / "objects.npy", np.array([{}, 1], dtype=object))
+    np.savez(tmp_path / "objects.npz", points=np.array([{}, 1], dtype=object))
+    for name, message in (
+        ("folder.npy", "a folder; expected a .npy, .npz or .csv file of points"),
+        ("objects.npy", "an array of Python objects; expected an array of real numbers"),
+        ("objects.npz", "holds Python objects; expected numbers"),
+    ):
+        result = run("margin", model, tmp_path / name)
+        assert result.returncode == 2
+        assert message in result.stderr
 
 
 def test_bad_models(points: Path, tmp_path: Path) -> None:
@@ -238,6 +256,11 @@ def test_quadrics_on_the_command_line(tmp_path: Path, model: Path) -> None:
     refused = run("discriminant", "--parameters", model)
     assert refused.returncode == 2
     assert "degree at most two" in refused.stderr
+    for words in (("--parameters",), ()):
+        assert (
+            json.loads(run("discriminant", *words, tmp_path / "ellipse.npz", "--json").stdout)["version"]
+            == pm.__version__
+        )
     evolute = run("discriminant", tmp_path / "ellipse.npz")
     assert "degree 6" in evolute.stdout
     assert "64*u1^6" in evolute.stdout

@@ -48,6 +48,19 @@ def test_it_serves_until_interrupted(folder: Path) -> None:
     assert (process.returncode, said) == (0, "")
 
 
+def test_a_terminated_explorer_speaks_of_its_page(folder: Path) -> None:
+    words = [*COMMAND, str(folder / "model.npz"), "--no-browser"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (143, "polymargin: terminated; the page is no longer served\n")
+
+
 def test_it_exports(folder: Path) -> None:
     done = run(folder / "model.npz", "--export", folder / "page.html")
     assert done.returncode == 0, done.stderr

@@ -22,10 +22,16 @@ def test_all_ways_of_counting_agree() -> None:
     result = run("ed-degree", "--architecture", "3,3,2,2", "--degree", 2, "--method", "all", "--json")
     assert result.returncode == 0, result.stderr
     data = json.loads(result.stdout)
+    assert data["version"] == pm.__version__
     assert data["ed_degree"] == 36
     assert "does not apply" in data["methods"]["formula"]["refused"]
     assert data["methods"]["numeric"]["trace"]["passed"]
     assert {data["methods"][way]["ed_degree"] for way in ("numeric", "blend")} == {36}
+
+
+def test_the_architecture_is_named_with_its_classes() -> None:
+    result = run("ed-degree", "--architecture", "2,2,3", "--degree", 2)
+    assert result.stdout.splitlines()[0].strip() == "architecture 2-2-3, activation of degree 2"
 
 
 def test_attention_as_a_table() -> None:
@@ -44,7 +50,10 @@ def test_attention_as_a_table() -> None:
         (("--architecture", "3,x,2", "--degree", "2"), "expected inputs, hidden widths, classes"),
         (("--attention", "2,2,1"), "four numbers"),
         (("--attention", "2,2,1,1", "--architecture", "2,2,2"), "--architecture and --attention given"),
-        (("--attention", "2,2,1,1", "--method", "guess"), "expected one of auto, formula"),
+        (
+            ("--attention", "2,2,1,1", "--method", "guess"),
+            "expected one of auto, formula, numeric, blend, symbolic, all",
+        ),
         (("--attention", "2,2,1,1", "--method", "formula"), "no formula is known"),
     ],
 )
@@ -55,6 +64,18 @@ def test_bad_questions_are_one_sentence(arguments: tuple[str, ...], sentence: st
     assert "Traceback" not in result.stderr
 
 
+def test_the_limit_that_a_refusal_names_can_be_raised(tmp_path: Path) -> None:
+    layers = [[[1.0, 2.0], [0.5, -1.0]], ([[1.0, 2.0], [0.0, 0.0]], [-1.0, 0.0])]
+    pm.PolynomialNetwork(layers, degree=3).save(tmp_path / "cubic.npz")
+    for command in (("ed-degree",), ("chambers", "--samples", 20)):
+        refused = run(*command, tmp_path / "cubic.npz", "--limit", 8)
+        assert refused.returncode == 2
+        assert "more than the limit of 8" in refused.stderr
+        assert "raise limit= (--limit)" in refused.stderr
+        counted = run(*command, tmp_path / "cubic.npz", "--limit", 9)
+        assert counted.returncode == 0, counted.stderr
+
+
 def test_chambers_of_an_ellipse(tmp_path: Path) -> None:
     pm.PolynomialNetwork([np.eye(2), ([[1, 4], [0, 0]], [0, 4])], degree=2).save(tmp_path / "ellipse.npz")
     files = [tmp_path / "chambers.png", tmp_path / "chambers.svg"]
@@ -62,13 +83,18 @@ def test_chambers_of_an_ellipse(tmp_path: Path) -> None:
     result = run("chambers", tmp_path / "ellipse.npz", "--samples", 500, "--window=-3,3,-4,4", *plots, "--json")
     assert result.returncode == 0, result.stderr
     data = json.loads(result.stdout)
+    assert data["version"] == pm.__version__
     assert data["total"] == 4
     assert set(data["shares"]) == {"2", "4"}
     assert files[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in files[1].read_text()
-    bad = run("chambers", tmp_path / "ellipse.npz", "--window", "1,2,3")
-    assert bad.returncode == 2
-    assert "four numbers" in bad.stderr
+    drawn = run("chambers", tmp_path / "ellipse.npz", "--samples", 50, *plots)
+    assert drawn.stdout.splitlines()[-2:] == [f"wrote {file}" for file in files]
+    for command in ("chambers", "discriminant"):
+        bad = run(command, tmp_path / "ellipse.npz", "--window", "1,2,3")
+        assert bad.returncode == 2
+        assert "four numbers left,right,bottom,top" in bad.stderr
+        assert "left,right,bottom,top" in run(command, "--help").stdout
 
 
 def test_pictures_and_boundaries_that_make_no_sense(tmp_path: Path) -> None:
@@ -78,6 +104,8 @@ def test_pictures_and_boundaries_that_make_no_sense(tmp_path: Path) -> None:
         bad = run(command, tmp_path / "ellipse.npz", "--plot", tmp_path / "picture.foo")
         assert bad.returncode == 2
         assert "ends in .png or .svg" in bad.stderr
+    drawn = run("discriminant", tmp_path / "ellipse.npz", "--plot", tmp_path / "picture.png")
+    assert f"wrote {tmp_path / 'picture.png'}: the regions in which the number of real critical" in drawn.stdout
     flat = run("chambers", tmp_path / "line.npz")
     assert flat.returncode == 2
     assert "is a hyperplane" in flat.stderr

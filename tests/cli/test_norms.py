@@ -29,12 +29,21 @@ def test_verify_certify_and_check_in_a_box(tmp_path: Path) -> None:
     proofs = tmp_path / "proofs"
     verdict = run("verify", model, file, "--radius", radius, *near, "--certificates", proofs)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+    title = verdict.stdout.splitlines()[0]
+    assert title.endswith(", norm linf, domain [-1, 1], movable 0,1, rivals [0, 1, 2], abstain 0.001")
     checked = run("check", model, proofs / "point-0.json")
     assert checked.returncode == 0
     assert "an L∞ distance below" in checked.stdout.replace("\n", " ")
     data = json.loads(run("certify", model, file, *near, "--json", "--timeout", "5").stdout)
     assert data["margins"][0]["lower"] >= radius
     assert data["margins"][0]["norm"] == "linf"
+    verdicts = json.loads(run("verify", model, file, "--radius", radius, *near, "--json").stdout)
+    margins = json.loads(run("margin", model, file, *near, "--json").stdout)
+    for answers in (data, verdicts, margins):
+        assert answers["version"] == pm.__version__
+        assert (answers["norm"], answers["domain"], answers["movable"]) == ("linf", [-1, 1], "0,1")
+        assert (answers["rivals"], answers["abstain"]) == ([0, 1, 2], 0.001)
+        assert "weights" not in answers
 
 
 def test_wrong_values_get_one_sentence(tmp_path: Path) -> None:

@@ -6,14 +6,21 @@ import os
 import pty
 import subprocess
 import sys
+from decimal import ROUND_CEILING
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from problems import random_network
 
+import polymargin as pm
+from polymargin.cli.certified import _rounded
+from polymargin.cli.margins import COLUMNS as MARGIN_COLUMNS
+from polymargin.cli.margins import margin_cells
 from polymargin.cli.remarks import MOST, remarks
-from polymargin.cli.row_table import Column, RowTable
+from polymargin.cli.row_table import Column, RowTable, widened
+from polymargin.standing import Standing
 
 COLUMNS = (Column("size", 8, right=True), Column("why"))
 
@@ -41,10 +48,38 @@ def test_equal_remarks_are_said_once() -> None:
     rows = [(row, f"point [{row}, nan] contains nan") for row in (0, 1, 2, 7)]
     assert remarks(rows) == ["points 0–2, 7: point […] contains nan"]
     assert remarks([(3, "point [nan] contains nan")]) == ["point 3: point [nan] contains nan"]
+    domain = [(row, f"the tie at [{row}, 2] leaves [0, 1], where the input is") for row in range(2)]
+    assert remarks(domain) == ["points 0–1: the tie at […] leaves [0, 1], where the input is"]
     many = remarks((row, f"remark {row}") for row in range(100))
     assert len(many) == MOST + 1
     assert many[-1] == f"… and {100 - MOST} more remarks; --json has all of them"
     assert remarks((2 * row, "odd") for row in range(100)) == ["points 0, 2, 4, 6, 8, 10, 12, 14 and 92 others: odd"]
+
+
+def margin(radius: float, method: str = "continuation", **given: Any) -> pm.Margin:
+    values = {"lower": radius, "upper": radius, "standing": Standing.NUMERICAL} | given
+    return pm.Margin(
+        radius, point=None, label=0, rival=1, method=method, seconds=0.0, complex_count=9, real_count=3, **values
+    )
+
+
+def test_cells_of_margins() -> None:
+    assert margin_cells(margin(0.5))[2:5] == ["0.5000000000", "continuation", "9 / 3"]
+    for method in ("tie", "exclusion", "constant"):
+        assert margin_cells(margin(0.0, method))[4] == "–"
+    assert margin_cells(margin(961387168205160854615090003968.0))[2] == "9.613871682e+29"
+    assert _rounded(1e10, ROUND_CEILING) == "1.000000000e+10"
+
+
+def test_brackets_fit_their_column(capsys: pytest.CaptureFixture[str]) -> None:
+    network = random_network([2, 4, 2], 3, seed=1)
+    with RowTable("title", widened(MARGIN_COLUMNS, network), 2) as table:
+        table.add(0, margin_cells(margin(0.5)))
+        bracket = {"lower": 0.01427551, "upper": 0.01429841, "standing": Standing.BRACKETED}
+        table.add(1, margin_cells(margin(0.014298, **bracket)))
+    head, first, second = capsys.readouterr().out.splitlines()[1:]
+    assert "0.0142755 … 0.0142984  continuation" in second
+    assert head.index("method") == first.index("continuation") == second.index("continuation")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")

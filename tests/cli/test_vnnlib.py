@@ -170,6 +170,8 @@ def test_batch_writes_results_and_counterexamples(folder: Path, tmp_path: Path) 
     result = run("batch", folder / "more.csv", *options)
     assert result.returncode == 2
     assert "none.vnnlib: no such file" in result.stderr
+    assert result.stdout.startswith("4 instances: 2 sat, 1 unsat, 1 error; ")
+    assert result.stdout.endswith(f"; wrote {tmp_path / 'results.csv'}\n")
     rows = [line.split(",") for line in (tmp_path / "results.csv").read_text().splitlines()]
     assert [(row[0], row[4]) for row in rows] == [("poly", word) for word in ("unsat", "sat", "sat", "error")]
     assert all(len(row) == 6 for row in rows)

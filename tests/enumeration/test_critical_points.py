@@ -11,7 +11,8 @@ import pytest
 from problems import PROBLEMS, Problem, random_network
 
 import polymargin as pm
-from polymargin.continuation import Tracker
+from polymargin.continuation import PathEnd, Tracker
+from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 
@@ -91,6 +92,14 @@ def test_a_shortfall_is_said() -> None:
     )
     assert not found.audit.complete
     assert "paths of stage 1 have no known end" in repr(found)
+
+
+def test_findings_are_sentences_about_paths() -> None:
+    ends = {PathEnd.UNDECIDED: 45, PathEnd.TOO_MANY_STEPS: 1, PathEnd.CONVERGED: 3}
+    assert Audit(49, 49, 3, 1, ends).findings == (
+        "45 paths came to an end that could not be told: regular, multiple, singular or at infinity",
+        "1 path stopped after the largest number of steps",
+    )
 
 
 @pytest.mark.parametrize("point", [[1.0], [1.0, float("nan")], [[1.0, 2.0]]])

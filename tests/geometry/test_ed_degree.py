@@ -7,7 +7,8 @@ import pytest
 from geometry.algebra.engines_here import needs_msolve
 
 import polymargin as pm
-from polymargin.errors import InputError
+from polymargin.errors import InputError, TooManyPathsError
+from polymargin.geometry import EDDegree
 from polymargin.standing import Standing
 
 
@@ -92,3 +93,21 @@ def test_bad_questions() -> None:
         pm.ed_degree(pm.Boundary.from_expression("x**3 - y"), method="formula")
     with pytest.raises(InputError, match="constant"):
         pm.ed_degree(pm.Boundary.from_expression("x - x + 3"))
+
+
+def test_more_critical_points_than_the_limit_are_refused() -> None:
+    cubic = pm.Boundary.from_expression("x**3 + 2*y**3 - x*y + 1")
+    with pytest.raises(TooManyPathsError, match="more than the limit of 8"):
+        pm.ed_degree(cubic, limit=8)
+    assert int(pm.ed_degree(cubic, limit=9)) == 9
+
+
+def test_a_count_without_loops_says_so() -> None:
+    found = pm.ed_degree(pm.NetworkArchitecture((2, 2, 2), 2), method="numeric")
+    assert found.notes == ("found from solutions in closed form; no monodromy loops were needed",)
+
+
+def test_answers_print_in_one_short_line() -> None:
+    assert repr(pm.ed_degree(pm.Boundary.from_expression("x**2 + 4*y**2 - 4"))) == "EDDegree(4, CERTIFIED by formula)"
+    open_count = EDDegree(30, "numeric", Standing.BRACKETED, 30, 45, 0.0)
+    assert repr(open_count) == "EDDegree(30..45, BRACKETED by numeric)"

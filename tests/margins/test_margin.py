@@ -393,3 +393,11 @@ def test_bounds_are_found_where_not_even_half_of_the_distance_is_proved(monkeypa
     found = bracket.bracketed(network, u, label, unknown)
     assert 0 < found.lower < found.upper < math.inf
     assert not found.complete
+
+
+@pytest.mark.parametrize(("constant", "nearer"), [(1, ""), (-1, " nearer than 0.799975")])
+def test_a_doubted_enumeration_is_told_in_words(monkeypatch: pytest.MonkeyPatch, constant: int, nearer: str) -> None:
+    monkeypatch.setattr("polymargin.margins.network_margins.seen_ahead", lambda *_: np.ones((1, 2), dtype=bool))
+    quartic = pm.PolynomialNetwork([np.eye(2), ([[1, 1], [0, 0]], [constant, 0])], degree=4)
+    notes = " ".join(pm.margin(quartic, [0.1, 0.2], cache=False).notes)
+    assert f"enumeration found no tie{nearer}, but a point{nearer} was met at which this class wins" in notes

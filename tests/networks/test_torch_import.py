@@ -213,6 +213,8 @@ def test_what_is_not_polynomial_is_named_with_its_node() -> None:
     refused(nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)), r"ReLU '1' \(node '_1'\)")
     refused(nn.Sequential(nn.Linear(2, 3), Written(torch.sigmoid)), r"operation sigmoid \(node 'sigmoid'\)")
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: x**0.5)), "power 0.5 is not polynomial")
+    refused(nn.Sequential(nn.Linear(2, 3), nn.ReLU()), "relu_from_torch")
+    refused(nn.Sequential(nn.Linear(2, 3), Written(torch.relu)), "relu_from_torch")
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: 1 / x)), "division by something that depends")
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: x * x.flip(1))), "operation flip")
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: x * x.roll(1))), "operation roll")

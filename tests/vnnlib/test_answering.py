@@ -202,7 +202,8 @@ def test_cases_with_regions_of_their_own(tmp_path: Path) -> None:
     for centre in (POINT, beyond):
         bounds = " ".join(f"(>= X_{i} {v - 1e-3:.9f}) (<= X_{i} {v + 1e-3:.9f})" for i, v in enumerate(centre.tolist()))
         parts.append(f"(and {bounds} (>= Y_{MARGIN.rival} Y_{MARGIN.label}))")
-    assert ask(tmp_path, f"{OLD_HEAD}(assert {parts[0]})").result is Result.UNSAT
+    one = ask(tmp_path, f"{OLD_HEAD}(assert {parts[0]})")
+    assert (one.result, one.reason) == (Result.UNSAT, "every case is impossible (1 proof)")
     answer = ask(tmp_path, f"{OLD_HEAD}(assert (or {' '.join(parts)}))")
     assert answer.result is Result.SAT
     assert answer.witness is not None

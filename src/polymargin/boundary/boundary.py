@@ -20,6 +20,9 @@ from polymargin.class_names import class_name
 from polymargin.networks.network import LogitMap
 from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient, hessian
 
+# Of an expression that `repr` shows.
+MOST_CHARACTERS = 80
+
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
@@ -28,12 +31,18 @@ class Boundary:
     >>> circle = Boundary.from_expression("x**2 + y**2 - 1")
     >>> circle.degree, circle.dimension, circle([2.0, 0.0])
     (2, 2, 3.0)
+    >>> circle
+    Boundary(x**2 + y**2 - 1; 2 inputs)
     """
 
     source: Source
     name: str = field(default="B")
     # What later rooms found out about it and would have to find again, by keys of their own; it lives as long as the boundary.
     remembered: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        name = self.name if len(self.name) <= MOST_CHARACTERS else f"{self.name[: MOST_CHARACTERS - 1]}…"
+        return f"Boundary({name}; {self.dimension} input{'' if self.dimension == 1 else 's'})"
 
     @classmethod
     def from_network(cls, network: LogitMap, label: int, rival: int) -> Boundary:

@@ -117,8 +117,11 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
     except TooManyPathsError as error:
         return None, None, str(error)
     nearest = found.points[0].real.copy() if len(found) and found.real[0] else None
-    if len(found) != structural_bound(session.network):
-        reason = f"against class {rival}: {len(found)} critical points, {structural_bound(session.network)} needed for a proof"
+    if len(found) != most:
+        reason = (
+            f"against class {rival}: {len(found)} critical points were found; to prove that a list is complete, it must have "
+            f"{most}, the most that the architecture allows"
+        )
         return None, nearest, reason
     if len(found) > MOST_CERTIFIED:
         return None, nearest, f"against class {rival}: {len(found)} critical points are too many to certify one by one"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 from time import perf_counter
 
 from polymargin import __version__
 from polymargin.certificates import CertifiedMargin, certify
-from polymargin.cli.margins import margin_remarks
+from polymargin.cli.margins import LARGE, margin_remarks
 from polymargin.cli.models import read_both
 from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
@@ -51,7 +51,7 @@ def run_certify(
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
     table = RowTable(
-        f"{model.name}: {network!r}, margins between proved bounds",
+        f"{model.name}: {network!r}, margins between proved bounds{near.words}",
         widened(COLUMNS, network),
         len(array),
         silent=as_json,
@@ -74,7 +74,8 @@ def run_certify(
         )
     if as_json:
         rows = [{"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(found)]
-        print_json({"version": __version__, "model": str(model), "seed": work.seed, "margins": rows})
+        asked = {"version": __version__, "model": str(model), **near.named}
+        print_json({**asked, "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks([row.margin for row in found])):
             table.say(line)
@@ -106,5 +107,11 @@ def _rounded(value: float, direction: str) -> str:
     """
     >>> _rounded(0.1, ROUND_FLOOR), _rounded(0.1, ROUND_CEILING)
     ('0.1000000000', '0.1000000001')
+    >>> _rounded(1e30 / 3, ROUND_FLOOR), _rounded(1e30 / 3, ROUND_CEILING)
+    ('3.333333333e+29', '3.333333334e+29')
     """
-    return "infinite" if math.isinf(value) else str(Decimal(value).quantize(LAST_DIGIT, rounding=direction))
+    if math.isinf(value):
+        return "infinite"
+    if value < LARGE:
+        return str(Decimal(value).quantize(LAST_DIGIT, rounding=direction))
+    return f"{Context(prec=10, rounding=direction).create_decimal(Decimal(value)):e}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polymargin import __version__
 from polymargin.boundary import Boundary
 from polymargin.cli.jobs import workers
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
-from polymargin.errors import InputError
+from polymargin.errors import InputError, printable
 from polymargin.geometry import Plane, chambers
 
 
@@ -23,6 +24,7 @@ def run_chambers(
     samples: int,
     seed: int,
     threads: int | None,
+    limit: int,
     cluster: str | None,
     plot: list[Path],
     as_json: bool,
@@ -40,6 +42,7 @@ def run_chambers(
             plane,
             samples,
             threads=threads,
+            limit=limit,
             executor=executor,
             progress=lambda done: bar.update(task, completed=done),
         )
@@ -50,6 +53,7 @@ def run_chambers(
     unknown = int((found.counts < 0).sum())
     if as_json:
         data = {
+            "version": __version__,
             "model": str(model),
             "total": found.total,
             "shares": {str(number): share for number, share in found.shares().items()},
@@ -68,6 +72,8 @@ def run_chambers(
         table.add_row(str(number), f"{100 * share:.2f} %")
     wide_console().print(table)
     print(f"{len(found.counts)} samples, {found.paths} paths, {unknown} samples too near the discriminant to tell")
+    for file in plot:
+        print(f"wrote {printable(str(file))}")
     return 0
 
 
@@ -81,7 +87,7 @@ def check_pictures(files: list[Path]) -> None:
 def parse_window(text: str) -> tuple[float, float, float, float]:
     """Four numbers separated by commas."""
     try:
-        s0, s1, c0, c1 = (float(part) for part in text.split(","))
+        left, right, bottom, top = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--window {text!r}: expected four numbers s0,s1,c0,c1 such as -3,3,-3,3") from None
-    return s0, s1, c0, c1
+        raise InputError(f"--window {text!r}: expected four numbers left,right,bottom,top such as -3,3,-3,3") from None
+    return left, right, bottom, top

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polymargin import __version__
 from polymargin.boundary import Boundary
 from polymargin.cli.chambers import check_pictures, parse_window
 from polymargin.cli.model_options import ModelOptions
@@ -57,6 +58,7 @@ def run_ed_discriminant(
     polynomials = [] if found is None else [str(generator) for generator in found.generators]
     if as_json:
         data = {
+            "version": __version__,
             "model": str(model),
             "degree": None if found is None else found.degree,
             "method": None if found is None else found.method,
@@ -69,8 +71,8 @@ def run_ed_discriminant(
         return 0
     for file in plot:
         print(
-            f"{printable(str(file))}: chambers, from {SAMPLES} samples; they have equal numbers of real critical points, and the "
-            "discriminant runs between them"
+            f"wrote {printable(str(file))}: the regions in which the number of real critical points is constant, from {SAMPLES} "
+            "samples; the discriminant runs between them"
         )
     if found is None:
         print(f"no polynomial: {reason}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from polymargin import __version__
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_polynomial
@@ -29,17 +30,20 @@ def run_ed_degree(
     rival: int,
     seed: int,
     threads: int | None,
+    limit: int,
     timeout: float,
     as_json: bool,
 ) -> int:
     """Status 0 if every method that applies gave the same number, 2 if none did or two disagree."""
     source, name = _source(model, reading, architecture, degree, attention)
+    if method not in (*METHODS, "all"):
+        raise InputError(f"--method {method}: expected one of {', '.join(METHODS)}, all")
     wanted = [m for m in METHODS if m != "auto"] if method == "all" else [method]
     answers: dict[str, EDDegree | str] = {}
     for way in wanted:
         try:
             answers[way] = ed_degree(
-                source, method=way, label=label, rival=rival, seed=seed, threads=threads, timeout=timeout
+                source, method=way, label=label, rival=rival, seed=seed, threads=threads, limit=limit, timeout=timeout
             )
         except PolymarginError as refusal:
             if method != "all":
@@ -48,7 +52,7 @@ def run_ed_degree(
     found = [answer for answer in answers.values() if isinstance(answer, EDDegree)]
     values = {answer.value for answer in found if answer.standing.name != "BRACKETED"}
     if as_json:
-        print_json({"source": name, "seed": seed, **_as_json(answers, found, values)})
+        print_json({"version": __version__, "source": name, "seed": seed, **_as_json(answers, found, values)})
     else:
         wide_console().print(_as_table(name, answers))
         print(_summary(found, values))
@@ -80,7 +84,7 @@ def _source(
         raise InputError("--architecture needs --degree, the degree of the activation")
     widths = _integers(architecture, "--architecture", "inputs, hidden widths, classes such as 3,3,2,2")
     network = NetworkArchitecture(widths, degree)
-    return network, f"architecture {network}"
+    return network, f"architecture {'-'.join(map(str, widths))}, activation of degree {degree}"
 
 
 def _integers(text: str, option: str, expected: str) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polymargin.arguments import positive
 from polymargin.cli.chambers import parse_window
+from polymargin.cli.entry import going_on
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_model
 from polymargin.cli.points import has_labels, read_data, read_labels
@@ -59,7 +60,7 @@ def run_explore(
             export_page(scene, export, lambda count: progress.advance(task, count))
         print(f"{printable(str(export))}: {export.stat().st_size / 1000:.0f} kB")
         return 0
-    with Explorer(scene, port=port) as explorer:
+    with going_on(lambda: "the page is no longer served"), Explorer(scene, port=port) as explorer:
         print(f"{explorer.address}\nCtrl-C ends it.", flush=True)
         if browser:
             explorer.open()

@@ -25,12 +25,16 @@ from polymargin.times import readable_time
 COLUMNS = (
     Column("class", right=True),
     Column("rival", right=True),
-    Column("margin", 12, right=True),
+    Column("margin", len("0.0142755 … 0.0142984"), right=True),
     Column("method", 12),
     Column("complex / real", right=True),
     Column("standing", 9),
     Column("time", 7, right=True),
 )
+# Methods that answer without a list of critical points.
+NOTHING_LISTED = ("tie", "exclusion", "constant")
+# From here on ten decimals say nothing.
+LARGE = 1e10
 
 
 def run_margin(
@@ -45,7 +49,7 @@ def run_margin(
     """Margins of every row; 2 if some row has no answer."""
     network, array = read_both(model, points, work.reading)
     started = perf_counter()
-    table = RowTable(f"{model.name}: {network!r}", widened(COLUMNS, network), len(array), silent=as_json)
+    table = RowTable(f"{model.name}: {network!r}{near.words}", widened(COLUMNS, network), len(array), silent=as_json)
     with table.filling(work) as executor:
         shared: dict[str, Any] = {
             "executor": executor,
@@ -60,7 +64,8 @@ def run_margin(
             margins = margin(network, array, **bounds, **work.for_polynomial_networks, **shared)
     if as_json:
         rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]
-        print_json({"version": __version__, "model": str(model), "seed": work.seed, "margins": rows})
+        asked = {"version": __version__, "model": str(model), **near.named}
+        print_json({**asked, "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks(margins)):
             table.say(line)
@@ -70,12 +75,13 @@ def run_margin(
 
 def margin_cells(found: Margin) -> list[str]:
     """One row of the table."""
+    listed = found.complex_count is not None and found.method not in NOTHING_LISTED
     return [
         found.label_name,
         found.rival_name,
         _size(found),
         found.method,
-        "–" if found.complex_count is None else f"{found.complex_count} / {found.real_count}",
+        f"{found.complex_count} / {found.real_count}" if listed else "–",
         found.standing.name,
         readable_time(found.seconds),
     ]
@@ -108,4 +114,6 @@ def _size(found: Margin) -> str:
         return "–"
     if found.standing is Standing.BRACKETED:
         return f"{found.lower:.6g} … {found.upper:.6g}"
-    return "infinite" if math.isinf(found.radius) else f"{found.radius:.10f}"
+    if math.isinf(found.radius):
+        return "infinite"
+    return f"{found.radius:.10f}" if found.radius < LARGE else f"{found.radius:.10g}"

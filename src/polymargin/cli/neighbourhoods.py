@@ -38,6 +38,35 @@ class Given:
             "abstain": self.abstain,
         }
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """For JSON: the norm, and whatever else was given, as it was written."""
+        from polymargin.cli.points import interval
+
+        given = {
+            "weights": None if self.weights is None else str(self.weights),
+            "domain": None if self.domain is None else list(interval(self.domain)),
+            "movable": self.movable,
+            "rivals": None if self.rivals is None else _numbers("--rivals", self.rivals),
+            "abstain": self.abstain or None,
+        }
+        return {"norm": self.norm} | {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def words(self) -> str:
+        """For the title of a table, after a comma; nothing for plain L2.
+
+        >>> Given(norm="linf", domain="-1,1").words
+        ', norm linf, domain [-1, 1]'
+        """
+        parts = {} if self.norm == "l2" else {"norm": self.norm}
+        for name, value in self.named.items():
+            if name != "norm":
+                parts[name] = (
+                    f"[{', '.join(f'{number:g}' for number in value)}]" if isinstance(value, list) else f"{value}"
+                )
+        return "".join(f", {name} {text}" for name, text in parts.items())
+
     def refuse_for_relu(self) -> None:
         if self != Given():
             raise InputError(

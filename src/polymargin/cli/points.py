@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tokenize
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from polymargin.networks.readers.archives import LARGEST_FILE
 from polymargin.networks.readers.npz import read_arrays
 
 FILES = (".npy", ".npz", ".csv")
+# How every .npy file begins.
+_NPY = b"\x93NUMPY"
 # What csv and NumPy's reader of headers raise for damaged files.
 _DAMAGE = (
     TypeError,
@@ -60,6 +63,8 @@ def has_labels(path: Path) -> bool:
 
 def read_array(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
     """The array of this name, of whatever shape: real numbers, or `words` where these may stand for them."""
+    if path.is_dir():
+        raise InputError(f"{path}: a folder; expected a .npy, .npz or .csv file of {name}")
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     readers = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}
@@ -80,7 +85,17 @@ def read_array(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
 
 
 def _from_npy(path: Path, name: str) -> Any:
-    return np.array(np.load(path, allow_pickle=False, mmap_mode="r"))  # mapped first: a false size is refused unread
+    with path.open("rb") as stream:
+        if stream.read(len(_NPY)) != _NPY:  # NumPy takes anything else for a pickle
+            raise InputError(f"{path}: not a .npy file; expected an array of {name}, written by numpy.save")
+    try:
+        return np.array(
+            np.load(path, allow_pickle=False, mmap_mode="r")
+        )  # mapped first: a false size is refused unread
+    except ValueError as error:
+        if "Python objects" not in str(error):
+            raise
+        raise InputError(f"{path}: an array of Python objects; expected an array of real numbers") from None
 
 
 def _from_npz(path: Path, name: str) -> Any:
@@ -96,6 +111,7 @@ def _from_csv(path: Path, name: str, words: bool = False) -> Any:
     rows = [row for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))) if row]
     if words and len(rows) > 1 and not any(_is_number(entry) for row in rows[1:] for entry in row):
         return [[entry.strip() for entry in row] for row in rows]
+    _refuse_other_separators(path, rows)
     if rows and not any(_is_number(entry) for entry in rows[0]):
         rows = rows[1:]
     if not rows:
@@ -110,6 +126,14 @@ def _from_csv(path: Path, name: str, words: bool = False) -> Any:
                     f"{path}: row {number} contains {entry!r}, which is not a number; expected numbers alone"
                 )
     return [[float(entry) for entry in row] for row in rows]
+
+
+def _refuse_other_separators(path: Path, rows: list[list[str]]) -> None:
+    for number, row in enumerate(rows, start=1):
+        for entry in row:
+            parts = [part for part in re.split(r"[;\s]+", entry) if part]
+            if len(parts) > 1 and all(map(_is_number, parts)):
+                raise InputError(f"{path}: row {number} contains {entry!r}; expected numbers separated by commas")
 
 
 def _is_number(text: str) -> bool:

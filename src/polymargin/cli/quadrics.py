@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from polymargin import __version__
 from polymargin.boundary import Boundary
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_polynomial
@@ -20,7 +21,8 @@ def run_discriminant(model: Path, reading: ModelOptions, *, label: int, rival: i
     boundary = _boundary(model, reading, label, rival)
     found = parameter_discriminant(boundary, exact=exact)
     if as_json:
-        print_json({"model": str(model), "label": label, "rival": rival, **found.to_dict()})
+        asked = {"version": __version__, "model": str(model), "label": label, "rival": rival}
+        print_json({**asked, **found.to_dict()})
         return 0
     table = _two_columns(f"{model.name}: {boundary.name}")
     rows: list[tuple[str, Any]] = [

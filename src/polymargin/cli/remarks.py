@@ -18,17 +18,25 @@ def remarks(texts: Iterable[tuple[int, str]], elsewhere: str = "--json") -> list
 
     >>> remarks([(0, "point [nan] contains nan"), (1, "point [nan, 1] contains nan"), (2, "point [nan] contains nan"), (5, "x")])
     ['points 0–2: point […] contains nan', 'point 5: x']
+    >>> remarks([(0, "tie at [2] leaves [0, 1]"), (1, "tie at [3] leaves [0, 1]")])
+    ['points 0–1: tie at […] leaves [0, 1]']
     """
     groups: dict[str, list[tuple[int, str]]] = {}
     for row, text in texts:
         groups.setdefault(VALUES.sub("[…]", text), []).append((row, text))
     lines = [
-        f"{_named([row for row, _ in group])}: {group[0][1] if len(group) == 1 else words}"
-        for words, group in groups.items()
+        f"{_named([row for row, _ in group])}: {_common([text for _, text in group])}" for group in groups.values()
     ]
     if len(lines) > MOST:
         lines[MOST:] = [f"… and {len(lines) - MOST} more remarks; {elsewhere} has all of them"]
     return lines
+
+
+def _common(texts: Sequence[str]) -> str:
+    """The text that all of them are, but for the values in which they differ."""
+    found = zip(*(VALUES.findall(text) for text in texts), strict=True)
+    shown = iter([values[0] if len(set(values)) == 1 else "[…]" for values in found])
+    return VALUES.sub(lambda _: next(shown), texts[0])
 
 
 def _named(rows: Sequence[int]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from polymargin import __version__
 from polymargin.certificates import Answer, Verdict, Verdicts, verify
 from polymargin.cli.models import read_both
 from polymargin.cli.neighbourhoods import L2, Given
@@ -42,9 +43,8 @@ def run_verify(
     network, array = read_both(model, points, work.reading)
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
-    table = RowTable(
-        f"{model.name}: {network!r}, radius {radius:g}", widened(COLUMNS, network), len(array), silent=as_json
-    )
+    title = f"{model.name}: {network!r}, radius {radius:g}{near.words}"
+    table = RowTable(title, widened(COLUMNS, network), len(array), silent=as_json)
 
     def keep(row: int, verdict: Verdict) -> None:
         proofs.keep(row, verdict.certificate)
@@ -62,7 +62,8 @@ def run_verify(
         rows = [
             {"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(verdicts)
         ]
-        print_json({"model": str(model), "radius": radius, "seed": work.seed, "verdicts": rows})
+        asked = {"version": __version__, "model": str(model), "radius": radius, **near.named}
+        print_json({**asked, "seed": work.seed, "verdicts": rows})
     else:
         failed = [(row, found.reason) for row, found in enumerate(verdicts) if found.standing is Standing.FAILED]
         for line in remarks(failed):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -145,8 +146,11 @@ def run_batch(
     instances: Path, results: Path, category: str, counterexamples: Path | None, seed: int, threads: int | None
 ) -> int:
     from polymargin.cli.printing import progress_bar
+    from polymargin.errors import printable
+    from polymargin.times import readable_time
     from polymargin.vnnlib.competition import read_instances, write_results
 
+    started = perf_counter()
     listed = read_instances(instances)
     if counterexamples is not None:
         counterexamples.mkdir(parents=True, exist_ok=True)
@@ -157,6 +161,10 @@ def run_batch(
             rows.append(_answered(instances.parent, instance, category, counterexamples, seed, threads))
             write_results(results, rows)
             progress.advance(task)
+    counts = Counter(row.result for row in rows)
+    said = ", ".join(f"{count} {result}" for result, count in counts.most_common())
+    many = "1 instance" if len(rows) == 1 else f"{len(rows)} instances"
+    print(f"{many}: {said}; {readable_time(perf_counter() - started)}; wrote {printable(str(results))}")
     return 2 if any(row.result == "error" for row in rows) else 0
 
 

@@ -14,20 +14,24 @@ class PathEnd(Enum):
     """How a path ended. The value is (code of the core, message, remedy)."""
 
     CONVERGED = (0, "reached a regular solution", "")
-    START_REJECTED = (1, "the start point does not solve the start system", "check the start solutions")
+    START_REJECTED = (1, "began at a point that does not solve the start system", "check the start solutions")
     STEP_TOO_SMALL = (
         2,
-        "the steps became too small",
+        "stopped as the steps became too small",
         "the path runs into a singular point; use double-doubles",
     )
-    TOO_MANY_STEPS = (3, "used up its steps", "raise most_steps")
+    TOO_MANY_STEPS = (3, "stopped after the largest number of steps", "raise most_steps")
     DIVERGED = (4, "left every bounded region", "the target system has fewer solutions than the start system")
     END_NOT_REGULAR = (5, "arrived at a singular or inaccurate end point", "the solution there may be multiple")
     # Ends that the endgame tells; the core knows nothing of them.
     MULTIPLE = (6, "reached a multiple solution", "")
     SINGULAR_POINT = (7, "reached a singular point of the boundary", "")
-    AT_INFINITY = (8, "ends at infinity", "")
-    UNDECIDED = (9, "has an end that the endgame could not settle", "try another seed or tighter settings")
+    AT_INFINITY = (8, "went to infinity", "")
+    UNDECIDED = (
+        9,
+        "came to an end that could not be told: regular, multiple, singular or at infinity",
+        "try another seed or tighter settings",
+    )
 
     @property
     def code(self) -> int:

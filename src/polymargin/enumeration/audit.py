@@ -44,7 +44,7 @@ class Audit:
     @property
     def findings(self) -> tuple[str, ...]:
         """What keeps the list from being complete, one sentence each."""
-        sentences = [f"{n} paths: {end.message}" for end, n in self.ends.items() if not end.judged]
+        sentences = [f"{n} path{'' if n == 1 else 's'} {end.message}" for end, n in self.ends.items() if not end.judged]
         if self.unjudged:
             sentences.append(f"{self.unjudged} of {self.bound} paths of stage 1 have no known end")
         if self.without_conjugate:

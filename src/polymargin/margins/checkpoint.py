@@ -202,4 +202,7 @@ def _append(file: Path, data: bytes, *, create: bool = False) -> None:
 
 
 def _unusable(file: Path, error: OSError) -> InputError:
-    return InputError(f"{file}: the checkpoint cannot be used ({error.strerror or error}); rows already in it are kept")
+    remedy = (
+        "rows already in it are kept" if os.path.lexists(file) else "expected a file in a folder that can be written to"
+    )
+    return InputError(f"{file}: the checkpoint cannot be used ({error.strerror or error}); {remedy}")

@@ -7,6 +7,7 @@ can tie, c ties with one of them). An answer that does not stand up to a second 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cached_property
 from math import comb
@@ -194,7 +195,11 @@ class NetworkMargins:
                 doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
                 defended.append(bracketed(network, u, label, doubtful))
             elif ahead[pair.rival]:
-                note = f"the classes tie inside the ball of radius {radius:.6g} that enumeration found free of ties"
+                nearer = "" if math.isinf(radius) else f" nearer than {radius:.6g}"
+                note = (
+                    f"enumeration found no tie{nearer}, but a point{nearer} was met at which this class wins; "
+                    "the bounds are proved without enumeration"
+                )
                 defended.append(bracketed(network, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True))
             else:
                 defended.append(pair if pair.complete else bracketed(network, u, label, pair))

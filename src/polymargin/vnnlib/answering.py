@@ -108,7 +108,8 @@ class _QuerySearch:
             if reason:
                 reasons.append(reason)
         if not reasons:
-            return self._answer(Result.UNSAT, f"every case is impossible ({len(self.certificates)} proofs)")
+            count = len(self.certificates)
+            return self._answer(Result.UNSAT, f"every case is impossible ({count} proof{'' if count == 1 else 's'})")
         timed_out = perf_counter() >= self.end
         return self._answer(Result.TIMED_OUT if timed_out else Result.UNKNOWN, "; ".join(dict.fromkeys(reasons)))
 

@@ -191,7 +191,7 @@ def explore(
         typer.Option(help="Three rows i,j,k of POINTS: the plane through them.", show_default="the first three"),
     ] = None,
     window: Annotated[
-        str | None, typer.Option(help="Window s0,s1,c0,c1 of the plane.", show_default="around the points")
+        str | None, typer.Option(help="Window left,right,bottom,top of the plane.", show_default="around the points")
     ] = None,
     image: Image = None,
     export: Annotated[

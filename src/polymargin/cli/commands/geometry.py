@@ -22,6 +22,10 @@ from polymargin.cli.options import (
     Trust,
 )
 
+CountLimit = Annotated[
+    int, typer.Option(min=1, help="Refuse to count a boundary that may have more critical points than this.")
+]
+
 
 def discriminant(
     model: Model,
@@ -34,7 +38,7 @@ def discriminant(
     exact: Annotated[
         bool, typer.Option("--exact", help="With --parameters: take the weights as exact rationals.")
     ] = False,
-    window: Annotated[str, typer.Option(help="Window u0,u1,v0,v1 of the picture.")] = "-3,3,-3,3",
+    window: Annotated[str, typer.Option(help="Window left,right,bottom,top of the picture.")] = "-3,3,-3,3",
     plot: Plots = None,
     timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
     threads: Threads = None,
@@ -78,6 +82,7 @@ def ed_degree(
     rival: Rival = 1,
     seed: Seed = 0,
     threads: Threads = None,
+    limit: CountLimit = 200_000,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
     trust: Trust = False,
     activation: Activation = None,
@@ -99,6 +104,7 @@ def ed_degree(
             rival=rival,
             seed=seed,
             threads=threads,
+            limit=limit,
             timeout=timeout,
             as_json=as_json,
         )
@@ -109,10 +115,11 @@ def chambers(
     model: Model,
     label: Label = 0,
     rival: Rival = 1,
-    window: Annotated[str, typer.Option(help="Window s0,s1,c0,c1 of the plane.")] = "-3,3,-3,3",
+    window: Annotated[str, typer.Option(help="Window left,right,bottom,top of the plane.")] = "-3,3,-3,3",
     samples: Annotated[int, typer.Option(min=9, help="Samples in the plane.")] = 15_000,
     seed: Annotated[int, typer.Option(min=0, help="Chooses the plane where there are more than two inputs.")] = 0,
     threads: Threads = None,
+    limit: CountLimit = 200_000,
     cluster: Cluster = None,
     plot: Plots = None,
     trust: Trust = False,
@@ -133,6 +140,7 @@ def chambers(
             samples=samples,
             seed=seed,
             threads=threads,
+            limit=limit,
             cluster=cluster,
             plot=plot or [],
             as_json=as_json,

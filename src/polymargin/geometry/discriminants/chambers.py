@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.arguments import checked
+from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError
@@ -71,12 +71,14 @@ def chambers(
     seed: int = 0,
     threads: int | None = None,
     executor: Workers | None = None,
+    limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
     progress: Callable[[int], None] | None = None,
     device: str | None = None,
 ) -> Chambers:
     """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
 
+    A boundary that may have more than `limit` critical points is refused.
     The device is 'cpu', 'cuda' or 'auto', a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
@@ -92,7 +94,7 @@ def chambers(
             f"the boundary has {boundary.dimension} inputs; expected as many coordinates"
         )
     tracker = Tracker.of(None, threads, device)
-    counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
+    counter = RealCounter.of(boundary, tracker, seed=seed, limit=limit, cache=cache)
     tracker = tracker.settled_for(samples * counter.total)  # one device for all refinements
     grid = _Grid(plane, max(2, int(np.sqrt(COARSE_SHARE * samples))))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polymargin.arguments import checked, checked_point
+from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError
@@ -37,9 +37,12 @@ def discriminant_crossings(
     samples: int = 200,
     seed: int = 0,
     threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
 ) -> list[Crossing]:
     """Crossings between neighbouring samples whose counts differ, by bisection; two within one step cancel and are missed.
+
+    A boundary that may have more than `limit` critical points is refused.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
     >>> [round(c.position, 6) for c in discriminant_crossings(ellipse, [0.0, 0.001], [3.0, 0.001], cache=False)]
@@ -49,7 +52,7 @@ def discriminant_crossings(
     if (ends[0] == ends[1]).all():
         raise InputError(f"start and end {start!r}: a segment needs two different points")
     tracker = Tracker(threads=threads)
-    counter = RealCounter.of(boundary, tracker, seed=seed, cache=cache)
+    counter = RealCounter.of(boundary, tracker, seed=seed, limit=limit, cache=cache)
 
     def count(positions: NDArray[np.float64]) -> NDArray[np.int64]:
         points = ends[0] + positions[:, None] * (ends[1] - ends[0])

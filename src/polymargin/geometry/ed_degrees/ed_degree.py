@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polymargin.arguments import checked
+from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.boundary import (
     Architecture,
     AttentionArchitecture,
@@ -60,6 +60,10 @@ class EDDegree(PublishedStatus):
     def __int__(self) -> int:
         return self.value
 
+    def __repr__(self) -> str:
+        size = str(self.value) if self.lower == self.upper else f"{self.lower}..{self.upper}"
+        return f"EDDegree({size}, {self.standing.name} by {self.method})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
@@ -84,6 +88,7 @@ def ed_degree(
     rival: int = 1,
     seed: int = 0,
     threads: int | None = None,
+    limit: int = DEFAULT_LIMIT,
     timeout: float = 600.0,
     cache: bool | str | Path = True,
 ) -> EDDegree:
@@ -96,23 +101,24 @@ def ed_degree(
              boundary its components at a generic point; "blend": all paths from the closed-form start system, for random
              weights; "symbolic": a Gröbner basis modulo a prime, within `timeout` seconds; "auto": a theorem if one
              applies, otherwise numeric
+    limit    a boundary that may have more critical points is not counted by "numeric" and "blend", but refused
 
     >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
     36
-    >>> ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4")).method
-    'formula'
+    >>> ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4"))
+    EDDegree(4, CERTIFIED by formula)
     """
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
     started, tracker = perf_counter(), Tracker(threads=threads)
     if isinstance(source, (NetworkArchitecture, AttentionArchitecture)):
         chosen = _method_for_architecture(source) if method == "auto" else method
-        return _of_architecture(source, chosen, tracker, seed, timeout, started)
+        return _of_architecture(source, chosen, tracker, seed, limit, timeout, started)
     boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
     chosen = ("formula" if boundary.degree <= 2 else "numeric") if method == "auto" else method
-    return _of_boundary(boundary, chosen, tracker, seed, timeout, cache, started)
+    return _of_boundary(boundary, chosen, tracker, seed, limit, timeout, cache, started)
 
 
 def _method_for_architecture(architecture: Architecture) -> str:
@@ -124,7 +130,7 @@ def _method_for_architecture(architecture: Architecture) -> str:
 
 
 def _of_architecture(
-    architecture: Architecture, method: str, tracker: Tracker, seed: int, timeout: float, started: float
+    architecture: Architecture, method: str, tracker: Tracker, seed: int, limit: int, timeout: float, started: float
 ) -> EDDegree:
     lower, upper = degree_bounds(architecture)
     if method == "formula":
@@ -136,9 +142,13 @@ def _of_architecture(
         symbolic = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
         return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
     if method == "blend":
-        return _of_boundary(_random_member(architecture, seed), "blend", tracker, seed, timeout, False, started)
+        return _of_boundary(_random_member(architecture, seed), "blend", tracker, seed, limit, timeout, False, started)
     found = monodromy_count(architecture_family(architecture), tracker, seed=seed)
-    note = f"{found.loops} loops in point, level and weights, {found.paths} paths"
+    note = (
+        f"{found.loops} monodromy loop{'' if found.loops == 1 else 's'} of point, level and weights, {found.paths} paths"
+        if found.loops
+        else "found from solutions in closed form; no monodromy loops were needed"
+    )
     if found.complete:
         return _numerical(found.value, method, started, trace=found.trace, notes=(note,))
     return EDDegree(
@@ -158,6 +168,7 @@ def _of_boundary(
     method: str,
     tracker: Tracker,
     seed: int,
+    limit: int,
     timeout: float,
     cache: bool | str | Path,
     started: float,
@@ -173,7 +184,7 @@ def _of_boundary(
     if method == "symbolic":
         symbolic = symbolic_ed_degree(boundary, seed=seed, timeout=timeout)
         return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
-    found = boundary_count(boundary, tracker, seed=seed, cache=cache)
+    found = boundary_count(boundary, tracker, seed=seed, limit=limit, cache=cache)
     if found.complete:
         return _numerical(found.value, method, started, components=found.components)
     return EDDegree(

@@ -64,7 +64,7 @@ def invariants_in_doubles(form: QuadricForm, tolerance: float) -> QuadricInvaria
             eigenvalue_discriminant=float(np.prod(differences**2)),
             signature=signature,
             augmented_signature=(signature[0] + extra[0], signature[1] + extra[1]),
-            distinct_eigenvalues=sum(b - a > tolerance * size for a, b in pairwise(kept)) + bool(len(kept)),
+            distinct_eigenvalues=sum(bool(b - a > tolerance * size) for a, b in pairwise(kept)) + bool(len(kept)),
             traceless=abs(float(eigenvalues.sum())) <= tolerance * size,
         )
 

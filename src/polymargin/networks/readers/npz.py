@@ -159,7 +159,9 @@ def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
         version = np.lib.format.read_magic(stream)
         reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, _, kind = reader(stream)
-        if kind.hasobject or stream.tell() + prod(shape) * kind.itemsize != entry.file_size:
+        if kind.hasobject:
+            raise ValueError(f"the array {entry.filename!r} holds Python objects; expected numbers")
+        if stream.tell() + prod(shape) * kind.itemsize != entry.file_size:
             raise ValueError(f"the array {entry.filename!r} has another size than its header says; the file is damaged")
     return prod(shape) * max(1, kind.itemsize // 8)  # a single text may be as long as a file
 
