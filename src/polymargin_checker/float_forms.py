@@ -12,7 +12,6 @@ same inequality (docs/theorems.md, section 9, which has all constants used here)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,28 +121,6 @@ class FloatForm:
             return None
         _spend(self.middle.size // _PASS)
         return self.middle.tobytes() + self.spread.tobytes()
-
-
-def sum_of_squares(side: int, parts: Iterable[tuple[Sequence[int], FloatForm]]) -> FloatForm:
-    """Σ Q² over symmetric matrices Q on some rows and columns each, of which |E| ≤ √spread √spreadᵀ entry by entry.
-
-    With u = √spread and v = |Q|u the error |QE + EQ + E²| of one square is at most uvᵀ + vuᵀ + ‖u‖² uuᵀ.
-    """
-    middle, size, spread, count = np.zeros((side, side)), np.zeros(side), np.zeros(side), 0
-    for places, form in parts:
-        rows, width = np.array(places, dtype=int), len(form.middle)
-        _spend(width**3 // _AT_ONCE + 8 * width * width // _PASS)
-        Q = np.tril(form.middle) + np.tril(form.middle, -1).T
-        columns = SAFE * (Q * Q).sum(axis=0) + UNDERFLOW
-        u = SAFE * np.sqrt(form.spread) + UNDERFLOW
-        v = SAFE * (np.abs(Q) @ u) + UNDERFLOW
-        theta = float(np.sqrt((v * v).sum() / (u * u).sum())) + 2.0**-300
-        middle[rows[:, None], rows] += Q @ Q
-        size[rows] += columns
-        spread[rows] += (width + 4) * UNIT * columns + (theta + float((u * u).sum()) * SAFE) * u * u + v * v / theta
-        count += 1
-    size = SAFE * size
-    return FloatForm(middle, size, SAFE * (spread + (count + 1) * UNIT * size) + UNDERFLOW)
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,16 +108,18 @@ class Surroundings:
         first = self.layers[0].weights.transpose
         return Coordinates(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
 
-    @cached_property
-    def sum_of_squared_curvatures(self) -> Any:
-        """Σ Q_i² over δ, neuron by neuron where each sees few inputs."""
-        second = self.layers[1]
+    def squared_curvatures(self, weights: Any) -> Any:
+        """Σ θ_i Q_i² over δ for a column θ ≥ 0, neuron by neuron where each sees few inputs."""
         if 2 * len(self.seen(0)[1]) > self.dimension:
-            return self.full.squared_curvatures(self._constant(second.source.rows, fmpq(1)))
-        from polymargin_checker.float_forms import sum_of_squares  # balls do not look for zeros
+            return self.full.squared_curvatures(weights)
+        return self._squares.sum(weights)
 
-        seen = ((self.seen(neuron)[1], self.curvature(neuron)) for neuron in range(second.source.rows))
-        return sum_of_squares(self.dimension, ((columns, form) for columns, form in seen if form is not None))
+    @cached_property
+    def _squares(self) -> Any:
+        from polymargin_checker.float_squares import WeightedSquares  # balls do not look for zeros
+
+        neurons = range(self.layers[1].source.rows)
+        return WeightedSquares(self.dimension, ((self.seen(neuron)[1], self.curvature(neuron)) for neuron in neurons))
 
     def row_of_second(self, neuron: int) -> Any:
         """c W²_i as a column."""
@@ -156,6 +158,12 @@ class HiddenLayers:
         self.constant = arithmetic.of(1, 1, [_rational(bias[label]) - _rational(bias[rival])])
         self.centre = self.output.transpose @ around.outputs + self.constant
         self.last = arb_poly([arb(c) for c in model.activations[-1]])
+
+
+def rational_above(value: arb) -> fmpq:
+    """A rational that is not below the ball."""
+    mantissa, exponent = value.upper().man_exp()
+    return fmpq(mantissa) * (fmpq(2) ** int(exponent))
 
 
 def _rational(value: float) -> fmpq:

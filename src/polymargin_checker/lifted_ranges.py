@@ -14,8 +14,8 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings
-from polymargin_checker.lifted_spectra import Known, ProvedSpectra
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings, rational_above
+from polymargin_checker.lifted_spectra import LOWER, UPPER, Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
@@ -34,11 +34,12 @@ def root_ranges(expansion: HiddenLayers, value: Any, spectra: Any, known: Known)
         _check_curvatures(expansion, ranges[0], known)
     curved = None if spectra is None else ProvedSpectra(expansion, spectra, known)
     for layer in range(3, len(expansion.layers) + 1):
-        ends = [_intervals(expansion, layer, {}, ranges[layer - 3])]
+        own, below = ranges[layer - 2], ranges[layer - 3]
+        ends = _open_ends(own, _intervals(expansion, layer, {}, below), None)
         if curved is not None:
-            ends.append(curved.ranges(layer))
-            curved.settle(ranges[layer - 2])
-        _check_ends(ranges[layer - 2], layer, ends, None)
+            curved.prove(layer, own, below, ends)
+        else:
+            _refuse(layer, ends)
     return tuple(ranges)
 
 
@@ -49,7 +50,7 @@ def leaf_ranges(expansion: HiddenLayers, value: Any, name: str, known: Ranges, f
     for k, entry in enumerate(entries):
         ranges.append(_read(expansion, entry, k + 2))
         intervals = _intervals(expansion, k + 2, first, ranges[k - 1] if k else [])
-        _check_ends(ranges[k], k + 2, [intervals], known[k])
+        _refuse(k + 2, _open_ends(ranges[k], intervals, known[k]))
     return tuple(ranges)
 
 
@@ -57,7 +58,7 @@ def first_range(expansion: HiddenLayers, neuron: int) -> Range:
     """|t¹| ≤ r‖w‖, rounded outward."""
     row = expansion.layers[0].source.row(neuron)
     spend(_TOUCHED * len(row), ctx.prec, "the splits of a lifted proof")
-    end = _upper(ball(expansion.radius) * sum((arb(w) * arb(w) for w in row), arb(0)).sqrt())
+    end = rational_above(ball(expansion.radius) * sum((arb(w) * arb(w) for w in row), arb(0)).sqrt())
     return -end, end
 
 
@@ -77,7 +78,7 @@ def _check_curvatures(expansion: HiddenLayers, ranges: list[Range], known: Known
     proved: set[tuple[bytes, int, fmpq]] = set()  # convolutions repeat themselves
     for neuron, (low, high) in enumerate(ranges):
         open_sides: list[tuple[str, int, fmpq]] = []
-        for side, sign, shift in (("lower", 1, -low / square), ("upper", -1, high / square)):
+        for side, sign, shift in ((LOWER, 1, -low / square), (UPPER, -1, high / square)):
             if (neuron, side) in known.curvatures and shift >= known.curvatures[neuron, side]:
                 continue
             if shift <= 0:
@@ -147,16 +148,21 @@ def _intervals(expansion: HiddenLayers, layer: int, first: dict[int, Range], bel
     return list(zip(least, most, strict=True))
 
 
-def _check_ends(ranges: list[Range], layer: int, ends: list[Ends], known: list[Range] | None) -> None:
-    """Each stated end is one of the known range, or follows from one of the lists of ends."""
-    for neuron, (low, high) in enumerate(ranges):
-        low_proved = known is not None and low <= known[neuron][0]
-        high_proved = known is not None and high >= known[neuron][1]
-        low_proved = low_proved or any(ball(low) <= part[neuron][0] for part in ends)
-        high_proved = high_proved or any(ball(high) >= part[neuron][1] for part in ends)
-        if not (low_proved and high_proved):
-            what = "interval arithmetic does not prove them" + (", nor do curvatures" if len(ends) > 1 else "")
-            raise Refused(f"ranges of layer {layer}, neuron {neuron}: {what}")
+def _open_ends(ranges: list[Range], ends: Ends, known: list[Range] | None) -> list[tuple[int, str]]:
+    """Neuron and side of each stated end that is neither one of the known range nor follows from the ends given."""
+    result = []
+    for neuron, ((low, high), (least, most)) in enumerate(zip(ranges, ends, strict=True)):
+        if not ((known is not None and low <= known[neuron][0]) or ball(low) <= least):
+            result.append((neuron, LOWER))
+        if not ((known is not None and high >= known[neuron][1]) or ball(high) >= most):
+            result.append((neuron, UPPER))
+    return result
+
+
+def _refuse(layer: int, ends: list[tuple[int, str]]) -> None:
+    if ends:
+        neuron, side = ends[0]
+        raise Refused(f"ranges of layer {layer}, neuron {neuron}: interval arithmetic does not prove the {side} end")
 
 
 def _square(low: arb, high: arb) -> arb:
@@ -165,9 +171,3 @@ def _square(low: arb, high: arb) -> arb:
     largest = interval.abs_upper()
     smallest = interval.abs_lower()
     return (smallest * smallest).union(largest * largest)
-
-
-def _upper(value: arb) -> fmpq:
-    """A rational that is not below the ball."""
-    mantissa, exponent = value.upper().man_exp()
-    return fmpq(mantissa) * (fmpq(2) ** int(exponent))

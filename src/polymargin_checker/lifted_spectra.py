@@ -1,13 +1,16 @@
 """Ranges of the rests beyond the second layer from their curvatures.
 
-To second order wˡ_i is a quadratic form: wˡ_i = δᵀM_iδ + e_i, M_i = Σ_k a^kᵀ diag(d^k_i) a^k over the layers k < l, where
-d^{l−1}_i = c Wˡ_i and, below, what Wˡ_i ∘ σ'(p) becomes on its way down. A proof states Λ, and for every neuron λ⁻ ≤ 0 ≤ λ⁺ and
-σ ≥ 0; proved here are
+With x_j = c Wˡ_ij over layer l − 1, a and c those of that layer, and t > 1 stated by the proof,
 
-    Λ − Σ Q_i² ≻ 0,      λ⁺ − M_i ≻ 0,      M_i − λ⁻ ≻ 0,      σ² − aᵀ diag(c² W_ij²) a ≻ 0      (a, c of layer l − 1).
+    wˡ_i ≤ δᵀ(L_i + t²/(t² − 1) Σ x_j a_j a_jᵀ + t/(t² − 1) Σ |x_j| a_j a_jᵀ + t r² Σ |x_j| N_j)δ + r²ε_i
 
-With ω ≥ ‖wˡ⁻¹‖ and ε ≥ ‖eˡ⁻¹‖, which are r²√Λ and 0 for l = 3, then |e_i| ≤ ‖W_i ∘ σ'(p)‖ ε + 2rσω + max_j |c W_ij| ω²
-(docs/theorems.md, section 9). What is proved does not depend on the rival or the radius, and is not proved again.
+on the ball, where L_i is what wˡ⁻¹ adds to second order, and −wˡ_i is at most the same with −L_i and −x_j in the first sum. For
+l = 3 N_j = Q_j² and ε = 0. Above it N_j = ρ_j², |wˡ⁻¹_j| ≤ r²ρ_j, and ε_i = Σ |Wˡ_ij σ'(p_j)| η_j, where |eˡ⁻¹_j| ≤ r²η_j for
+what is not of second order in wˡ⁻¹_j. A proof states η of all layers but the last, and proved here is also
+
+    η_i > 1/(t − 1) Σ |x_j| a_j a_jᵀ + t r² Σ |x_j| N_j + ε_i
+
+(docs/theorems.md, section 9). What is proved of a matrix does not depend on the rival, and is not proved again.
 """
 
 from __future__ import annotations
@@ -16,111 +19,122 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from flint import arb, fmpq
+from flint import ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings
+from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings, rational_above
 from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.work import spend
 
-Row = tuple[fmpq, fmpq, fmpq]
+LOWER, UPPER, ERROR = "lower", "upper", "error"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """With this t a form is below `level` times the identity on balls up to this radius."""
+
+    stretch: fmpq
+    radius: fmpq
+    level: fmpq
+
+    def covers(self, other: Shown) -> bool:
+        return self.stretch == other.stretch and self.radius >= other.radius and self.level <= other.level
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is proved about a model at a point, for every rival and radius.
+    """What is proved about a model at a point, for every rival.
 
     curvatures   per second-layer neuron and side: the least multiple of the identity known to dominate ±Q_i
-    spectra      per deeper layer and neuron: (λ⁻, λ⁺, σ)
-    together     values of Λ
+    spectra      per deeper layer, neuron and side
     around       the model, and its layers around the point (one pair or none)
     products     a network of products around the point (one or none), with what is proved of its curvatures
     """
 
     curvatures: dict[tuple[int, str], fmpq] = field(default_factory=dict)
-    spectra: dict[tuple[int, int], Row] = field(default_factory=dict)
-    together: set[str] = field(default_factory=set)
+    spectra: dict[tuple[int, int, str], Shown] = field(default_factory=dict)
     around: list[tuple[Model, Surroundings]] = field(default_factory=list)
     products: list[Any] = field(default_factory=list)
 
 
 class ProvedSpectra:
-    """The stated numbers, proved; asked for one layer after the other."""
+    """t and the stated η, and proofs of ends with them, one layer after the other."""
 
     def __init__(self, expansion: HiddenLayers, value: Any, known: Known) -> None:
-        fields(value, "spectra", ("together", "layers"))
-        self._expansion = expansion
-        self._together = number(value["together"], "spectra, together")
-        entries = items(value["layers"], "spectra, layers", len(expansion.layers) - 2)
-        self._rows = [self._read(entry, layer) for layer, entry in enumerate(entries, start=3)]
-        self._prove_together(known)
-        for layer, rows in enumerate(self._rows, start=3):
-            self._prove_layer(layer, rows, known)
-        self._length = ball(expansion.radius) ** 2 * ball(self._together).sqrt()
-        self._remainder = arb(0)
+        fields(value, "spectra", ("stretch", "errors"))
+        self._expansion, self._known = expansion, known
+        self._stretch = number(value["stretch"], "spectra, stretch")
+        if not self._stretch > 1:
+            raise Refused("spectra, stretch: expected a number above 1")
+        entries = items(value["errors"], "spectra, errors", len(expansion.layers) - 3)
+        self._errors = [self._read(entry, layer) for layer, entry in enumerate(entries, start=3)]
 
-    def _read(self, value: Any, layer: int) -> list[Row]:
-        rows: list[Row] = []
-        for neuron, entry in enumerate(items(value, "spectra", len(self._expansion.layers[layer - 1].value))):
-            where = f"spectra of layer {layer}, neuron {neuron}"
-            low, high, spread = (number(part, where) for part in items(entry, where, 3))
-            if not low <= 0 <= high or spread < 0:
-                raise Refused(f"{where}: expected a number up to 0, one from 0 on, and a spread that is not negative")
-            rows.append((low, high, spread))
-        return rows
+    def _read(self, value: Any, layer: int) -> list[fmpq]:
+        where = f"spectra, errors of layer {layer}"
+        return [number(entry, where) for entry in items(value, where, len(self._expansion.layers[layer - 1].value))]
 
-    def _prove_together(self, known: Known) -> None:
-        if str(self._together) in known.together:
-            return
-        expansion = self._expansion
-        total = expansion.around.sum_of_squared_curvatures
-        if not total.shifted(self._together, None, -1).positive_definite():
-            raise Refused("spectra, together: not shown to dominate the squared curvatures of the second layer")
-        known.together.add(str(self._together))
+    def prove(self, layer: int, ranges: list[Range], below: list[Range], ends: list[tuple[int, str]]) -> None:
+        """That the rests do not leave these ends of their ranges, given those of the layer below, and what is said of η."""
+        expansion, square = self._expansion, self._expansion.radius * self._expansion.radius
+        more = self._scalars(layer, below)
+        claims = {(i, side): (-ranges[i][0] if side == LOWER else ranges[i][1]) / square for i, side in ends}
+        if layer < len(expansion.layers):
+            claims |= {(i, ERROR): level for i, level in enumerate(self._errors[layer - 3])}
+        open_claims: dict[int, list[tuple[str, Shown]]] = {}
+        for (neuron, side), level in claims.items():
+            claim = Shown(self._stretch, expansion.radius, level - more[neuron])
+            shown = self._known.spectra.get((layer, neuron, side))
+            if shown is None or not shown.covers(claim):
+                open_claims.setdefault(neuron, []).append((side, claim))
+        factors = _factors(expansion, layer) if open_claims else []
+        for neuron, sides in open_claims.items():
+            self._prove_neuron(layer, neuron, sides, [factor.row(neuron) for factor in factors])
 
-    def _prove_layer(self, layer: int, rows: list[Row], known: Known) -> None:
-        if all(known.spectra.get((layer, neuron)) == row for neuron, row in enumerate(rows)):
-            return
-        expansion, below = self._expansion, self._expansion.layers[layer - 2]
-        factors = _factors(expansion, layer)
-        for neuron, (low, high, spread) in enumerate(rows):
-            parts = [
-                under.slopes.form(factor.row(neuron)) for under, factor in zip(expansion.layers, factors, strict=False)
-            ]
-            curvature = reduce(lambda one, other: one + other, parts)
-            last = factors[-1].row(neuron)
-            wide = below.slopes.form(last.entrywise(last))
-            proved = (
-                curvature.shifted(high, None, -1).positive_definite()
-                and curvature.shifted(-low, None, 1).positive_definite()
-                and wide.shifted(spread * spread, None, -1).positive_definite()
-            )
-            if not proved:
-                raise Refused(f"spectra of layer {layer}, neuron {neuron}: not shown to dominate its curvature")
-            known.spectra[layer, neuron] = (low, high, spread)
+    def _prove_neuron(self, layer: int, neuron: int, claims: list[tuple[str, Shown]], columns: list[Any]) -> None:
+        """The matrices of one neuron, from its factors d^k for the layers k below."""
+        expansion, t = self._expansion, self._stretch
+        slopes = [under.slopes for under in expansion.layers[: layer - 1]]
+        sizes = columns[-1].absolute
+        odd = [*columns[:-1], columns[-1].times(t * t / (t * t - 1))]
+        curved = reduce(lambda one, other: one + other, (a.form(d) for a, d in zip(slopes, odd, strict=True)))
+        spread = slopes[-1].form(sizes.times(t / (t * t - 1)))
+        grown = None
+        if layer == 3:
+            grown = expansion.around.squared_curvatures(sizes).times(t * expansion.radius * expansion.radius)
+        for side, claim in claims:
+            form = spread.times(1 + 1 / t) if side == ERROR else spread
+            if side != ERROR:
+                form = form + (curved if side == UPPER else curved.times(fmpq(-1)))
+            if grown is not None:
+                form = form + grown
+            # At δ = 0 all rests are zero: an end on the wrong side of that is false, whatever the form.
+            if not (claim.level > 0 and form.shifted(claim.level, None, -1).positive_definite()):
+                raise Refused(_unproved(layer, neuron, side))
+            self._known.spectra[layer, neuron, side] = claim
 
-    def ranges(self, layer: int) -> list[tuple[arb, arb]]:
-        """Ends that the rests of this layer do not leave; the layers are asked for in order, each after `settle`."""
-        expansion, below = self._expansion, self._expansion.layers[layer - 2]
-        source, radius, bend = expansion.layers[layer - 1].source, ball(expansion.radius), abs(ball(below.bend))
-        turned = expansion.layers[layer - 1].weights.transpose.entrywise(below.rise).transpose
-        result, errors = [], []
-        for neuron, ((low, high, spread), steep) in enumerate(
-            zip(self._rows[layer - 3], turned.row_norms(), strict=True)
-        ):
-            largest = arb(max(abs(weight) for weight in source.row(neuron)))
-            error = steep * self._remainder + 2 * radius * ball(spread) * self._length
-            error += bend * largest * self._length**2
-            errors.append(error)
-            result.append((radius**2 * ball(low) - error, radius**2 * ball(high) + error))
-        self._remainder = sum((error**2 for error in errors), arb(0)).sqrt()
-        return result
+    def _scalars(self, layer: int, below: list[Range]) -> list[fmpq]:
+        """t Σ |x_j| r²ρ_j² + ε_i for layers above the third, rounded up; zero for the third."""
+        expansion, own = self._expansion, self._expansion.layers[layer - 1]
+        if layer == 3:
+            return [fmpq(0)] * len(own.value)
+        under, square = expansion.layers[layer - 2], ball(expansion.radius) ** 2
+        spend(4 * len(own.value) * len(below), ctx.prec, f"the errors of layer {layer} of a lifted proof")
+        arithmetic = expansion.arithmetic
+        lengths = [ball(max(-low, high)) ** 2 / square for low, high in below]
+        rises = [
+            abs(entry) * ball(error) for entry, error in zip(under.rise.entries(), self._errors[layer - 4], strict=True)
+        ]
+        factor = abs(ball(under.bend)) * ball(self._stretch)
+        each = arithmetic.column([factor * length + rise for length, rise in zip(lengths, rises, strict=True)])
+        return [rational_above(entry) for entry in (own.weights.absolute @ each).entries()]
 
-    def settle(self, ranges: list[Range]) -> None:
-        """The ranges of the layer are proved: the length of its vector of rests follows."""
-        squares = (ball(max(-low, high)) ** 2 for low, high in ranges)
-        self._length = sum(squares, arb(0)).sqrt()
+
+def _unproved(layer: int, neuron: int, side: str) -> str:
+    if side == ERROR:
+        return f"spectra, errors of layer {layer}, neuron {neuron}: not shown to be so small"
+    return f"ranges of layer {layer}, neuron {neuron}: the {side} end is proved neither by intervals nor by curvatures"
 
 
 def _factors(expansion: HiddenLayers, layer: int) -> list[Any]:

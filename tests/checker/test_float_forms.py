@@ -13,8 +13,9 @@ from flint import fmpq
 from polymargin_checker import float_forms, floats
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_cholesky import definite_within
-from polymargin_checker.float_forms import FloatForm, sum_of_squares
+from polymargin_checker.float_forms import FloatForm
 from polymargin_checker.float_patches import patches_of
+from polymargin_checker.float_squares import WeightedSquares
 from polymargin_checker.floats import Floats
 
 GENERATOR = np.random.default_rng(5)
@@ -173,17 +174,35 @@ def test_borders(size: float) -> None:
         covers(made, whole)
 
 
-def test_sums_of_squares_of_forms() -> None:
-    side, total, parts = 9, np.full((9, 9), Fraction(0), dtype=object), []
-    for places in ([1, 4, 5, 8], [8, 0, 1, 2], [3, 4, 6, 7]):
-        form, exact = some_form(1e-4)
-        total[np.ix_(places, places)] += exact @ exact
+@pytest.mark.parametrize("width", [0.0, 1e-6, 0.3])
+def test_weighted_sums_of_squares_of_forms(width: float) -> None:
+    """Two matrices on the same rows, one of them twice, others elsewhere; weights that are zero, small and large."""
+    side, parts, exact = 9, [], []
+    for places in ([1, 4, 5, 8], [8, 0, 1, 2], [3, 4, 6, 7], [1, 4, 5, 8]):
+        form, matrix = some_form(1e-4)
         parts.append((places, form))
-    covers(sum_of_squares(side, parts), total)
-    empty = sum_of_squares(2, [])
-    np.testing.assert_array_equal(empty.middle, np.zeros((2, 2)))
+        exact.append(matrix)
+    parts += [([0, 1, 2, 3], parts[0][1]), ([], None)]
+    exact.append(exact[0])
+    squares = WeightedSquares(side, parts)
+    for weights in (np.ones(6), np.array([0.0, 1e-9, 3.0, 1e6, 2.0, 5.0])):
+        error = width * weights
+        made = squares.sum(Floats(weights[:, None], error[:, None]))
+        for signs in (np.ones(6), -np.ones(6), GENERATOR.choice([-1.0, 1.0], size=6)):
+            total = np.full((side, side), Fraction(0), dtype=object)
+            for (places, _), matrix, weight, wrong, sign in zip(parts, exact, weights, error, signs, strict=False):
+                total[np.ix_(places, places)] += (Fraction(weight) + Fraction(sign) * Fraction(wrong)) * (
+                    matrix @ matrix
+                )
+            covers(made, total)
+        assert (made.spread <= (1e-1 + 3 * width) * made.size).all()
+    none = squares.sum(Floats(np.full((6, 1), 2.0**400), np.zeros((6, 1))))
+    assert not none.shifted(fmpq(2) ** 900, None, -1).positive_definite()
+    nothing = WeightedSquares(2, []).sum(Floats(np.zeros((0, 1)), np.zeros((0, 1))))
+    np.testing.assert_array_equal(nothing.middle, np.zeros((2, 2)))
     zero = Floats(np.zeros((1, 2)), np.zeros((1, 2))).form(Floats(np.ones((1, 1)), np.zeros((1, 1))))
-    assert sum_of_squares(2, [([0, 1], zero)]).shifted(fmpq(1, 1 << 40), None, -1).positive_definite()
+    one = WeightedSquares(2, [([0, 1], zero)]).sum(Floats(np.ones((1, 1)), np.zeros((1, 1))))
+    assert one.shifted(fmpq(1, 1 << 40), None, -1).positive_definite()
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

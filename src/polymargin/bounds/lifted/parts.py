@@ -19,9 +19,9 @@ from polymargin.bounds.lifted.cuts import cut_weights, violated_cut
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers, multipliers_by_norms
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
-from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges
+from polymargin.bounds.lifted.ranges import interval_ranges, narrowed, rest_ranges, spectra
 from polymargin.bounds.lifted.relaxation import Relaxation
-from polymargin.bounds.lifted.spectra import spectra, spectra_are_known
+from polymargin.bounds.lifted.spectra import spectra_are_known
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof
 from polymargin.deadlines import NEVER, Deadline
@@ -99,7 +99,7 @@ class Question:
         outcome = bound_part(self, part, tolerance=tolerance, decide=decide, solve=solve, deadline=deadline)
         if outcome.leaf is None:
             return outcome, None
-        return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, deadline))
+        return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, radius, deadline))
 
     def by_norms(self) -> LiftedProof | None:
         """A proof from interval ranges and norms alone, in milliseconds; no matrix over δ is made."""

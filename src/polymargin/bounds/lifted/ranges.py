@@ -2,22 +2,21 @@
 
 The rests of the second layer are quadratic forms, w_i = δᵀQ_iδ with Q_i = c W¹ᵀ diag(W²_i) W¹, so they lie between r² times
 the extreme eigenvalues of Q_i. These do not depend on the point, the rival or the radius: they are computed once per network.
-Deeper rests lie within what their curvatures and the remainder allow (`spectra.py`), and within plain intervals from those below,
+Deeper rests lie within what their curvatures allow (`spectra.py`), and within plain intervals from those below,
 
     w_i = Σ_j W_ij (σ'(p_j) w_j + c t_j²),       |t_j − w_j| ≤ r‖a_j‖.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.spectra import Deeper, deeper_spectrum, second_spectrum
+from polymargin.bounds.lifted.spectra import Below, Spectra, deeper_spectrum, second_spectrum
 from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
@@ -30,20 +29,29 @@ NARROWEST = 1e-6
 
 def rest_ranges(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> list[Array]:
     """(h, 2) for every layer from the second on."""
+    return [ranges for ranges, _ in _curved(expansion, radius, deadline)]
+
+
+def spectra(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> Spectra | None:
+    """What proves these ranges beyond the second layer; None for two hidden layers or fewer."""
+    if len(expansion.layers) < 3:
+        return None
+    return Spectra(tuple(errors for _, errors in _curved(expansion, radius, deadline) if errors is not None))
+
+
+def _curved(expansion: Expansion, radius: float, deadline: Deadline) -> Iterator[tuple[Array, Array | None]]:
+    """Ranges layer by layer, and from the third on, but for the last, how far the rests are from quadratic forms."""
     if len(expansion.layers) < 2:
-        return []
-    second = second_spectrum(expansion, deadline)
-    ranges = [_widened(radius * radius * second.eigenvalues)]
-    length, remainder = radius**2 * np.sqrt(second.together or 0.0), 0.0
+        return
+    ranges, errors = _widened(radius * radius * second_spectrum(expansion, deadline)), None
+    yield ranges, None
     for number in range(3, len(expansion.layers) + 1):
-        plain = _intervals(expansion, number, radius, {}, ranges[-1])
-        curved, errors = _curved(
-            expansion, deeper_spectrum(expansion, number, deadline), number, radius, length, remainder
-        )
+        below = None if errors is None else Below(np.abs(ranges).max(axis=1) / radius**2, errors)
+        found = deeper_spectrum(expansion, number, deadline).on(radius, below, deadline)
+        plain, curved = _intervals(expansion, number, radius, {}, ranges), _widened(radius**2 * found.eigenvalues)
         low, high = np.maximum(plain[:, 0], curved[:, 0]), np.minimum(plain[:, 1], curved[:, 1])
-        ranges.append(np.stack([low, high], axis=-1))
-        length, remainder = float(np.linalg.norm(np.abs(ranges[-1]).max(axis=1))), float(np.linalg.norm(errors))
-    return ranges
+        ranges, errors = np.stack([low, high], axis=-1), found.errors
+        yield ranges, errors
 
 
 def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:
@@ -52,19 +60,6 @@ def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:
     for number in range(2, len(expansion.layers) + 1):
         ranges.append(_intervals(expansion, number, radius, {}, ranges[-1] if ranges else np.zeros((0, 2))))
     return ranges
-
-
-def _curved(
-    expansion: Expansion, spectrum: Deeper, number: int, radius: float, length: float, remainder: float
-) -> tuple[Array, Array]:
-    """Ranges from curvatures, and bounds of the remainders; `length` ≥ ‖w‖ and `remainder` ≥ ‖e‖ of the layer below."""
-    below = expansion.layers[number - 2]
-    weights = as_array(expansion.layers[number - 1].weights)
-    steep = np.linalg.norm(weights * below.rise, axis=1) * remainder
-    mixed = 2 * radius * spectrum.spreads * length
-    errors = steep + mixed + np.abs(below.bend * weights).max(axis=1) * length**2
-    limits = radius**2 * spectrum.eigenvalues + np.stack([-errors, errors], axis=-1)
-    return _widened(limits), errors * (1 + OUTWARD)
 
 
 def narrowed(

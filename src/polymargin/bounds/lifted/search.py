@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.interior_point import Optimum
 from polymargin.bounds.lifted.parts import Part, Question, bound_part
-from polymargin.bounds.lifted.ranges import rest_ranges
+from polymargin.bounds.lifted.ranges import rest_ranges, spectra
 from polymargin.bounds.lifted.relaxation import Relaxation
-from polymargin.bounds.lifted.spectra import spectra
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit
 from polymargin.deadlines import Deadline, TimeUpError
 
@@ -50,7 +49,7 @@ def prove_positive(
     expansion = question.expansion
     try:
         root = Part(tuple(rest_ranges(expansion, question.radius, deadline)))
-        curvatures = spectra(expansion, deadline)
+        curvatures = spectra(expansion, question.radius, deadline)
     except TimeUpError:
         return Search(None, 0, 1, "timeout")
     numbers = count()

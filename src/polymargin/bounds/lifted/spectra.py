@@ -1,17 +1,18 @@
-"""How much the rests of a layer can curve: what is radius-free in their ranges.
+"""How much the rests of a layer can curve: numbers λ⁻ ≤ 0 ≤ λ⁺ with λ⁻‖δ‖² ≤ w_i ≤ λ⁺‖δ‖² on a ball of radius r.
 
-To second order the rest of any layer is a quadratic form, w_i = δᵀM_iδ + e_i, with M_i = Σ_k a^kᵀ diag(d^k_i) a^k over the layers
-k below,
+The rests of the second layer are quadratic forms, w_i = δᵀQ_iδ. To second order the rest of any layer is one,
+w_i = δᵀM_iδ + e_i, with M_i = Σ_k a^kᵀ diag(d^k_i) a^k over the layers k below, d^{l−1}_i = c W_i and d^k_i = c_k times what
+W_i ∘ σ'(p) becomes on its way down to layer k; and with x_j = c W_ij
 
-    d^{l−1}_i = c W_i,      d^k_i = c_k times what W_i ∘ σ'(p) becomes on its way down to layer k.
+    e_i = Σ_j W_ij σ'(p_j) e_j + Σ_j (2 x_j (a_j·δ) w_j + x_j w_j²).
 
-For the second layer e = 0, M_i = Q_i does not depend on the point, and ‖w²‖² = Σ (δᵀQ_iδ)² ≤ ‖δ‖² Σ ‖Q_iδ‖² ≤ r⁴Λ with Λ the
-largest eigenvalue of Σ Q_i². Above it, with ω ≥ ‖w‖ and ε ≥ ‖e‖ of the layer below and σ_i the norm of diag(c W_i) a,
+For α > x the last terms are at most x²/(α − x) (a·δ)² + α w². With α = t|x|, t > 1, and w_j² ≤ r² δᵀN_jδ, where N_j = Q_j² by
+Cauchy and Schwarz, all of it is one form, whose parts have their maximum at one δ:
 
-    |e_i| ≤ ‖W_i ∘ σ'(p)‖ ε + 2 r σ_i ω + max_j |c W_ij| ω²,
+    w_i ≤ δᵀ(M_i + Σ_j y_j a_j a_jᵀ + t r² Σ_j |x_j| N_j)δ,      y_j = |x_j|/(t − 1) where x_j > 0, |x_j|/(t + 1) elsewhere,
 
-because e_i = Σ_j W_ij (σ'(p_j) e_j + 2c (a_j·δ) w_j + c w_j²). All neurons at once cannot be at the ends of their ranges, and ω
-knows it.
+and so is −w_i with −x for x. Above the third layer N_j = max(λ⁺, −λ⁻)² of the layer below, and ε_i = Σ_j |W_ij σ'(p_j)| η_j is
+added, with η_j ≥ 0 such that |e_j| ≤ η_j ‖δ‖².
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
+from polymargin.bounds.lifted.curvatures import SquaredCurvatures, curvatures
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.local import as_array, weighted_squares
@@ -35,68 +36,69 @@ from polymargin.networks.polynomial_network import PolynomialNetwork
 
 Array = NDArray[np.float64]
 
+# The t of all layers: the best was seen between 2.1 and 3.3, and hardly matters.
+STRETCH = 2.5
 # Sides up to which all eigenvalues are computed; beyond, the extreme ones are guessed and confirmed.
 SMALL = 160
 # Guessed eigenvalues are stretched by this, and by four times as much for every time that it was not enough.
-STRETCH = 0.01
+GUESSED = 0.01
 LANCZOS = 40
 # Matrices that a GPU has at a time.
 BLOCK = 32
 # Room for rounding, here and in the checker, per row and relative to the largest entry.
 OUTWARD = 1e-9
+# Ladder of radii for which a GPU finds eigenvalues anew: those of a larger radius hold for a smaller one.
+RUNG = 1.02
 
-_second: WeakKeyDictionary[PolynomialNetwork, Second] = WeakKeyDictionary()
+_second: WeakKeyDictionary[PolynomialNetwork, Array] = WeakKeyDictionary()
 _deeper: WeakKeyDictionary[Expansion, dict[int, Deeper]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class Second:
-    """Of the second layer: eigenvalues (h, 2) with those of every Q_i between them, and Λ (None for two layers)."""
+class Curved:
+    """What is known of the rests of a layer on a ball: λ (h, 2), and η (h,), which nobody needs of the last layer."""
 
     eigenvalues: Array
-    together: float | None
+    errors: Array | None
 
 
 @dataclass(frozen=True, eq=False)
-class Deeper:
-    """Of a deeper layer: eigenvalues (h, 2) with those of every M_i between them; spreads σ (h,)."""
+class Below:
+    """The layer below one from the fourth on: |w_j| ≤ largest_j ‖δ‖² and |e_j| ≤ errors_j ‖δ‖²."""
 
-    eigenvalues: Array
-    spreads: Array
+    largest: Array
+    errors: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
-    """What the ranges beyond the second layer rest on: a little above what was computed, so that a proof has room."""
+    """What a checker is told besides the ranges beyond the second layer: t, and η of all these layers but the last."""
 
-    together: float
-    layers: tuple[Deeper, ...]
+    errors: tuple[Array, ...]
 
     def to_proof(self) -> dict[str, Any]:
-        rows = [np.column_stack([layer.eigenvalues, layer.spreads]) for layer in self.layers]
-        return {"together": self.together.hex(), "layers": [hexadecimal(layer) for layer in rows]}
-
-
-def spectra(expansion: Expansion, deadline: Deadline = NEVER) -> Spectra | None:
-    """None for networks of two hidden layers or fewer."""
-    if len(expansion.layers) < 3:
-        return None
-    together = second_spectrum(expansion, deadline).together
-    layers = (deeper_spectrum(expansion, number, deadline) for number in range(3, len(expansion.layers) + 1))
-    return Spectra(float(together or 0.0), tuple(layers))
+        return {"stretch": STRETCH.hex(), "errors": [hexadecimal(layer) for layer in self.errors]}
 
 
 def spectra_are_known(expansion: Expansion) -> bool:
-    """Whether nothing has to be computed for them."""
+    """Whether nothing that takes long has to be computed for them."""
     deeper = range(3, len(expansion.layers) + 1)
     return expansion.view.layered in _second and all(number in _deeper.get(expansion, {}) for number in deeper)
 
 
-def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Second:
-    """Once per network."""
+def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Array:
+    """Eigenvalues (h, 2) with those of every Q_i between them, once per network."""
     network = expansion.view.layered
     if network not in _second:
-        _second[network] = _of_second(expansion, deadline)
+        limits, seen = np.zeros((len(expansion.layers[1].value), 2)), dict[bytes, tuple[float, float]]()
+        for neuron, (_, curvature) in enumerate(curvatures(expansion)):
+            deadline.check()
+            key = curvature.tobytes()  # convolutions repeat themselves
+            if key not in seen:
+                values = np.linalg.eigvalsh(curvature)
+                seen[key] = (min(values[0], 0.0), max(values[-1], 0.0))  # zero elsewhere in the input
+            limits[neuron] = seen[key]
+        _second[network] = limits
     return _second[network]
 
 
@@ -104,57 +106,75 @@ def deeper_spectrum(expansion: Expansion, number: int, deadline: Deadline = NEVE
     """Of layer `number` ≥ 3, once per point."""
     known = _deeper.setdefault(expansion, {})
     if number not in known:
-        known[number] = _of_deeper(expansion, number, deadline)
+        known[number] = Deeper(expansion, number, deadline)
     return known[number]
 
 
-def _of_second(expansion: Expansion, deadline: Deadline) -> Second:
-    count = len(expansion.layers[1].value)
-    limits, seen = np.zeros((count, 2)), dict[bytes, tuple[float, float]]()
-    together = np.zeros((expansion.dimension, expansion.dimension)) if len(expansion.layers) > 2 else None
-    for neuron, (columns, curvature) in enumerate(_curvatures(expansion)):
-        deadline.check()
-        key = curvature.tobytes()  # convolutions repeat themselves
-        if key not in seen:
-            values = np.linalg.eigvalsh(curvature)
-            seen[key] = (min(values[0], 0.0), max(values[-1], 0.0))  # zero elsewhere in the input
-        limits[neuron] = seen[key]
-        if together is not None:
-            together[columns[:, None], columns] += curvature @ curvature
-    return Second(limits, None if together is None else float(largest_eigenvalues(NUMPY, together[None])[0]))
+class Deeper:
+    """Layer `number` ≥ 3 around a point: largest eigenvalues of the parts of its forms, which do not depend on the radius.
 
+    A form of the third layer has a part that grows with the radius. A CPU adds its largest eigenvalue to that of the others; a
+    GPU finds the eigenvalues of the whole for every radius, which are a fifth less.
+    """
 
-def _curvatures(expansion: Expansion) -> Iterator[tuple[NDArray[np.int64], Array]]:
-    """Inputs that the rest of a second-layer neuron sees, and Q_i on them."""
-    first, second = expansion.layers[0], expansion.layers[1]
-    everything = np.arange(expansion.dimension)
-    for i in range(len(second.value)):
-        if sparse.issparse(second.weights) and sparse.issparse(first.weights):
-            row = second.weights[[i], :]
-            seen = first.weights[row.indices, :]
-            columns = np.unique(seen.indices)
-            block = seen[:, columns].toarray()
-            yield columns, first.bend * (block.T @ (row.data[:, None] * block))
+    def __init__(self, expansion: Expansion, number: int, deadline: Deadline) -> None:
+        layers = expansion.layers
+        self._weights, self._below = as_array(layers[number - 1].weights), layers[number - 2]
+        self._factors = _factors(expansion, number)
+        self._is_last = number == len(layers)
+        self._algebra = algebra = algebra_for(expansion.dimension)
+        self._sums = [weighted_squares(algebra, layer.squares) for layer in layers[: number - 1]]
+        self._squares = SquaredCurvatures(expansion, algebra) if number == 3 else None
+        self._whole: dict[int, tuple[Array, Array | None]] = {}
+        if not self._by_radius:
+            self._flat = self._eigenvalues(0.0, deadline)
+            self._growing = np.zeros(len(self._weights))
+            if self._squares is not None:
+                for rows in self._blocks(deadline):
+                    form = self._squares(np.abs(self._factors[-1][rows]))
+                    self._growing[rows] = STRETCH * largest_eigenvalues(algebra, form)
+
+    @property
+    def _by_radius(self) -> bool:
+        return self._squares is not None and self._algebra is not NUMPY
+
+    def on(self, radius: float, below: Below | None, deadline: Deadline = NEVER) -> Curved:
+        """On the ball of this radius, given what is known of the layer below unless that is the second."""
+        if self._by_radius:
+            rung = int(np.ceil(np.log(radius) / np.log(RUNG)))
+            if rung not in self._whole:
+                self._whole[rung] = self._eigenvalues(RUNG**rung, deadline)
+            limits, errors = self._whole[rung]
+            more = np.zeros(len(limits))
         else:
-            yield everything, first.squares.weighted(first.bend * as_array(second.weights[[i], :])[0])
+            (limits, errors), more = self._flat, radius**2 * self._growing
+        if below is not None:
+            more = more + STRETCH * radius**2 * (np.abs(self._factors[-1]) @ below.largest**2)
+            more = more + np.abs(self._weights * self._below.rise) @ below.errors
+        more = more * (1 + OUTWARD)
+        return Curved(limits + np.stack([-more, more], axis=-1), None if errors is None else errors + more)
 
+    def _eigenvalues(self, radius: float, deadline: Deadline) -> tuple[Array, Array | None]:
+        """λ and η of the forms on the ball of this radius; of the parts that do not depend on it for radius 0."""
+        limits, errors = np.empty((len(self._weights), 2)), np.empty(len(self._weights))
+        t, algebra = STRETCH, self._algebra
+        for rows in self._blocks(deadline):
+            *lower, own = (factor[rows] for factor in self._factors)
+            even: Any = sum(weighted(part) for weighted, part in zip(self._sums[:-1], lower, strict=True))
+            even = even + self._sums[-1](t**2 / (t**2 - 1) * own)
+            sizes = self._sums[-1](t / (t**2 - 1) * np.abs(own))
+            grown = t * radius**2 * self._squares(np.abs(own)) if radius and self._squares is not None else 0.0
+            limits[rows, 1] = largest_eigenvalues(algebra, even + sizes + grown)
+            limits[rows, 0] = -largest_eigenvalues(algebra, sizes + grown - even)
+            if not self._is_last:
+                errors[rows] = largest_eigenvalues(algebra, (1 + 1 / t) * sizes + grown)
+        return limits, None if self._is_last else errors
 
-def _of_deeper(expansion: Expansion, number: int, deadline: Deadline) -> Deeper:
-    own, below = expansion.layers[number - 1], expansion.layers[number - 2]
-    weights = as_array(own.weights)
-    factors = _factors(expansion, number)
-    algebra = algebra_for(expansion.dimension)
-    sums = [weighted_squares(algebra, layer.squares) for layer in expansion.layers[: number - 1]]
-    limits, spreads = np.empty((len(weights), 2)), np.empty(len(weights))
-    block = 1 if algebra is NUMPY else BLOCK
-    for first in range(0, len(weights), block):
-        deadline.check()
-        own_rows = slice(first, first + block)
-        curvatures = sum(weighted(factor[own_rows]) for weighted, factor in zip(sums, factors, strict=True))
-        limits[own_rows, 0] = -largest_eigenvalues(algebra, -curvatures)
-        limits[own_rows, 1] = largest_eigenvalues(algebra, curvatures)
-        spreads[own_rows] = np.sqrt(largest_eigenvalues(algebra, sums[-1]((below.bend * weights[own_rows]) ** 2)))
-    return Deeper(limits, spreads)
+    def _blocks(self, deadline: Deadline) -> Iterator[slice]:
+        size = 1 if self._algebra is NUMPY else BLOCK
+        for first in range(0, len(self._weights), size):
+            deadline.check()
+            yield slice(first, first + size)
 
 
 def _factors(expansion: Expansion, number: int) -> list[Array]:
@@ -178,7 +198,7 @@ def largest_eigenvalues(algebra: Algebra, matrices: Matrix) -> Array:
         return np.asarray(np.maximum(np.linalg.eigvalsh(values)[:, -1], 0.0) + OUTWARD * side * sizes + 1e-100)
     sizes = algebra.get((matrices * matrices).sum(axis=2).sum(axis=1)) ** 0.5 / side
     found = extremes(algebra, lambda v: (matrices @ v[:, :, None])[:, :, 0], count, side, LANCZOS)
-    return _confirmed(algebra, matrices, found.largest, sizes, STRETCH)
+    return _confirmed(algebra, matrices, found.largest, sizes, GUESSED)
 
 
 def _confirmed(algebra: Algebra, matrices: Matrix, guesses: Array, sizes: Array, stretch: float) -> Array:
