@@ -74,6 +74,11 @@ class Tracker:
         gpu.chosen_device(device)
         return cls(settings or TrackerSettings(), threads, device=device)
 
+    @property
+    def workers(self) -> int:
+        """Threads that are at work together."""
+        return self.threads or available_threads()
+
     def settled_for(self, path_count: int) -> Tracker:
         """With the device that so many paths get, for whoever follows them a few at a time."""
         return replace(self, device=gpu.device_for(self.device, path_count))
@@ -86,6 +91,9 @@ class Tracker:
 
     def hasty(self) -> Tracker:
         return replace(self, settings=self.settings.hasty())
+
+    def bold(self) -> Tracker:
+        return replace(self, settings=self.settings.bold())
 
     def exploring(self) -> Tracker:
         return replace(self, settings=self.settings.exploring())
@@ -122,7 +130,7 @@ class Tracker:
         found = _core.track(
             [job.for_core() for job in jobs],
             self.settings.as_core(),
-            threads=self.threads or available_threads(),
+            threads=self.workers,
             double_double=double_double,
             instruction_set=self.instruction_set or instruction_set(),
         )
@@ -192,13 +200,33 @@ class Tracker:
         paths = self.run([job])[0]
         tight = self
         for more, double_double in ((True, False), (False, True), (True, True)):
-            met = _met(paths)
+            met = _met(paths, self.workers)
             doubtful = np.flatnonzero(met | _failed_on_the_way(paths))
             if not len(doubtful):
                 return paths, met
             tight = tight.tightened() if more else tight
             paths.put(doubtful, tight.run(jobs_again(job, doubtful), double_double=double_double))
-        return paths, _met(paths)
+        return paths, _met(paths, self.workers)
+
+    def follow_boldly(
+        self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, target: ArrayLike
+    ) -> tuple[Paths, NDArray[np.bool_]]:
+        """All paths to one generic target, with long steps first; `track` for every one that failed or met another one.
+
+        Different paths to a generic target have different ends. If all bold ones have, none is missing that `track` would have
+        found: whoever jumped took another one's end, and that one, or the next in turn, met somebody or failed. Returns the
+        paths, and which of them (N,) have an end of their own.
+        """
+        job = Job(program, start_points, start_parameters, target)
+        paths = self.bold().hasty().run([job])[0]  # longer ones are on their way to infinity
+        bold = np.ones(paths.ends.shape[1], dtype=bool)
+        while True:
+            regular = (paths.converged & ~_met(paths, self.workers))[0]
+            again = np.flatnonzero(bold & ~regular)
+            if not len(again):
+                return paths, regular
+            paths.put(again, self.run(jobs_again(job, again)))
+            bold[again] = False
 
     def carry(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
@@ -233,12 +261,12 @@ def _failed_on_the_way(paths: Paths) -> NDArray[np.bool_]:
     return np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
 
 
-def _met(paths: Paths) -> NDArray[np.bool_]:
+def _met(paths: Paths, threads: int) -> NDArray[np.bool_]:
     """Paths that share their end with another one."""
     met = np.zeros(paths.ends.shape, dtype=bool)
     for points, converged, mine in zip(paths.points, paths.converged, met, strict=True):
         # Long lists are not copied without need.
-        mine[converged] = duplicates(points if converged.all() else points[converged])
+        mine[converged] = duplicates(points if converged.all() else points[converged], threads=threads)
     return met
 
 
