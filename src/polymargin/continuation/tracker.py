@@ -8,6 +8,7 @@ same point are followed again with tighter tolerances, because at least one of t
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,8 @@ from polymargin.continuation.survey import Survey, rules, survey_from, survey_of
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
+
+_logger = logging.getLogger(__name__)
 
 # Fraction of the way at its end in which failures are left to the endgame.
 END_ZONE = 1e-3
@@ -162,6 +165,7 @@ class Tracker:
                 continue
             numbers = np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
             if len(numbers):
+                _logger.info("%s of %s paths go back to the CPU", f"{len(numbers):,}", f"{paths.ends.size:,}")
                 more = jobs_again(job, numbers)
                 left.append((paths, numbers, len(more)))
                 again += more
@@ -219,14 +223,16 @@ class Tracker:
         """
         job = Job(program, start_points, start_parameters, target)
         paths = self.bold().hasty().run([job])[0]  # longer ones are on their way to infinity
-        bold = np.ones(paths.ends.shape[1], dtype=bool)
+        regular, bold = paths.converged[0], np.ones(paths.ends.shape[1], dtype=bool)
         while True:
-            regular = (paths.converged & ~_met(paths, self.workers))[0]
             again = np.flatnonzero(bold & ~regular)
-            if not len(again):
+            if len(again):
+                _logger.info("%s of %s paths are followed again", f"{len(again):,}", f"{len(bold):,}")
+                paths.put(again, self.run(jobs_again(job, again)))
+                bold[again] = False
+            regular = (paths.converged & ~_met(paths, self.workers))[0]
+            if not (bold & ~regular).any():
                 return paths, regular
-            paths.put(again, self.run(jobs_again(job, again)))
-            bold[again] = False
 
     def carry(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike

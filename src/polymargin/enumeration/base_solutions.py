@@ -11,6 +11,7 @@ at infinity need no judgement then.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ from polymargin.enumeration.trace import trace_test
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
+_logger = logging.getLogger(__name__)
 
 # Random start systems tried before a failed trace test is accepted.
 ATTEMPTS = 3
@@ -116,6 +118,8 @@ def _solve_generic(
     generic = sample()
     own_axes = first and not lopsided
     blend = blend_to(generic, boundary, system, generator, own_axes=own_axes, threads=tracker.workers)
+
+    _logger.info("%s start points", f"{len(blend.starts):,}")
 
     def carefully(starts: ComplexArray) -> ComplexArray:
         chosen, here = tracker.tightened().far_sighted(), blend.begin
