@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import TypeVar
 
 Part = TypeVar("Part")
@@ -15,12 +16,34 @@ def slices(count: int, at_a_time: int) -> list[slice]:
 
 
 def for_each(parts: Iterable[Part], work: Callable[[Part], None], threads: int = 1) -> None:
-    """`work` on every part, each of which it may treat as its own; in any order."""
-    listed = list(parts)
-    if threads == 1 or len(listed) < 2:
-        for part in listed:
-            work(part)
-        return
-    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
-        for _ in pool.map(work, listed):
-            pass
+    """`work` on every part, in any order; this thread does its share, and all of it where the system gives no other."""
+    left = deque(parts)
+    failures: list[BaseException] = []
+
+    def share() -> None:
+        try:
+            while not failures and (part := _next(left)) is not None:
+                work(part[0])
+        except BaseException as failure:  # an interrupt is for the other threads too
+            failures.append(failure)
+
+    helpers = []
+    for _ in range(min(threads, len(left)) - 1):
+        helper = Thread(target=share)
+        try:
+            helper.start()
+        except RuntimeError:
+            break
+        helpers.append(helper)
+    share()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
+
+
+def _next(left: deque[Part]) -> tuple[Part] | None:
+    try:
+        return (left.popleft(),)
+    except IndexError:
+        return None

@@ -118,7 +118,6 @@ def _solve_generic(
     generic = sample()
     own_axes = first and not lopsided
     blend = blend_to(generic, boundary, system, generator, own_axes=own_axes, threads=tracker.workers)
-
     _logger.info("%s start points", f"{len(blend.starts):,}")
 
     def carefully(starts: ComplexArray) -> ComplexArray:
