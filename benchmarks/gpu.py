@@ -7,13 +7,16 @@ for doubles. The roofline counts double-precision operations of the tape, the el
 multiplication each, per evaluation, and two evaluations per round; bytes are those of starts, targets and ends.
 
     python benchmarks/gpu.py [--only 4,6 8,10 ...] [--rows-factor 1.0] [--seed 0]
-    python benchmarks/gpu.py --points 16,18 20,22     all critical points of one point, from nothing and further
+    python benchmarks/gpu.py --points 16,18 20,22     all critical points of one point, from nothing and further; beyond ten
+                                                      million of them once, with time stamps on the way
     python benchmarks/gpu.py --batch 10000            exact margins of that many rows, (8, 10), ten classes
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
@@ -36,8 +39,11 @@ from polymargin.networks import Network
 
 ROWS = {"4,6": 100_000, "8,10": 8_000, "10,12": 1_000, "12,14": 200, "16,18": 8}
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 # Rows of the table that are checked for doubles.
 AUDITED = 1_000
+# Critical points of one point up to which every phase is measured, some of them several times.
+MOST_REPEATED = 10_000_000
 
 
 def main() -> None:
@@ -170,22 +176,30 @@ def best(work: Callable[[], T], repetitions: int = 3) -> tuple[float, T]:
 
 
 def one_point(name: str, seed: int) -> list[list[str]]:
+    """Times of the phases; what would take minutes is done once and tells on the way how far it is."""
     net = network(name, seed)
-    rows = []
-    for _ in range(2):  # the second time kernels are compiled and memory is there
-        started = perf_counter()
-        base = base_of(net)
-        rows.append(perf_counter() - started)
+    boundary = pm.Boundary.from_network(net, 0, 1)
+    once = boundary.critical_bound > MOST_REPEATED
+    if once:
+        logging.basicConfig(level=logging.INFO, format="%(relativeCreated)9d ms  %(message)s", stream=sys.stdout)
+        logger.info("%s: %s paths", name, f"{boundary.critical_bound:,}")
+    first, base = best(lambda: base_of(net), 1)
+    logger.info("stage 1: %s solutions", f"{len(base.solutions):,}")
+    # The second time kernels are compiled and memory is there.
+    again = None if once else best(lambda: base_of(net), 1)[0]
     u = np.random.default_rng(seed + 1).normal(size=(1, base.boundary.dimension))
     job = paths_to(base, u)
     tracker = Tracker(device="cuda")
-    kernel, _ = kernel_seconds(base, job.arrays()[2])
-    bundle = gpu.Bundle(tape(base), *job.arrays())
-    with_ends, _ = best(lambda: Paths(**gpu.follow([bundle], tracker.settings)[0]))
-    settled, _ = best(lambda: tracker.run([job])[0])
-    audited, (_, regular) = best(lambda: regular_ends(base, job.arrays()[2][0], tracker))
+    kernel = with_ends = settled = None
+    if not once:
+        kernel, _ = kernel_seconds(base, job.arrays()[2])
+        bundle = gpu.Bundle(tape(base), *job.arrays())
+        with_ends, _ = best(lambda: Paths(**gpu.follow([bundle], tracker.settings)[0]))
+        settled, _ = best(lambda: tracker.run([job])[0])
+    audited, (paths, regular) = best(lambda: regular_ends(base, job.arrays()[2][0], tracker), 1 if once else 3)
     complete = "all" if regular.all() and len(base.solutions) == base.boundary.critical_bound else "NOT ALL"
-    times = [f"{seconds:.3f} s" for seconds in (*rows, kernel, with_ends, settled, audited)]
+    logger.info("stage 2: %s regular ends of %s", f"{int(regular.sum()):,}", f"{paths.ends.size:,}")
+    times = ["–" if time is None else f"{time:.3f} s" for time in (first, again, kernel, with_ends, settled, audited)]
     return [[name, f"{len(base.solutions):,} ({complete})", *times]]
 
 

@@ -240,19 +240,20 @@ void bind_paths(nb::module_& module) {
   nb::class_<TrackerSettings>(module, "TrackerSettings")
       .def(
           "__init__",
-          [](TrackerSettings* self, double contraction, double correction, double accuracy, double final_accuracy,
-             double smallest_step, double infinity, std::int32_t most_steps) {
+          [](TrackerSettings* self, double contraction, double correction, double change, double accuracy,
+             double final_accuracy, double smallest_step, double infinity, std::int32_t most_steps) {
             new (self) TrackerSettings{};
             self->contraction = contraction;
             self->correction = correction;
+            self->change = change;
             self->accuracy = accuracy;
             self->final_accuracy = final_accuracy;
             self->smallest_step = smallest_step;
             self->infinity = infinity;
             self->most_steps = most_steps;
           },
-          nb::kw_only(), nb::arg("contraction"), nb::arg("correction"), nb::arg("accuracy"),
-          nb::arg("final_accuracy"), nb::arg("smallest_step"), nb::arg("infinity"), nb::arg("most_steps"));
+          nb::kw_only(), nb::arg("contraction"), nb::arg("correction"), nb::arg("change"),
+          nb::arg("accuracy"), nb::arg("final_accuracy"), nb::arg("smallest_step"), nb::arg("infinity"), nb::arg("most_steps"));
 
   nb::class_<Job>(module, "Job")
       .def(nb::init<nb::handle_t<OwnedProgram>, Vector, Matrix, Matrix, std::optional<Selection>>(), nb::arg("program"), nb::arg("start_parameters"),

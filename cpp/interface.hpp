@@ -42,6 +42,7 @@ struct Program {
 struct TrackerSettings {
   double contraction;       // largest accepted Newton contraction |d1| / |d0| after a prediction
   double correction;        // largest accepted first Newton correction, relative to the point
+  double change;            // largest change of a coordinate in one step, relative to it
   double accuracy;          // relative accuracy asked of a point on the path
   double final_accuracy;    // and of the end point
   double smallest_step;     // relative to the remaining way

@@ -15,10 +15,6 @@ namespace PM_ISA {
 struct StepControl {
   // The share of the accepted corrections and contractions that is aimed at.
   static constexpr double kAim = 0.25;
-  // No coordinate may change by more than this, relative, in one step. Two paths that exchange their directions within a
-  // short stretch look straight from both sides; a step that leaps over it arrives on the wrong one, and nothing shows. That
-  // happens where a coordinate of one path comes down to the scale of the other.
-  static constexpr double kLargestChange = 0.25;
   // The first step has only the tangent to go by: the point may change by this much, relative, and the step be this long.
   static constexpr double kFirstChange = 0.05, kLongestFirst = 0.05;
   static constexpr double kLargestGrowth = 2.0, kSmallestGrowth = 0.5, kLargestReduction = 0.5, kSmallestReduction = 0.1;
@@ -26,7 +22,10 @@ struct StepControl {
 
   Lanes roughness = broadcast(0.0);  // the square root of C at the last step, 0 where there is none
 
-  static Lanes longest_step(Lanes speed) { return kLargestChange / (speed + 1e-30); }
+  // No coordinate may change by more than `change`, relative, in one step. Two paths that exchange their directions within a
+  // short stretch look straight from both sides; a step that leaps over it arrives on the wrong one, and nothing shows. That
+  // happens where a coordinate of one path comes down to the scale of the other.
+  static Lanes longest_step(Lanes speed, double change) { return change / (speed + 1e-30); }
   static Lanes first_step(Lanes speed) { return smaller(broadcast(kLongestFirst), kFirstChange / (speed + 1e-30)); }
 
   // What `step`, taken after the step `last` or rejected, is to be multiplied with.

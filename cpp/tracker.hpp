@@ -109,7 +109,8 @@ template <class Real> class Tracker {
     last_step_ = select(accepted, step_, last_step_);
     remaining_ = select(accepted, next, remaining_);
     const Lanes speed = pack_.norm(pack_.slope);
-    const Lanes wanted = select(started, StepControl::first_step(speed), smaller(tried, StepControl::longest_step(speed)));
+    const Lanes longest = StepControl::longest_step(speed, settings_.change);
+    const Lanes wanted = select(started, StepControl::first_step(speed), smaller(tried, longest));
     // A step that would leave a sliver goes to the end at once.
     step_ = select(wanted >= 0.95 * remaining_, remaining_, wanted);
     steps_ -= accepted;  // a mask is -1 where it is set

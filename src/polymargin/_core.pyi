@@ -30,6 +30,7 @@ class TrackerSettings:
         *,
         contraction: float,
         correction: float,
+        change: float,
         accuracy: float,
         final_accuracy: float,
         smallest_step: float,

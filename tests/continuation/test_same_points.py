@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polymargin.continuation import same_points
 from polymargin.continuation.same_points import (
     SAME_LIMIT,
     contains,
@@ -39,6 +40,24 @@ def test_duplicates_finds_pairs_among_equal_projections() -> None:
     grid = np.stack([g.ravel() for g in np.meshgrid([0.0, 1.0, 2.0], [0.0, 1.0])], axis=1).astype(complex)
     points = np.concatenate([grid, grid[2:3] + 1e-12, [[5 + 1j, 0]]])
     assert duplicates(points).tolist() == [False, False, True, False, False, False, True, False]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_long_lists_are_sorted_in_stretches(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal points on both sides of a cut, and points so large that they reach over several stretches."""
+    generator = np.random.default_rng(4)
+    points = generator.normal(size=(600, 3)) + 1j * generator.normal(size=(600, 3))
+    points[::50] *= 1e7
+    again = points * (1 + 1e-10 * generator.normal(size=(600, 3)))
+    points = np.concatenate([points, again])[generator.permutation(1200)]
+    some = points[:700]
+    apart = np.abs(some[:, None] - some[None]).max(axis=2) + np.diag(np.full(len(some), np.inf))
+    known = (apart <= same_points.SAME * (1 + np.abs(some).max(axis=1))[:, None]).any(axis=1)
+    assert 0 < known.sum() < 700
+    for length in (1200, 100, 7):
+        monkeypatch.setattr(same_points, "STRETCH", length)
+        assert duplicates(points, threads=threads).all()
+        assert np.array_equal(duplicates(some, threads=threads), known)
 
 
 @pytest.mark.parametrize("seed", range(5))

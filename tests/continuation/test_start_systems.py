@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polymargin.boundary import generic_critical_count
-from polymargin.continuation import critical_start, duplicates, total_degree_start
+from polymargin.continuation import critical_start, critical_start_of, duplicates, start_systems, total_degree_start
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,13 @@ def test_critical_start(m: int, degree: int) -> None:
     stationarity = x + multiplier[:, None] * degree * start.slopes * x ** (degree - 1)
     assert np.abs(stationarity).max() < 1e-12
     assert np.abs((x**degree) @ start.slopes - start.level).max() < 1e-12
+
+
+def test_parts_and_threads_make_the_same_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    slopes = np.random.default_rng(0).normal(size=5) + 1j
+    whole = critical_start_of(slopes, 2 - 1j, 4)
+    monkeypatch.setattr(start_systems, "AT_A_TIME", 5)
+    assert np.array_equal(critical_start_of(slopes, 2 - 1j, 4, threads=3).points, whole.points)
 
 
 def test_total_degree_start() -> None:

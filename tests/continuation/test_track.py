@@ -12,7 +12,7 @@ from problems import PROBLEMS, SMALL, Problem
 import polymargin as pm
 from polymargin import Boundary, PathEnd, TrackerSettings, _core
 from polymargin.boundary import critical_system
-from polymargin.continuation import Job, Tracker, critical_start, duplicates, random_phase
+from polymargin.continuation import Job, Tracker, contains, critical_start, duplicates, random_phase
 from polymargin.polynomials import Graph, Program, flatten
 
 
@@ -234,6 +234,31 @@ def test_a_queue_of_jobs_gives_each_what_it_gets_alone(threads: int) -> None:
         assert np.array_equal(paths.points, alone.points)
         assert np.array_equal(paths.ends, alone.ends)
     assert Tracker().run([]) == []
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[:4], ids=lambda p: p.name)
+def test_bold_paths_lose_nothing(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reckless ones jump and fail by the dozen; what is followed again puts that right."""
+    case = blend(problem)
+    known = Tracker().track(case.program, case.starts, case.p0, case.p1).points[0]
+    reckless = TrackerSettings(contraction=0.9, correction=0.9, change=1e3, accuracy=1e-2, most_steps=30)
+    for bold in (TrackerSettings.bold, lambda _: reckless):
+        monkeypatch.setattr(TrackerSettings, "bold", bold)
+        paths, regular = Tracker().follow_boldly(case.program, case.starts, case.p0, case.p1)
+        assert regular.all()
+        assert not duplicates(paths.points[0]).any()
+        assert contains(known, paths.points[0]).all()
+    first = Tracker(reckless).track(case.program, case.starts, case.p0, case.p1)
+    assert duplicates(first.points[0]).any() or not first.converged.all(), "nothing was put right"
+
+
+def test_a_larger_change_takes_fewer_steps() -> None:
+    case = blend(PROBLEMS[0])
+    steps = [
+        Tracker(TrackerSettings(change=change)).track(case.program, case.starts, case.p0, case.p1).steps.sum()
+        for change in (0.05, 0.25, 1.0)
+    ]
+    assert steps[0] > steps[1] > steps[2]
 
 
 @pytest.mark.parametrize(

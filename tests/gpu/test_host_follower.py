@@ -39,6 +39,11 @@ def test_stage_one_from_the_start_system(layout: Layout) -> None:
     core = CORE.track(program, starts, begin, end)
     assert core.converged.all()
     agree(host_follow(program, starts, begin, end, layout=layout), core)
+    bold = CORE.bold().track(program, starts, begin, end)
+    mine = host_follow(program, starts, begin, end, layout=layout, settings=CORE.bold().settings)
+    agree(mine, bold)
+    assert bold.steps.mean() < 0.8 * core.steps.mean()
+    assert abs(mine.steps.mean() - bold.steps.mean()) < 1
 
 
 def test_selected_paths_alone_are_followed() -> None:

@@ -13,6 +13,8 @@ from polymargin import gpu
 from polymargin.continuation import Paths, Survey, Tracker
 from polymargin.continuation.same_points import SAME, SAME_CONJUGATE
 from polymargin.continuation.survey import rules, survey_from, survey_of
+from polymargin.enumeration.base_solutions import base_solutions
+from polymargin.enumeration.cache import Cache
 from polymargin.gpu import bundles
 from polymargin.gpu.surveys import MOST_POINTS, slots_for
 
@@ -162,6 +164,22 @@ def test_what_is_not_settled_is_settled_first(
         assert np.array_equal(mine.rows, known.rows)
         assert np.array_equal(mine.real_counts, known.real_counts)
         assert np.allclose(mine.nearest, known.nearest, rtol=0, atol=1e-10)
+
+
+def test_stage_one_in_parts_tells_how_far_it_is(
+    on_the_host: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Parts of ten paths at a time."""
+    monkeypatch.setattr(bundles, "MOST_BYTES", 1_000)
+    boundary = BOUNDARIES["shallow"]()
+    with caplog.at_level("INFO", "polymargin"):
+        base = base_solutions(boundary, Tracker(threads=1), seed=0, cache=Cache.from_option(False))
+    known = base_of(boundary)
+    assert np.array_equal(base.parameters, known.parameters)
+    assert np.abs(base.solutions - known.solutions).max() < 1e-10
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == "21 start points"
+    assert [line.split(" ", 1)[0] for line in told if "are back" in line] == ["10", "10", "1"]
 
 
 def test_margins_and_standings_are_those_of_the_cpu(on_the_host: None) -> None:

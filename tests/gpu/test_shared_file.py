@@ -50,6 +50,15 @@ def test_what_is_read_is_still_there(name: str, stage: str) -> None:
         assert all(place < file.scratch for place in range(file.constants + len(tape.constants)))
 
 
+def test_little_is_lost_between_what_is_needed_at_the_same_time() -> None:
+    """Blends have blocks of many lengths; a third more of them once halved the paths that a multiprocessor follows."""
+    for inputs in (12, 16, 24):
+        boundary = Boundary.from_network(network(inputs, [inputs + 2], 3), 0, 1)
+        tape = Tape.of(critical_system(boundary).blend)
+        assert tape is not None
+        assert SharedFile(tape, None).length < 0.8 * tape.registers
+
+
 def test_more_lanes_where_the_registers_of_a_tape_need_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     boundary = Boundary.from_network(network(12, [12, 12], 2), 0, 1)
     tape = Tape.of(critical_system(boundary).target)

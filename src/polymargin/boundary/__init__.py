@@ -2,9 +2,10 @@
 
 from polymargin.boundary.architectures import Architecture, AttentionArchitecture, NetworkArchitecture
 from polymargin.boundary.boundary import Boundary
-from polymargin.boundary.critical_system import CriticalSystem, critical_system
+from polymargin.boundary.critical_system import CriticalSystem, blend_along, critical_system
 from polymargin.boundary.degree import axis_coefficients, generic_critical_count, is_reduced
 from polymargin.boundary.families import BoundaryFamily, architecture_family, boundary_family
+from polymargin.boundary.leading_axes import LeadingAxes, leading_axes
 from polymargin.boundary.reduction import Reduction
 from polymargin.boundary.sources import ExpressionSource
 
@@ -15,12 +16,15 @@ __all__ = [
     "BoundaryFamily",
     "CriticalSystem",
     "ExpressionSource",
+    "LeadingAxes",
     "NetworkArchitecture",
     "Reduction",
     "architecture_family",
     "axis_coefficients",
+    "blend_along",
     "boundary_family",
     "critical_system",
     "generic_critical_count",
     "is_reduced",
+    "leading_axes",
 ]

@@ -15,7 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polymargin.boundary.boundary import Boundary
+from polymargin.boundary.sources import Source
 from polymargin.polynomials import Expression, Graph, Program, flatten, gradient, hessian
 from polymargin.polynomials.expression import Linear
 
@@ -34,15 +38,24 @@ class CriticalSystem:
 
 def critical_system(boundary: Boundary) -> CriticalSystem:
     """Both programs for a boundary of degree at least two."""
-    reduction, degree = boundary.reduction, boundary.degree
+    unknowns = _unknowns(boundary, boundary.reduction.source)
+    return CriticalSystem(critical_equations(*unknowns), lambda: blended_equations(*unknowns, boundary.degree))
+
+
+def blend_along(boundary: Boundary, rows: NDArray[np.float64]) -> Program:
+    """The blend in the coordinates z = rows · y, for orthonormal rows (m, m)."""
+    rotated = boundary.reduction.source.on_subspace(rows.T, np.zeros(len(rows)))
+    return blended_equations(*_unknowns(boundary, rotated), boundary.degree)
+
+
+def _unknowns(boundary: Boundary, source: Source) -> tuple[Expression, list[Expression], Expression, list[Expression]]:
+    """B − ε, y, λ and u on a new graph, for the polynomial of the boundary in some coordinates."""
     graph = Graph()
-    y = graph.inputs(reduction.dimension)
+    y = graph.inputs(source.dimension)
     (multiplier,) = graph.inputs(1)
-    u = graph.parameters(reduction.dimension)
+    u = graph.parameters(source.dimension)
     (level,) = graph.parameters(1)
-    value = reduction.source.polynomial(y) * (1.0 / reduction.factor) - level
-    target = critical_equations(value, y, multiplier, u)
-    return CriticalSystem(target, lambda: blended_equations(value, y, multiplier, u, degree))
+    return source.polynomial(y) * (1.0 / boundary.reduction.factor) - level, y, multiplier, u
 
 
 def critical_equations(

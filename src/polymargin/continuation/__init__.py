@@ -15,11 +15,19 @@ from polymargin.continuation.same_points import (
 )
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.solve import Solutions, solve
-from polymargin.continuation.start_systems import critical_start, random_phase, total_degree_start
+from polymargin.continuation.start_systems import (
+    CriticalStart,
+    critical_start,
+    critical_start_of,
+    near_unit_circle,
+    random_phase,
+    total_degree_start,
+)
 from polymargin.continuation.survey import Survey
 from polymargin.continuation.tracker import Job, Tracker, available_threads
 
 __all__ = [
+    "CriticalStart",
     "End",
     "Job",
     "Limits",
@@ -35,10 +43,12 @@ __all__ = [
     "contains",
     "counted",
     "critical_start",
+    "critical_start_of",
     "distinct",
     "duplicates",
     "explore",
     "limits",
+    "near_unit_circle",
     "precise_ends",
     "random_phase",
     "real_points",

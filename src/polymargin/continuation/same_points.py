@@ -7,16 +7,23 @@ arithmetic by whoever asks.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from polymargin.continuation.generic_directions import generic_directions
+from polymargin.continuation.parts import for_each, slices
 
 ComplexArray = NDArray[np.complex128]
 
 # Points that fit the cache of a core.
 AT_A_TIME = 4096
+# Points that are sorted at a time, about, and those that say where to cut.
+STRETCH = 1 << 21
+SAMPLE = 1 << 16
+EVERYWHERE = (-np.inf, np.inf)
 # Two results of Newton's method at one regular solution differ by less.
 SAME = 1e-8
 # Limits from the endgame are known to about 1e-9, those of double roots in doubles to less; this tells them apart.
@@ -38,12 +45,12 @@ def same(first: ComplexArray, second: ComplexArray, tolerance: float = SAME) -> 
     return np.asarray(np.abs(first - second).max(axis=-1, initial=0.0) <= tolerance * sizes(first))
 
 
-def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool_]:
+def duplicates(points: ComplexArray, tolerance: float = SAME, threads: int = 1) -> NDArray[np.bool_]:
     """Which points (N, n) have another one within the tolerance.
 
     Sorted along a random real direction, equal points are neighbours up to others that happen to project to
     the same place; so each point is compared with the following ones until the projection has moved on. A second direction
-    rules out nearly all that only the first one confuses.
+    rules out nearly all that only the first one confuses. Long lists are cut along the direction first, and sorted in stretches.
     """
     count = len(points)
     found = np.zeros(count, dtype=bool)
@@ -53,32 +60,51 @@ def duplicates(points: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool
     directions = generic_directions(2, flat.shape[1])
     columns = np.ascontiguousarray(directions.T)
     key, other, size = np.empty(count), np.empty(count), np.empty(count)
-    for start in range(0, count, AT_A_TIME):  # all sums while the points are in the cache
-        here = slice(start, start + AT_A_TIME)
+
+    def project(here: slice) -> None:  # all sums while the points are in the cache
         part = flat[here]
         key[here], other[here] = (part @ columns).T
-        size[here] = np.einsum("ij,ij->i", part, part)
-    # At least as large as what differences are measured against, and had without a root for every coordinate.
-    np.sqrt(size, out=size)
-    size += 1
-    order = np.argsort(key)
-    key = key[order]
+        # At least as large as what differences are measured against, and had without a root for every coordinate.
+        size[here] = 1 + np.sqrt(np.einsum("ij,ij->i", part, part))
+
+    for_each(slices(count, AT_A_TIME), project, threads)
     reach, other_reach = (tolerance * np.abs(direction).sum() for direction in directions)
-    limit = size[order]
-    limit *= reach
-    # Places in the order whose followers may still be near; the projection only moves on.
-    places = np.flatnonzero(np.diff(key) <= limit[:-1])
-    for shift in range(1, count):
-        places = places[places < count - shift]
-        places = places[key[places + shift] - key[places] <= limit[places]]
-        if not len(places):
-            break
-        first, second = order[places], order[places + shift]
-        near = np.abs(other[second] - other[first]) <= other_reach * size[first]
-        first, second = first[near], second[near]
-        equal = same(points[first], points[second], tolerance)
-        found[first[equal]] = found[second[equal]] = True
+
+    def compare(stretch: tuple[float, float]) -> None:
+        """Points of a stretch with those that follow, the first few beyond its end among them."""
+        low, high = stretch
+        if stretch == EVERYWHERE:
+            order = np.argsort(key)
+        else:
+            mine = (key >= low) & (key < high)
+            furthest = (key[mine] + reach * size[mine]).max(initial=low)
+            order = np.flatnonzero(mine | ((key >= high) & (key <= furthest)))
+            order = order[np.argsort(key[order])]
+        sorted_key, limit = key[order], reach * size[order]
+        # Places in the order whose followers may still be near; the projection only moves on.
+        places = np.flatnonzero(np.diff(sorted_key) <= limit[:-1])
+        for shift in range(1, len(order)):
+            places = places[places < len(order) - shift]
+            places = places[sorted_key[places + shift] - sorted_key[places] <= limit[places]]
+            if not len(places):
+                break
+            first, second = order[places], order[places + shift]
+            near = np.abs(other[second] - other[first]) <= other_reach * size[first]
+            first, second = first[near], second[near]
+            equal = same(points[first], points[second], tolerance)
+            found[first[equal]] = found[second[equal]] = True
+
+    for_each(_stretches(key), compare, threads)
     return found
+
+
+def _stretches(key: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Intervals [low, high) that together are everywhere, with about equally many of the numbers."""
+    number = -(-len(key) // STRETCH)
+    if number == 1:
+        return [EVERYWHERE]
+    cuts = np.quantile(key[:: max(1, len(key) // SAMPLE)], np.arange(1, number) / number)
+    return list(pairwise([-np.inf, *np.unique(cuts).tolist(), np.inf]))
 
 
 def distinct(points: ComplexArray, tolerance: float = SAME) -> ComplexArray:

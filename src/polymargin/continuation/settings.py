@@ -20,6 +20,7 @@ class TrackerSettings:
 
     contraction     largest accepted Newton contraction after a prediction
     correction      largest accepted first Newton correction, relative to the point
+    change          largest change of a coordinate in one step, relative to it
     accuracy        relative accuracy of points on the path
     final_accuracy  relative accuracy of the end point
     smallest_step   a step below this fraction of the remaining way ends the path
@@ -29,6 +30,7 @@ class TrackerSettings:
 
     contraction: float = 0.04
     correction: float = 0.02
+    change: float = 0.25
     accuracy: float = 1e-6
     final_accuracy: float = 1e-13
     smallest_step: float = 1e-12
@@ -63,9 +65,13 @@ class TrackerSettings:
         """Few steps: for paths that double-doubles take over."""
         return replace(self, most_steps=min(self.most_steps, HASTY))
 
+    def bold(self) -> TrackerSettings:
+        """Long steps: for whoever compares the ends and follows again what met or failed."""
+        return replace(self, contraction=0.1, correction=0.1, change=1.0)
+
     def exploring(self) -> TrackerSettings:
         """Long steps, and few: a path that jumps still arrives at a solution, and for one that is given up another will do."""
-        return replace(self, contraction=0.1, correction=0.1, accuracy=1e-5, most_steps=HASTY)
+        return replace(self.bold(), accuracy=1e-5).hasty()
 
     def as_core(self) -> _core.TrackerSettings:
         return _core.TrackerSettings(**{item.name: getattr(self, item.name) for item in fields(self)})

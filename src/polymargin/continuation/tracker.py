@@ -8,6 +8,7 @@ same point are followed again with tighter tolerances, because at least one of t
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,8 @@ from polymargin.continuation.survey import Survey, rules, survey_from, survey_of
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
+
+_logger = logging.getLogger(__name__)
 
 # Fraction of the way at its end in which failures are left to the endgame.
 END_ZONE = 1e-3
@@ -74,6 +77,11 @@ class Tracker:
         gpu.chosen_device(device)
         return cls(settings or TrackerSettings(), threads, device=device)
 
+    @property
+    def workers(self) -> int:
+        """Threads that are at work together."""
+        return self.threads or available_threads()
+
     def settled_for(self, path_count: int) -> Tracker:
         """With the device that so many paths get, for whoever follows them a few at a time."""
         return replace(self, device=gpu.device_for(self.device, path_count))
@@ -86,6 +94,9 @@ class Tracker:
 
     def hasty(self) -> Tracker:
         return replace(self, settings=self.settings.hasty())
+
+    def bold(self) -> Tracker:
+        return replace(self, settings=self.settings.bold())
 
     def exploring(self) -> Tracker:
         return replace(self, settings=self.settings.exploring())
@@ -122,7 +133,7 @@ class Tracker:
         found = _core.track(
             [job.for_core() for job in jobs],
             self.settings.as_core(),
-            threads=self.threads or available_threads(),
+            threads=self.workers,
             double_double=double_double,
             instruction_set=self.instruction_set or instruction_set(),
         )
@@ -154,6 +165,7 @@ class Tracker:
                 continue
             numbers = np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
             if len(numbers):
+                _logger.info("%s of %s paths go back to the CPU", f"{len(numbers):,}", f"{paths.ends.size:,}")
                 more = jobs_again(job, numbers)
                 left.append((paths, numbers, len(more)))
                 again += more
@@ -192,13 +204,35 @@ class Tracker:
         paths = self.run([job])[0]
         tight = self
         for more, double_double in ((True, False), (False, True), (True, True)):
-            met = _met(paths)
+            met = _met(paths, self.workers)
             doubtful = np.flatnonzero(met | _failed_on_the_way(paths))
             if not len(doubtful):
                 return paths, met
             tight = tight.tightened() if more else tight
             paths.put(doubtful, tight.run(jobs_again(job, doubtful), double_double=double_double))
-        return paths, _met(paths)
+        return paths, _met(paths, self.workers)
+
+    def follow_boldly(
+        self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, target: ArrayLike
+    ) -> tuple[Paths, NDArray[np.bool_]]:
+        """All paths to one generic target, with long steps first; `track` for every one that failed or met another one.
+
+        Different paths to a generic target have different ends. If all bold ones have, none is missing that `track` would have
+        found: whoever jumped took another one's end, and that one, or the next in turn, met somebody or failed. Returns the
+        paths, and which of them (N,) have an end of their own.
+        """
+        job = Job(program, start_points, start_parameters, target)
+        paths = self.bold().hasty().run([job])[0]  # longer ones are on their way to infinity
+        regular, bold = paths.converged[0], np.ones(paths.ends.shape[1], dtype=bool)
+        while True:
+            again = np.flatnonzero(bold & ~regular)
+            if len(again):
+                _logger.info("%s of %s paths are followed again", f"{len(again):,}", f"{len(bold):,}")
+                paths.put(again, self.run(jobs_again(job, again)))
+                bold[again] = False
+            regular = (paths.converged & ~_met(paths, self.workers))[0]
+            if not (bold & ~regular).any():
+                return paths, regular
 
     def carry(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
@@ -233,12 +267,12 @@ def _failed_on_the_way(paths: Paths) -> NDArray[np.bool_]:
     return np.asarray(~paths.converged & ~near_the_end & (paths.ends != PathEnd.DIVERGED.code))
 
 
-def _met(paths: Paths) -> NDArray[np.bool_]:
+def _met(paths: Paths, threads: int) -> NDArray[np.bool_]:
     """Paths that share their end with another one."""
     met = np.zeros(paths.ends.shape, dtype=bool)
     for points, converged, mine in zip(paths.points, paths.converged, met, strict=True):
         # Long lists are not copied without need.
-        mine[converged] = duplicates(points if converged.all() else points[converged])
+        mine[converged] = duplicates(points if converged.all() else points[converged], threads=threads)
     return met
 
 

@@ -11,20 +11,23 @@ at infinity need no judgement then.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary, CriticalSystem, critical_system
-from polymargin.continuation import Paths, Tracker, critical_start, distinct, duplicates, random_phase
+from polymargin.continuation import Paths, Tracker, distinct, duplicates
 from polymargin.continuation.same_points import same
+from polymargin.enumeration.blend import axis_sizes, blend_to
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.completion import complete
 from polymargin.enumeration.trace import trace_test
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
+_logger = logging.getLogger(__name__)
 
 # Random start systems tried before a failed trace test is accepted.
 ATTEMPTS = 3
@@ -36,8 +39,6 @@ LOPSIDED = 1e3
 # Shares of the blend at which a careful path stops for a moment. Where axes differ in scale by thousands, λ is large at the start
 # and a trace of the target moves the strong coordinates by far: the first steps are smaller than the smallest of the whole way.
 PARTS = (1e-20, 1e-10, 1.0)
-# Coefficients of the start system are kept within this factor of one, far beyond what the tracker has been seen to need.
-LARGEST_START = 1e60
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,8 @@ def base_solutions(boundary: Boundary, tracker: Tracker, *, seed: int, cache: Ca
             return remembered
     tries = []
     for attempt in range(ATTEMPTS):
-        tries.append(_solve_generic(boundary, system, np.random.default_rng([seed, attempt]), tracker))
+        generator = np.random.default_rng([seed, attempt])
+        tries.append(_solve_generic(boundary, system, generator, tracker, first=attempt == 0))
         if not tries[-1].unjudged:
             break
     # The generic number is a number of the boundary: a lower count than another try's has lost something.
@@ -99,14 +101,13 @@ def _solve_generic(
     system: CriticalSystem,
     generator: np.random.Generator,
     tracker: Tracker,
+    *,
+    first: bool,
 ) -> BaseSolutions:
     size = boundary.reduction.dimension
-    start_sizes = _start_sizes(boundary)
-    start = critical_start(size, boundary.degree, generator, start_sizes)
-    phase = random_phase(generator)
     # Along an axis on which B hardly depends its solutions are far out. A generic point is one that is generic at that scale too:
     # from a point near the origin, branches far out look alike and cancel each other in the trace test.
-    reach = np.append(start_sizes ** (-1 / boundary.degree), 1.0)
+    reach = np.append(axis_sizes(boundary) ** (-1 / boundary.degree), 1.0)
 
     weakest = max(boundary.reduction.weakest, np.finfo(np.float64).tiny)
     lopsided = max(float(reach.max() / reach.min()), 1 / weakest) > LOPSIDED
@@ -115,28 +116,24 @@ def _solve_generic(
         return reach * _normal(size + 1, generator)
 
     generic = sample()
-    # B = s₀B₀ + s₁(B₁ − ε) from (s₀, s₁) = (γ, 0) to (0, 1); γB₀ instead of B₀ divides λ by γ.
-    start_points = start.points.copy()
-    start_points[:, -1] /= phase
-    fixed = [*start.slopes, start.level]
-    begin = np.array([*np.zeros(size), generic[-1], phase, 0, *fixed])
-    end = np.array([*generic, 0, 1, *fixed])
+    own_axes = first and not lopsided
+    blend = blend_to(generic, boundary, system, generator, own_axes=own_axes, threads=tracker.workers)
+    _logger.info("%s start points", f"{len(blend.starts):,}")
 
     def carefully(starts: ComplexArray) -> ComplexArray:
-        chosen, here = tracker.tightened().far_sighted(), begin
+        chosen, here = tracker.tightened().far_sighted(), blend.begin
         for share in PARTS:
-            there = (1 - share) * begin + share * end
-            followed = chosen.track(system.blend, starts, here, there, double_double=True)
+            there = (1 - share) * blend.begin + share * blend.end
+            followed = chosen.track(blend.program, starts, here, there, double_double=True)
             starts, here = followed.points[0][followed.converged[0]], there
-        return starts
+        return blend.rotate_back(starts)
 
     # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions
     # far out, where doubles fail, must not be taken for paths to infinity.
-    paths = tracker.track(system.blend, start_points, begin, end)
-    regular = _regular(paths)
-    found = paths.points[0][regular]
+    paths, regular = tracker.follow_boldly(blend.program, blend.starts, blend.begin, blend.end)
+    found = blend.rotate_back(paths.points[0] if regular.all() else paths.points[0][regular], tracker.workers)
     for last in (False, True):
-        if len(found) == len(start_points):
+        if len(found) == len(blend.starts):
             return BaseSolutions(boundary, system.target, generic, found, 0)
         # A generic level with fewer critical points than its degree has never been met; it would rather mean a loss.
         if len(found) >= boundary.degree:
@@ -147,29 +144,16 @@ def _solve_generic(
                 sample,
                 generator,
                 tracker,
-                bound=len(start_points),
+                bound=len(blend.starts),
                 most_places=MOST_PLACES,
             )
             if completion.complete:
-                missing = len(start_points) - len(completion.solutions) if lopsided else 0
+                missing = len(blend.starts) - len(completion.solutions) if lopsided else 0
                 return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, missing)
         if not last:
-            found = distinct(np.concatenate([found, carefully(start_points[~regular])]))
-    return BaseSolutions(boundary, system.target, generic, found, max(len(start_points) - len(found), 1))
-
-
-def _regular(paths: Paths) -> NDArray[np.bool_]:
-    """Paths of the only target that converged to a point of their own."""
-    converged = paths.converged[0].copy()
-    converged[converged] = ~duplicates(paths.points[0][converged])
-    return np.asarray(converged)
+            found = distinct(np.concatenate([found, carefully(blend.starts[~regular])]))
+    return BaseSolutions(boundary, system.target, generic, found, max(len(blend.starts) - len(found), 1))
 
 
 def _normal(count: int, generator: np.random.Generator) -> ComplexArray:
     return np.asarray((generator.normal(size=count) + 1j * generator.normal(size=count)) / np.sqrt(2))
-
-
-def _start_sizes(boundary: Boundary) -> NDArray[np.float64]:
-    """Magnitudes for the start system: those of the target's own pure powers, within reason."""
-    sizes = boundary.reduction.axis_sizes
-    return np.where(sizes > 0, np.clip(sizes, 1 / LARGEST_START, LARGEST_START), 1.0)

@@ -32,5 +32,7 @@ def regular_ends(
     if better.any():
         paths.put(left[better[0]], [again.only(better[0])])
     regular[left] = better[0]
-    regular[regular] = ~duplicates(paths.points[0] if regular.all() else paths.points[0][regular])
+    regular[regular] = ~duplicates(
+        paths.points[0] if regular.all() else paths.points[0][regular], threads=tracker.workers
+    )
     return paths, regular

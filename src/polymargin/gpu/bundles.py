@@ -6,6 +6,7 @@ worth it, if there is a GPU; 'cpu' none. What the GPU could not settle is for th
 
 from __future__ import annotations
 
+import logging
 import os
 import weakref
 from collections import deque
@@ -26,6 +27,7 @@ from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
+_logger = logging.getLogger(__name__)
 
 # Names the device for everything that is not told one.
 DEVICE = "POLYMARGIN_DEVICE"
@@ -127,6 +129,7 @@ def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[A
         results[place] = results[place] or bundle.room()
         for name, array in found.items():
             results[place][name][part.targets, part.starts] = array
+        _logger.info("%s paths are back, %.1f steps each", f"{found['ends'].size:,}", found["steps"].mean())
 
     try:
         for place, bundle in enumerate(bundles):

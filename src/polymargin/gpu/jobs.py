@@ -23,7 +23,7 @@ POINTERS = (
     "left",
     "left_count",
 )
-SETTINGS = ("contraction", "correction", "accuracy", "final_accuracy", "smallest_step", "infinity")
+SETTINGS = ("contraction", "correction", "change", "accuracy", "final_accuracy", "smallest_step", "infinity")
 # What comes back for a path: the name, the type of its number, and whether it has one per unknown.
 RESULTS = {
     "points": ("complex128", True),

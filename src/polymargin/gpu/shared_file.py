@@ -15,6 +15,17 @@ ZERO = 0
 _FOREVER = 1 << 30
 
 
+class _Block:
+    """Registers that one instruction makes, and the times between which they are needed."""
+
+    def __init__(self, made: int, registers: range, places: dict[int, int], uses: dict[int, int]) -> None:
+        self.registers, self.places = registers, places
+        self.first, self.last = made, max([made, *(uses.get(register, made) for register in registers)])
+
+    def meets(self, other: _Block) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+
 @dataclass
 class SharedFile:
     """Places of registers and of their motions, for a tape of which some registers are `held` elsewhere."""
@@ -31,17 +42,19 @@ class SharedFile:
         for c in range(len(tape.constants)):
             self._places[tape.first_constant + c] = self.constants + c
         last_use, last_motion_use = _last_uses(tape, self.held)
-        live: list[tuple[int, int, int]] = []  # first place, length, the last instruction that needs it
-        inputs, parameters = range(tape.inputs), range(tape.inputs, tape.first_constant)
-        self._take(live, -1, inputs, self._places, last_use)
-        self._take(live, -1, parameters, self._places, last_use)
-        self._take(live, -1, parameters, self._motions, last_motion_use)
+        parameters = range(tape.inputs, tape.first_constant)
+        blocks = [
+            _Block(-1, range(tape.inputs), self._places, last_use),
+            _Block(-1, parameters, self._places, last_use),
+            _Block(-1, parameters, self._motions, last_motion_use),
+        ]
         for time, (step, moves) in enumerate(in_order(tape)):
             made = range(step.target, step.target + step.rows)
             if moves:
-                self._take(live, time, made, self._motions, last_motion_use)
+                blocks.append(_Block(time, made, self._motions, last_motion_use))
             elif step is not self.held:
-                self._take(live, time, made, self._places, last_use)
+                blocks.append(_Block(time, made, self._places, last_use))
+        self._place(blocks)
 
     @property
     def constants(self) -> int:
@@ -71,24 +84,18 @@ class SharedFile:
         self.tables.extend(places)
         return f"kTable[{offset} + row]"
 
-    def _take(
-        self,
-        live: list[tuple[int, int, int]],
-        time: int,
-        registers: range,
-        places: dict[int, int],
-        uses: dict[int, int],
-    ) -> None:
-        """The first gap among what is still needed while instruction `time` runs."""
-        live[:] = sorted(block for block in live if block[2] >= time)
-        first = self.scratch
-        for start, length, _ in live:
-            if first + len(registers) <= start:
-                break
-            first = max(first, start + length)
-        live.append((first, len(registers), max([time, *(uses.get(register, time) for register in registers)])))
-        places.update((register, first + k) for k, register in enumerate(registers))
-        self.length = max(self.length, first + len(registers))
+    def _place(self, blocks: Sequence[_Block]) -> None:
+        """The longest first, each in the first gap between those that are needed at the same time."""
+        placed: list[tuple[int, _Block]] = []
+        for block in sorted(blocks, key=lambda block: -len(block.registers)):
+            first = self.scratch
+            for start, other in sorted(((s, o) for s, o in placed if block.meets(o)), key=lambda pair: pair[0]):
+                if first + len(block.registers) <= start:
+                    break
+                first = max(first, start + len(other.registers))
+            placed.append((first, block))
+            block.places.update((register, first + k) for k, register in enumerate(block.registers))
+            self.length = max(self.length, first + len(block.registers))
 
 
 def held_instruction(tape: Tape) -> Instruction | None:

@@ -7,7 +7,7 @@
 
 struct Follower {
   // As in cpp/step_control.hpp and cpp/tracker.hpp, which say why.
-  static constexpr double kAim = 0.25, kLargestChange = 0.25, kFirstChange = 0.05, kLongestFirst = 0.05;
+  static constexpr double kAim = 0.25, kFirstChange = 0.05, kLongestFirst = 0.05;
   static constexpr double kLargestGrowth = 2.0, kSmallestGrowth = 0.5, kLargestReduction = 0.5, kSmallestReduction = 0.1;
   static constexpr double kLargestTrend = 4.0, kNoise = 1e-2, kEndZone = 1e-15, kFarEndZone = 1e-30, kFar = 1e3;
   static constexpr int kFinalRounds = 6;
@@ -136,7 +136,7 @@ struct Follower {
       last_step = tried;
       remaining = next;
       ++steps;
-      step = smaller(step, kLargestChange * rough_reciprocal(speed + 1e-30));
+      step = smaller(step, job.change * rough_reciprocal(speed + 1e-30));
     }
     if (started) step = smaller(kLongestFirst, kFirstChange * rough_reciprocal(speed + 1e-30));
     const bool rejected = moving && !good;

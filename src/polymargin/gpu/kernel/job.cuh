@@ -27,6 +27,6 @@ struct Job {
   // Numbers of the paths that the CPU core has to follow again, in any order, and how many; null if nobody asks.
   unsigned *left, *left_count;
   unsigned start_count, path_count;
-  double contraction, largest_correction, accuracy, final_accuracy, smallest_step, infinity;
+  double contraction, largest_correction, change, accuracy, final_accuracy, smallest_step, infinity;
   int most_steps;
 };
