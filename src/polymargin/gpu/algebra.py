@@ -6,7 +6,7 @@ sparse matrix are no faster.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -37,6 +37,9 @@ class CupyAlgebra:
 
     def get(self, matrix: Any) -> NDArray[np.float64]:
         return np.asarray(matrix.get())
+
+    def stack(self, matrices: Sequence[Any]) -> Any:
+        return self._cupy.stack(matrices)
 
     def diagonal(self, matrix: Any) -> Any:
         return matrix.diagonal()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ class TorchAlgebra:
 
     def get(self, matrix: torch.Tensor) -> np.ndarray:
         return matrix.numpy().copy()
+
+    def stack(self, matrices: Sequence[torch.Tensor]) -> torch.Tensor:
+        return torch.stack(list(matrices))
 
     def diagonal(self, matrix: torch.Tensor) -> torch.Tensor:
         return matrix.diagonal()

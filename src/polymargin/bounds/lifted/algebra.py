@@ -7,7 +7,7 @@ solver, and an algebra is the few factorisations and reductions that libraries s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +33,10 @@ class Algebra(Protocol):
 
     def get(self, matrix: Matrix) -> Array:
         """Back to the host."""
+        ...
+
+    def stack(self, matrices: Sequence[Matrix]) -> Matrix:
+        """Along a new first axis."""
         ...
 
     def diagonal(self, matrix: Matrix) -> Matrix:
@@ -76,6 +80,9 @@ class NumpyAlgebra:
 
     def get(self, matrix: Matrix) -> Array:
         return np.asarray(matrix)
+
+    def stack(self, matrices: Sequence[Matrix]) -> Matrix:
+        return np.stack(matrices)
 
     def diagonal(self, matrix: Matrix) -> Matrix:
         return np.einsum("ii->i", matrix)

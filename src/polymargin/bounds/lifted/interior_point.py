@@ -167,9 +167,8 @@ class _Step:
         return dy, dZ, dX, dx
 
     def lengths(self, dy: Array, dZ: Matrix, dX: Matrix, dx: Array) -> tuple[float, float]:
-        up = min(_longest(self.algebra, self.now.root, dZ), _ratio(self.slack, dy[self.program.signed]))
-        down = min(_longest(self.algebra, self.dual_root, dX), _ratio(self.now.x, dx))
-        return up, down
+        up, down = _longest(self.algebra, (self.now.root, dZ), (self.dual_root, dX))
+        return min(up, _ratio(self.slack, dy[self.program.signed])), min(down, _ratio(self.now.x, dx))
 
     def take(self) -> _Point | None:
         """The next iterate; None where there is no way on."""
@@ -211,15 +210,22 @@ def _ratio(values: Array, changes: Array) -> float:
     return 1 / max(float((-changes / values).max(initial=0.0)), 1e-30)
 
 
-def _longest(algebra: Algebra, root: Matrix, change: Matrix) -> float:
-    """The largest step that keeps L Lᵀ + step·change positive semidefinite, or a little less; the root is L⁻¹.
+def _longest(algebra: Algebra, *pairs: tuple[Matrix, Matrix]) -> list[float]:
+    """Of pairs (L⁻¹, change): the largest steps that keep L Lᵀ + step·change positive semidefinite, or a little less.
 
-    Unless Lanczos has missed the least eigenvalue of L⁻¹ change L⁻ᵀ altogether: whoever takes the step looks at its end.
+    Unless Lanczos has missed the least eigenvalue of L⁻¹ change L⁻ᵀ altogether: whoever takes the step looks at its end. All
+    pairs go through it together: a GPU waits for Python rather than for products of a matrix with a vector.
     """
-    if len(root) <= SMALL:
-        relative = algebra.get(root @ change @ root.T)
-        least = float(np.linalg.eigvalsh((relative + relative.T) / 2)[0])
+    side = len(pairs[0][0])
+    if side <= SMALL:
+        relatives = [algebra.get(root @ change @ root.T) for root, change in pairs]
+        least = [float(np.linalg.eigvalsh((relative + relative.T) / 2)[0]) for relative in relatives]
     else:
-        found = extremes(algebra, lambda v: ((v @ root) @ change) @ root.T, 1, len(root), LANCZOS)
-        least = float(found.least[0] - found.least_error[0])
-    return 1 / max(-least, 1e-30)
+
+        def multiply(vectors: Matrix) -> Matrix:
+            images = [((v @ root) @ change) @ root.T for v, (root, change) in zip(vectors, pairs, strict=True)]
+            return algebra.stack(images)
+
+        found = extremes(algebra, multiply, len(pairs), side, LANCZOS)
+        least = (found.least - found.least_error).tolist()
+    return [1 / max(-value, 1e-30) for value in least]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import Algebra, Matrix
+from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix
 
 Array = NDArray[np.float64]
 
@@ -31,10 +31,29 @@ class Extremes:
 
 def extremes(algebra: Algebra, multiply: Callable[[Matrix], Matrix], count: int, side: int, steps: int) -> Extremes:
     """From so many products at most; `multiply` takes and returns (count, side), a vector for each operator."""
-    steps = min(steps, side)
     start = np.random.default_rng(0).normal(size=side)
-    basis = np.zeros((count, side, steps + 1))
-    basis[:, :, 0] = start / np.linalg.norm(start)
+    small, beyond = _tridiagonal(algebra, multiply, start / np.linalg.norm(start), count, min(steps, side))
+    values, ritz = np.linalg.eigh(small)
+    errors = beyond[:, None] * np.abs(ritz[:, -1, :])
+    return Extremes(values[:, 0], values[:, -1], errors[:, 0], errors[:, -1])
+
+
+def seen_from(vector: Array, matrix: Array, steps: int) -> tuple[Array, Array]:
+    """λ and s with vᵀ f(A) v ≈ Σ s f(λ) for smooth f and a symmetric matrix A, from so many products at most."""
+    length = float(np.linalg.norm(vector))
+    if not length:
+        return np.zeros(1), np.zeros(1)
+    (small,), _ = _tridiagonal(NUMPY, lambda v: v @ matrix, vector / length, 1, min(steps, len(vector)))
+    values, ritz = np.linalg.eigh(small)
+    return values, (length * ritz[0]) ** 2
+
+
+def _tridiagonal(
+    algebra: Algebra, multiply: Callable[[Matrix], Matrix], start: Array, count: int, steps: int
+) -> tuple[Array, Array]:
+    """Operators (count,) in the spaces of their first products with the start, (steps, steps) each, and what leads out."""
+    basis = np.zeros((count, len(start), steps + 1))
+    basis[:, :, 0] = start
     vectors, alphas, betas = (
         algebra.put(basis),
         algebra.put(np.zeros((count, steps))),
@@ -57,6 +76,4 @@ def extremes(algebra: Algebra, multiply: Callable[[Matrix], Matrix], count: int,
     places = np.arange(steps)
     small[:, places, places] = diagonal
     small[:, places[1:], places[:-1]] = beside[:, :-1]
-    values, ritz = np.linalg.eigh(small)
-    errors = beside[:, -1:] * np.abs(ritz[:, -1, :])
-    return Extremes(values[:, 0], values[:, -1], errors[:, 0], errors[:, -1])
+    return small, beside[:, -1]
