@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary.critical_system import critical_equations
-from polymargin.continuation import Gathered, Job, Paths, Tracker, available_threads, duplicates
+from polymargin.continuation import Gathered, Job, Paths, Tracker, duplicates
 from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
@@ -60,7 +60,7 @@ class MemberCounter:
 
     def count(self, parameters: Array, u: Array, tracker: Tracker) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Real critical points of members (T, P), and how many more each of them may have."""
-        search = _Search(self, _targets(parameters, u), tracker.threads or available_threads())
+        search = _Search(self, _targets(parameters, u), tracker.workers)
         sweeping = tracker.giving_up()
         unusual = search.sweep(np.arange(len(parameters)), sweeping.hasty())
         for _ in range(1, SWEEPS):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked
-from polymargin.continuation import Tracker, available_threads
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
@@ -109,7 +109,7 @@ def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
 
 
 def _count_zeros(parameters: Array, u: Array, tracker: Tracker) -> Counts:
-    counts = count_real_zeros_of(parameters, tracker.threads or available_threads())
+    counts = count_real_zeros_of(parameters, tracker.workers)
     return counts, np.zeros_like(counts)
 
 
