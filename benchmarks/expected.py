@@ -2,7 +2,10 @@
 
 python benchmarks/expected.py                        times only
 python benchmarks/expected.py --out results/expected  also the tables and figures; some minutes
-python benchmarks/expected.py --out results/expected --samples 1000000 --large   on a GPU: tables of what continuation counts
+python benchmarks/expected.py --out results/expected --samples 1000000 --large   tables of their own, for a machine with a GPU
+
+Rows of the large tables are written one by one, and those with as many samples that are there already are kept; `--only` names
+parts, or words in the names of architectures.
 """
 
 from __future__ import annotations
@@ -45,7 +48,13 @@ WIDTHS = (3, 4, 6, 10, 20, 50, 200, 1000)
 
 
 def reproduce_kac_rice(
-    directory: Path, *, samples: int = 1000, most: int = 30, seed: int = 0, width: int | None = None
+    directory: Path,
+    *,
+    samples: int = 1000,
+    most: int = 30,
+    seed: int = 0,
+    width: int | None = None,
+    name: str = "kac_rice",
 ) -> list[Path]:
     """The simulation figure: real zeros in one variable for degrees 1 to `most`, and the theory. Files are returned.
 
@@ -76,8 +85,8 @@ def reproduce_kac_rice(
             }
         )
     remark = f"{samples} networks per degree, width {width or 'infinite'}, seed {seed}"
-    table = write_table(directory / "kac_rice.csv", rows, remark)
-    return [real_zero_counts(degrees, simulations, directory / "kac_rice.png"), table]
+    table = write_table(directory / f"{name}.csv", rows, remark)
+    return [real_zero_counts(degrees, simulations, directory / f"{name}.png"), table]
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, object]], remark: str) -> Path:
@@ -88,6 +97,16 @@ def write_table(path: Path, rows: Sequence[Mapping[str, object]], remark: str) -
         writer.writeheader()
         writer.writerows(rows)
     return path
+
+
+def kept_rows(path: Path, remark: str, samples: int) -> list[dict[str, object]]:
+    """Rows with so many samples of a table with this remark; none if there is no such table."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        if not file.readline().rstrip("\n").endswith(f"; {remark}"):
+            return []
+        return [dict(row) for row in csv.DictReader(file) if row["samples"] == str(samples)]
 
 
 def shallow(dimension: int, degree: int, width: int | None = None) -> ShallowFamily:
@@ -138,36 +157,40 @@ def times() -> None:
         timed(f"1,000 networks, n = {n}, d = {d}", task)
 
 
-def agreement(directory: Path, samples: int, seed: int, name: str = "agreement", least_dimension: int = 1) -> None:
+def agreement(directory: Path, samples: int, seed: int, name: str = "agreement", keep: bool = False) -> None:
     """Simulated means against the integral, at two points each."""
-    rows = []
-    for dimension, degree in [(n, d) for n, d in AGREEMENT if n >= least_dimension]:
-        for where, coordinates in POINTS.items():
-            u = np.array(coordinates[:dimension])
-            found = expected_real_critical_points(dimension, degree, u, simulate=samples, seed=seed)
-            # In one variable the value is a closed form; the quadrature is independent of it.
-            by_quadrature = expected_for_field(ShallowKernel(dimension, degree), u, tolerance=1e-8)
-            simulation = found.simulation
-            assert simulation is not None
-            rows.append(
-                {
-                    "dimension": dimension,
-                    "degree": degree,
-                    "point": " ".join(map(str, u)),
-                    "where": where,
-                    "expected": f"{found.value:.10f}",
-                    "by_quadrature": f"{by_quadrature.value:.10f}",
-                    "quadrature_error": f"{by_quadrature.error:.1e}",
-                    "simulated_mean": f"{simulation.mean:.6f}",
-                    "standard_error": f"{simulation.standard_error:.6f}",
-                    "deviation_in_standard_errors": deviation(simulation, found.value),
-                    "samples": samples,
-                    "doubtful": simulation.doubtful,
-                    "complex_count": found.complex_count,
-                }
-            )
-            print(*rows[-1].values(), flush=True)
-    write_table(directory / f"{name}.csv", rows, f"benchmarks/expected.py, seed {seed}")
+    path, remark = directory / f"{name}.csv", f"benchmarks/expected.py, seed {seed}"
+    cases = [(n, d, where) for n, d in AGREEMENT for where in POINTS]
+    kept = kept_rows(path, remark, samples) if keep else []
+    rows = {(int(str(row["dimension"])), int(str(row["degree"])), str(row["where"])): row for row in kept}
+    for case in cases:
+        if case in rows:
+            continue
+        dimension, degree, where = case
+        u = np.array(POINTS[where][:dimension])
+        started = perf_counter()
+        found = expected_real_critical_points(dimension, degree, u, simulate=samples, seed=seed)
+        # In one variable the value is a closed form; the quadrature is independent of it.
+        by_quadrature = expected_for_field(ShallowKernel(dimension, degree), u, tolerance=1e-8)
+        simulation = found.simulation
+        assert simulation is not None
+        rows[case] = {
+            "dimension": dimension,
+            "degree": degree,
+            "point": " ".join(map(str, u)),
+            "where": where,
+            "expected": f"{found.value:.10f}",
+            "by_quadrature": f"{by_quadrature.value:.10f}",
+            "quadrature_error": f"{by_quadrature.error:.1e}",
+            "simulated_mean": f"{simulation.mean:.6f}",
+            "standard_error": f"{simulation.standard_error:.6f}",
+            "deviation_in_standard_errors": deviation(simulation, found.value),
+            "samples": samples,
+            "doubtful": simulation.doubtful,
+            "complex_count": found.complex_count,
+        }
+        print(f"{perf_counter() - started:8.1f} s", *rows[case].values(), flush=True)
+        write_table(path, [rows[each] for each in cases if each in rows], remark)
 
 
 def growths(directory: Path) -> None:
@@ -210,31 +233,58 @@ def widths(directory: Path, samples: int, seed: int) -> None:
     write_table(directory / "finite_width.csv", rows, f"benchmarks/expected.py, seed {seed}")
 
 
-def architectures(directory: Path, samples: int, seed: int, name: str = "architectures") -> list[Bar]:
+def architectures(
+    directory: Path,
+    samples: int,
+    seed: int,
+    name: str = "architectures",
+    keep: bool = False,
+    words: Sequence[str] = (),
+) -> None:
     """Deep networks and attention, for which there is no formula, beside shallow networks of the same degree."""
-    rows, bars = [], []
-    remark = f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
+    path, remark = directory / f"{name}.csv", f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
+    rows = {str(row["architecture"]): row for row in (kept_rows(path, remark, samples) if keep else [])}
     for architecture, kind, family in ARCHITECTURES:
+        if architecture in rows or (words and not any(word in architecture for word in words)):
+            continue
         u = 1 / np.arange(1.0, family.dimension + 1)
         started = perf_counter()
-        found = simulate_real_counts(family, samples, u, seed=seed)
-        bars.append(Bar(architecture, kind, found.mean, found.interval, found.complex_count))
-        rows.append(
-            {
-                "architecture": architecture,
-                "kind": kind,
-                "inputs": family.dimension,
-                "degree": family.degree,
-                **summary(found),
-                "least": int(found.counts.min()),
-                "most": int(found.counts.max()),
-                "complex_count": found.complex_count,
-                "ratio_to_root_of_complex": f"{found.mean / math.sqrt(found.complex_count):.4f}",
-            }
-        )
-        print(f"{perf_counter() - started:8.1f} s", *rows[-1].values(), flush=True)
-        write_table(directory / f"{name}.csv", rows, remark)
-    return bars
+        found = simulate_real_counts(family, samples, u, seed=seed, progress=Progress(architecture, samples))
+        rows[architecture] = {
+            "architecture": architecture,
+            "kind": kind,
+            "inputs": family.dimension,
+            "degree": family.degree,
+            **summary(found),
+            "least": int(found.counts.min()),
+            "most": int(found.counts.max()),
+            "complex_count": found.complex_count,
+            "ratio_to_root_of_complex": f"{found.mean / math.sqrt(found.complex_count):.4f}",
+        }
+        print(f"{perf_counter() - started:8.1f} s", *rows[architecture].values(), flush=True)
+        write_table(path, [rows[each] for each, _, _ in ARCHITECTURES if each in rows], remark)
+    if len(rows) == len(ARCHITECTURES):
+        bars = [_bar(rows[each]) for each, _, _ in ARCHITECTURES]
+        architecture_counts(bars, directory / f"{name}.png")
+
+
+def _bar(row: Mapping[str, object]) -> Bar:
+    mean, low, high = (float(str(row[name])) for name in ("mean_real", "low_95", "high_95"))
+    return Bar(str(row["architecture"]), str(row["kind"]), mean, (low, high), int(str(row["complex_count"])))
+
+
+class Progress:
+    """Says every ten seconds how many of the samples are finished."""
+
+    def __init__(self, name: str, samples: int) -> None:
+        self.name, self.samples, self.done = name, samples, 0
+        self.started = self.told = perf_counter()
+
+    def __call__(self, count: int) -> None:
+        self.done += count
+        if perf_counter() - self.told > 10:
+            self.told = perf_counter()
+            print(f"{self.told - self.started:8.1f} s  {self.name}: {self.done} of {self.samples}", flush=True)
 
 
 def summary(found: SimulatedCounts) -> dict[str, object]:
@@ -254,13 +304,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="directory for tables and figures")
     parser.add_argument("--samples", type=int, default=10_000, help="networks per row of the agreement table")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--large", action="store_true", help="only what continuation counts, in tables of their own")
+    parser.add_argument("--large", action="store_true", help="tables of their own, with so many networks in every row")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="WORD", help="of the large ones: figure, agreement, or architectures"
+    )
     options = parser.parse_args()
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
     if options.large:
-        timed("agreement", lambda: agreement(options.out, options.samples, options.seed, "agreement_large", 2))
-        timed("architectures", lambda: architectures(options.out, options.samples, options.seed, "architectures_large"))
+        large(options.out, options.samples, options.seed, options.only)
         return
     times()
     if options.out is None:
@@ -273,8 +325,21 @@ def main() -> None:
     timed("growth", lambda: growths(options.out))
     timed("agreement", lambda: agreement(options.out, options.samples, options.seed))
     timed("finite width", lambda: widths(options.out, options.samples // 2, options.seed))
-    bars = timed("architectures", lambda: architectures(options.out, options.samples // 5, options.seed))
-    architecture_counts(bars, options.out / "architectures.png")
+    timed("architectures", lambda: architectures(options.out, options.samples // 5, options.seed))
+
+
+def large(directory: Path, samples: int, seed: int, only: Sequence[str]) -> None:
+    """The tables with many networks; `only` has the names of parts, or words in the names of architectures."""
+    parts = {
+        "figure": lambda: reproduce_kac_rice(directory, samples=samples, seed=seed, name="kac_rice_large"),
+        "agreement": lambda: agreement(directory, samples, seed, "agreement_large", keep=True),
+    }
+    for name, part in parts.items():
+        if not only or name in only:
+            timed(name, part)
+    words = [word for word in only if word not in (*parts, "architectures")]
+    if not only or words or "architectures" in only:
+        timed("architectures", lambda: architectures(directory, samples, seed, "architectures_large", True, words))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "gather.hpp"
 #include "program.hpp"
+#include "real_zeros.hpp"
 #include "survey.hpp"
 #include "workers.hpp"
 
@@ -72,16 +74,20 @@ bool ask_python() {
   return PyErr_CheckSignals() != 0;
 }
 
-// Every start point of a program to every target, or the selected ones of these paths. It keeps alive what it points to.
+// Every start point of a program to every target, or the selected ones of these paths, from where they stopped before if that is
+// given. It keeps alive what it points to.
 class Job {
  public:
   Job(nb::handle_t<OwnedProgram> program, Vector start_parameters, Matrix target_parameters, Matrix start_points,
-      std::optional<Selection> selected)
+      std::optional<Selection> selected, std::optional<Points> stopped, std::optional<Rows> remaining)
       : keeps_alive_(nb::borrow(program)), program_(nb::cast<const OwnedProgram&>(program).get()), start_parameters_(start_parameters),
-        target_parameters_(target_parameters), start_points_(start_points), selected_(selected) {
+        target_parameters_(target_parameters), start_points_(start_points), selected_(selected), stopped_(stopped), remaining_(remaining) {
     require_columns(start_points_, program_.inputs, "start points");
     require_columns(target_parameters_, program_.parameters, "target parameters");
     require_length(start_parameters_, program_.parameters, "start parameters");
+    const auto fits = [this](const auto& array) { return array.shape(0) == targets() && array.shape(1) == starts(); };
+    if (stopped_.has_value() != remaining_.has_value() || (stopped_ && !(fits(*stopped_) && fits(*remaining_) && stopped_->shape(2) == size())))
+      throw std::invalid_argument("stopped paths: expected points (targets, starts, n) and what remained (targets, starts)");
     if (!selected_) return;
     const auto paths = static_cast<std::int64_t>(starts() * targets());
     for (std::size_t i = 0; i < selected_->size(); ++i)
@@ -102,6 +108,8 @@ class Job {
     job.starts = static_cast<std::int64_t>(starts());
     job.settings = settings;
     job.selected = selected_ ? selected_->data() : nullptr;
+    job.stopped_points = stopped_ ? as_doubles(stopped_->data()) : nullptr;
+    job.stopped_remaining = remaining_ ? remaining_->data() : nullptr;
     job.selected_count = static_cast<std::int64_t>(selected_ ? selected_->size() : starts() * targets());
     return job;
   }
@@ -112,6 +120,8 @@ class Job {
   Vector start_parameters_;
   Matrix target_parameters_, start_points_;
   std::optional<Selection> selected_;
+  std::optional<Points> stopped_;
+  std::optional<Rows> remaining_;
 };
 
 // What became of the paths of one job, in new arrays.
@@ -212,6 +222,55 @@ nb::dict survey_ends(Points points, Ends ends, Rows condition, Matrix targets, D
   return told;
 }
 
+// Writes into `known`, `margins`, `counts` and `real_counts`.
+void gather(nb::ndarray<Complex, nb::ndim<3>, nb::c_contig, nb::device::cpu> known, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> margins,
+            nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> counts,
+            nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> real_counts, Selection lists, Points found,
+            nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu> usable, Rows corrections, double real, double same, double multiple,
+            int threads) {
+  const std::size_t rows = found.shape(0), total = known.shape(0);
+  const auto beside = [&](const auto& array, const auto& points) { return array.shape(0) == points.shape(0) && array.shape(1) == points.shape(1); };
+  bool fits = lists.size() == rows && beside(usable, found) && beside(corrections, found) && found.shape(2) > 0 && beside(margins, known);
+  fits = fits && known.shape(2) == found.shape(2) && counts.size() == total && real_counts.size() == total;
+  std::vector<bool> taken(total);
+  for (std::size_t i = 0; fits && i < rows; ++i) {
+    const std::int64_t list = lists.data()[i];
+    fits = list >= 0 && list < static_cast<std::int64_t>(total) && !taken[list];
+    if (fits) taken[list] = true;
+  }
+  if (!fits) throw std::invalid_argument("gather: expected lists (L, N, n) with counts (L,), and points (T, M, n) of T different lists");
+  Gathering job{};
+  job.rows = static_cast<std::int64_t>(rows);
+  job.ends = static_cast<std::int64_t>(found.shape(1));
+  job.most = static_cast<std::int64_t>(known.shape(1));
+  job.size = static_cast<std::int64_t>(known.shape(2));
+  job.lists = lists.data();
+  job.found = found.data();
+  job.usable = usable.data();
+  job.corrections = corrections.data();
+  job.known = known.data();
+  job.margins = margins.data();
+  job.counts = counts.data();
+  job.real_counts = real_counts.data();
+  job.real = real;
+  job.same = same;
+  job.multiple = multiple;
+  const nb::gil_scoped_release release;
+  run_gathering(job, threads);
+}
+
+nb::object count_zeros(Rows coefficients, int threads) {
+  const std::size_t rows = coefficients.shape(0), length = coefficients.shape(1);
+  if (length < 2 || length > RealZeros::kLargestDegree + 1)
+    throw std::invalid_argument("coefficients: expected polynomials of degree 1 to " + std::to_string(RealZeros::kLargestDegree));
+  Output<std::int32_t> counts({rows});
+  {
+    const nb::gil_scoped_release release;
+    count_real_zeros(coefficients.data(), static_cast<std::int64_t>(rows), static_cast<int>(length) - 1, counts.data, threads);
+  }
+  return counts.array;
+}
+
 nb::tuple evaluate(const OwnedProgram& owned, Matrix inputs, Vector parameters, bool double_double,
                    std::optional<std::string> instruction_set) {
   const Program& program = owned.get();
@@ -256,13 +315,17 @@ void bind_paths(nb::module_& module) {
           nb::arg("accuracy"), nb::arg("final_accuracy"), nb::arg("smallest_step"), nb::arg("infinity"), nb::arg("most_steps"));
 
   nb::class_<Job>(module, "Job")
-      .def(nb::init<nb::handle_t<OwnedProgram>, Vector, Matrix, Matrix, std::optional<Selection>>(), nb::arg("program"), nb::arg("start_parameters"),
-           nb::arg("target_parameters"), nb::arg("start_points"), nb::arg("selected") = nb::none());
+      .def(nb::init<nb::handle_t<OwnedProgram>, Vector, Matrix, Matrix, std::optional<Selection>, std::optional<Points>, std::optional<Rows>>(),
+           nb::arg("program"), nb::arg("start_parameters"), nb::arg("target_parameters"), nb::arg("start_points"), nb::arg("selected") = nb::none(),
+           nb::arg("stopped") = nb::none(), nb::arg("remaining") = nb::none());
 
   module.def("track", &track, nb::arg("jobs"), nb::arg("settings"), nb::arg("threads") = 1, nb::arg("double_double") = false,
              nb::arg("instruction_set") = nb::none());
   module.def("survey", &survey_ends, nb::arg("points"), nb::arg("ends"), nb::arg("condition"), nb::arg("targets"), nb::arg("directions"), nb::arg("same"),
              nb::arg("same_conjugate"), nb::arg("real"), nb::arg("clearly_complex"), nb::arg("largest_condition"));
+  module.def("gather", &gather, nb::arg("known"), nb::arg("margins"), nb::arg("counts"), nb::arg("real_counts"), nb::arg("lists"), nb::arg("found"),
+             nb::arg("usable"), nb::arg("corrections"), nb::arg("real"), nb::arg("same"), nb::arg("multiple"), nb::arg("threads") = 1);
+  module.def("count_real_zeros", &count_zeros, nb::arg("coefficients"), nb::arg("threads") = 1);
   module.def("evaluate", &evaluate, nb::arg("program"), nb::arg("inputs"), nb::arg("parameters"),
              nb::arg("double_double") = false, nb::arg("instruction_set") = nb::none());
 }

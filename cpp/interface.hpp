@@ -70,6 +70,8 @@ struct TrackJob {
   TrackerSettings settings;
   const std::int64_t* selected;  // the paths to follow; null means all of them
   std::int64_t selected_count;
+  // Where paths go on that stopped before, starts * targets * inputs complex, and 1 - t there; null means at the starts.
+  const double *stopped_points, *stopped_remaining;
   double* points;                // starts * targets * inputs complex
   std::int32_t *ends, *steps, *rejections;
   double *remaining;             // 1 - t where the path stopped

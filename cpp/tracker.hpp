@@ -66,10 +66,11 @@ template <class Real> class Tracker {
     busy_[lane] = -1;
     fresh_[lane] = -1;
     steps_[lane] = rejections_[lane] = final_rounds_[lane] = 0;
-    remaining_[lane] = 1.0;
+    remaining_[lane] = job_.stopped_points ? job_.stopped_remaining[path] : 1.0;
     step_[lane] = last_step_[lane] = control_.roughness[lane] = 0.0;
     last_final_[lane] = 1e300;
-    load_lane(pack_.point, lane, job_.start_points + 2 * (path % job_.starts) * pack_.size, pack_.size);
+    const double* start = job_.stopped_points ? job_.stopped_points + 2 * path * pack_.size : job_.start_points + 2 * (path % job_.starts) * pack_.size;
+    load_lane(pack_.point, lane, start, pack_.size);
     const int parameters = pack_.program.parameters;
     const double* from = job_.start_parameters;
     const double* to = job_.target_parameters + 2 * (path / job_.starts) * parameters;

@@ -46,6 +46,8 @@ class Job:
         target_parameters: NDArray[np.complex128],
         start_points: NDArray[np.complex128],
         selected: NDArray[np.int64] | None = None,
+        stopped: NDArray[np.complex128] | None = None,
+        remaining: NDArray[np.float64] | None = None,
     ) -> None: ...
 
 def track(
@@ -67,6 +69,21 @@ def survey(
     clearly_complex: float,
     largest_condition: float,
 ) -> dict[str, NDArray[Any]]: ...
+def gather(
+    known: NDArray[np.complex128],
+    margins: NDArray[np.float64],
+    counts: NDArray[np.int32],
+    real_counts: NDArray[np.int32],
+    lists: NDArray[np.int64],
+    found: NDArray[np.complex128],
+    usable: NDArray[np.bool_],
+    corrections: NDArray[np.float64],
+    real: float,
+    same: float,
+    multiple: float,
+    threads: int = 1,
+) -> None: ...
+def count_real_zeros(coefficients: NDArray[np.float64], threads: int = 1) -> NDArray[np.int32]: ...
 def evaluate(
     program: Program,
     inputs: NDArray[np.complex128],

@@ -13,6 +13,7 @@ import polymargin as pm
 from polymargin import Boundary, PathEnd, TrackerSettings, _core
 from polymargin.boundary import critical_system
 from polymargin.continuation import Job, Tracker, contains, critical_start, duplicates, random_phase
+from polymargin.continuation.tracker import job_again
 from polymargin.polynomials import Graph, Program, flatten
 
 
@@ -278,3 +279,42 @@ def test_shapes_are_checked() -> None:
         Tracker().track(parabola(), [[1.0]], [1.0, 1.0], [2.0])
     with pytest.raises(ValueError, match="not available"):
         Tracker(instruction_set="quantum").track(parabola(), [[1.0]], [1.0], [2.0])
+
+
+@pytest.mark.parametrize("double_double", [False, True])
+def test_paths_that_stopped_go_on_where_they_are(double_double: bool) -> None:
+    case = blend(PROBLEMS[2])
+    whole = Tracker().track(case.program, case.starts, case.p0, case.p1)
+    targets = np.stack([case.p1, case.p1])
+    short = Tracker(TrackerSettings(most_steps=int(whole.steps.max()) // 2))
+    stopped = short.track(case.program, case.starts, case.p0, targets)
+    stuck = ~stopped.converged
+    assert 0 < stuck.sum() < stuck.size
+    assert (stopped.ends[stuck] == PathEnd.TOO_MANY_STEPS.code).all()
+    job = Job(case.program, case.starts, case.p0, targets, stuck, stopped)
+    (on,) = Tracker().run([job], double_double=double_double)
+    assert on.converged[stuck].all()
+    assert (on.steps[stuck] < np.broadcast_to(whole.steps, stuck.shape)[stuck]).all()
+    stopped.put(np.flatnonzero(stuck), on, stuck)
+    assert np.abs(stopped.points - whole.points).max() < 1e-9 * np.abs(whole.points).max()
+
+
+def test_stopped_paths_have_to_fit() -> None:
+    case = blend(PROBLEMS[0])
+    paths = Tracker().track(case.program, case.starts, case.p0, case.p1)
+    with pytest.raises(ValueError, match="stopped paths: expected points"):
+        Tracker().run([Job(case.program, case.starts, case.p0, np.stack([case.p1, case.p1]), None, paths)])
+
+
+def test_some_paths_again_are_those_paths() -> None:
+    case = blend(PROBLEMS[2])
+    targets = case.p1 + np.arange(4)[:, None] * np.r_[0.1, np.zeros(len(case.p1) - 1)]
+    job = Job(case.program, case.starts, case.p0, targets)
+    (paths,) = Tracker().run([job])
+    count = len(case.starts)
+    numbers = np.array([1, count - 1, 2 * count, 2 * count + 1, 4 * count - 2])
+    again = job_again(job, numbers)
+    assert np.shape(again.targets) == (3, len(case.p1))
+    assert again.selected is not None
+    (found,) = Tracker().run([again])
+    assert np.array_equal(found.points[again.selected], paths.points.reshape(4 * count, -1)[numbers])

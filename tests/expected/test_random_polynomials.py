@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polymargin as pm
+from polymargin import _core
 from polymargin.expected import ShallowEnsemble, ShallowKernel
 from polymargin.expected.random_polynomials import monomials, multinomial
-from polymargin.expected.real_zeros import count_real_zeros
+from polymargin.expected.real_zeros import count_real_zeros, count_real_zeros_of
 
 
 def double_factorial(odd: int) -> int:
@@ -99,3 +100,61 @@ def test_close_and_multiple_zeros() -> None:
     assert count_real_zeros([5.0]) == 0
     wilkinson = np.polynomial.polynomial.polyfromroots(np.arange(1.0, 11.0))
     assert count_real_zeros(wilkinson.tolist()) == 10
+
+
+# The cases in which a sign, an end of an interval or the number of zeros is on the edge.
+EDGES = [
+    [0.0, 1.0, 2.0],
+    [1.0, 0.0, 0.0],
+    [-1.0, 0.0, 1.0],
+    [1.0, -2.0, 1.0],
+    [1.0, -2.0, np.nextafter(1.0, 0.0)],
+    [1.0, -2.0, np.nextafter(1.0, 2.0)],
+    [-1.0, 2.0, 0.0],
+    [1e-300, 1e-300, -1e-300],
+    [1e300, -1e308, 1e300],
+]
+
+
+def test_many_polynomials_at_once_on_the_edge() -> None:
+    rows = np.array(EDGES)
+    expected = [count_real_zeros(row) for row in EDGES]
+    assert count_real_zeros_of(rows, 1).tolist() == expected
+    core = _core.count_real_zeros(rows)
+    assert all(mine in (-1, truth) for mine, truth in zip(core.tolist(), expected, strict=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=9).filter(lambda c: any(c[1:])))
+def test_changes_of_sign_against_sturm_sequences(coefficients: list[int]) -> None:
+    polynomial = sympy.Poly(coefficients[::-1], sympy.Symbol("x"))
+    truth = len(set(polynomial.real_roots()))
+    assert _core.count_real_zeros(np.array([coefficients], dtype=float)).item() in (-1, truth)
+    assert count_real_zeros_of(np.array([coefficients], dtype=float), 1).item() == truth
+
+
+@pytest.mark.parametrize("degree", [1, 2, 9, 30, 50])
+def test_changes_of_sign_against_isolated_zeros(degree: int) -> None:
+    """Random coefficients of three kinds, and zeros that lie close together; the core has to know nearly all of them."""
+    generator = np.random.default_rng(degree)
+    binomials = np.cumprod([1.0, *((degree - k) / (k + 1) for k in range(degree))])
+    kac = generator.normal(size=(120, degree + 1))
+    ensemble = ShallowEnsemble(1, degree).sample(120, generator)
+    rows = np.concatenate([kac, kac * np.sqrt(binomials), ensemble])
+    truth = [count_real_zeros(row) for row in rows.tolist()]
+    core = _core.count_real_zeros(rows, 2)
+    assert core.tolist() == truth
+    zeros = generator.uniform(-2, 2, size=(200, min(degree, 8)))
+    zeros[:, -1] = zeros[:, 0] + 10.0 ** -generator.uniform(1, 12, size=200)
+    close = np.array([np.polynomial.polynomial.polyfromroots(row) for row in zeros])
+    truth = [count_real_zeros(row) for row in close.tolist()]
+    core = _core.count_real_zeros(close)
+    assert ((core == truth) | (core == -1)).all()
+    assert count_real_zeros_of(close, 1).tolist() == truth
+
+
+def test_degrees_that_the_core_does_not_take() -> None:
+    assert count_real_zeros_of(np.ones((2, 1)), 1).tolist() == [0, 0]
+    assert count_real_zeros_of(np.eye(60)[[0, 59]] - np.eye(60)[[1, 0]], 1).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="degree 1 to 50"):
+        _core.count_real_zeros(np.ones((1, 52)))

@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 import polymargin as pm
-from polymargin.continuation import Tracker
+from polymargin.continuation import Job, Paths, Tracker
 from polymargin.expected import (
     AttentionFamily,
     DeepFamily,
@@ -114,6 +114,39 @@ def test_counts_do_not_depend_on_the_generic_member() -> None:
         MemberCounter(family, seed).count(members, np.zeros(2), Tracker(threads=1))[0].tolist() for seed in (1, 2)
     ]
     assert counts[0] == counts[1]
+
+
+def test_points_far_out_are_found_from_any_generic_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tenth of these members has points that doubles lose from some generic member, some from all of them."""
+    family = AttentionFamily(2, 2, 2, 1)
+    members, u = family.sample(80, np.random.default_rng(0)), 1 / np.arange(1.0, 5.0)
+    in_double_doubles: list[int] = []
+    run = Tracker.run
+
+    def counted(tracker: Tracker, jobs: list[Job], *, double_double: bool = False) -> list[Paths]:
+        if double_double:
+            in_double_doubles.extend(int(job.selected.sum()) for job in jobs if job.selected is not None)
+        return run(tracker, jobs, double_double=double_double)
+
+    monkeypatch.setattr(Tracker, "run", counted)
+    found = [MemberCounter(family, seed).count(members, u, Tracker(threads=1)) for seed in (0, 7)]
+    assert 0 < sum(in_double_doubles) < 80
+    assert not any(missing.any() for _, missing in found)
+    assert found[0][0].tolist() == found[1][0].tolist()
+
+
+def test_full_rank_is_a_parameter_and_the_network_stays_the_same() -> None:
+    """(2, 2, 2, 2) has matrices M and A, (2, 2, 1, 1) factors of them; both draw the weights of the same networks."""
+    whole, factors = AttentionFamily(2, 2, 2, 2), AttentionFamily(2, 2, 1, 1)
+    assert (whole.parameter_count, factors.parameter_count) == (4 + 4 + 1, 2 + 2 + 2 + 2 + 1)
+    drawn = np.random.default_rng(3).standard_normal(17)
+    C, V = drawn[:4].reshape(2, 2) / (2 * 2**0.5), drawn[4:8].reshape(2, 2) / 2**0.5
+    K, Q = drawn[8:12].reshape(2, 2) / 2**0.5, drawn[12:16].reshape(2, 2) / 2
+    member = whole.sample(1, np.random.default_rng(3))[0]
+    assert np.allclose(member, [*(C.T @ V).ravel(), *(K @ Q.T).ravel(), drawn[16]])
+    X = np.random.default_rng(4).normal(size=(2, 2))
+    value = np.trace(C.T @ V @ X @ X.T @ K @ Q.T @ X) + drawn[16]
+    assert float(whole.boundary(member)(X.T.ravel())) == pytest.approx(value)
 
 
 def test_worker_processes_and_progress() -> None:

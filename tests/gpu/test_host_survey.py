@@ -182,6 +182,28 @@ def test_stage_one_in_parts_tells_how_far_it_is(
     assert [line.split(" ", 1)[0] for line in told if "are back" in line] == ["10", "10", "1"]
 
 
+def test_lost_paths_stay_lost_for_those_who_give_up(on_the_host: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends that need exchanges of rows are for the core in any case; others only if somebody takes a second look."""
+
+    def lossy(*arguments: object) -> object:
+        pending = host_launch(*arguments)  # type: ignore[arg-type]
+        ends = pending.arrays["ends"].reshape(-1)
+        ends[::5], ends[1::5] = 100, 3
+        return pending
+
+    monkeypatch.setattr(bundles, "launch", lossy)
+    boundary = BOUNDARIES["shallow"]()
+    base = base_of(boundary)
+    job = pm.continuation.Job(base.program, base.solutions, base.parameters, targets_for(boundary, 4))
+    (known,), (mine,) = CORE.run([job]), Tracker(threads=1).run([job])
+    assert np.array_equal(mine.ends, known.ends)
+    (mine,) = Tracker(threads=1).giving_up().run([job])
+    lost = np.arange(mine.ends.size).reshape(mine.ends.shape) % 5 == 1
+    assert (mine.ends[lost] == 3).all()
+    assert np.array_equal(mine.ends[~lost], known.ends[~lost])
+    assert np.allclose(mine.points[~lost], known.points[~lost])
+
+
 def test_margins_and_standings_are_those_of_the_cpu(on_the_host: None) -> None:
     first, second = network(2, [4], 3).layers[0], np.random.default_rng(8).normal(size=(3, 4))
     net = pm.PolynomialNetwork([(first.weights, first.bias), second], degree=3)

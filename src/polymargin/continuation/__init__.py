@@ -1,6 +1,7 @@
 """Continuation: all solutions of a polynomial system given as a program."""
 
 from polymargin.continuation.endgame import Limits, limits
+from polymargin.continuation.gathered import Gathered
 from polymargin.continuation.monodromy import Orbit, explore
 from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.precise_paths import End, PreciseEnd, precise_ends
@@ -29,6 +30,7 @@ from polymargin.continuation.tracker import Job, Tracker, available_threads
 __all__ = [
     "CriticalStart",
     "End",
+    "Gathered",
     "Job",
     "Limits",
     "Orbit",

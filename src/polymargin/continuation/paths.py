@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -76,8 +75,13 @@ class Paths:
         """The paths from some of the starts."""
         return Paths(*(getattr(self, name)[:, starts] for name in self.__dataclass_fields__))
 
-    def put(self, numbers: NDArray[np.intp], others: Sequence[Paths]) -> None:
-        """Write the paths of jobs with one target each in the places with these numbers, counted through all targets."""
+    def to(self, targets: NDArray[np.intp]) -> Paths:
+        """The paths to some of the targets."""
+        return Paths(*(getattr(self, name)[targets] for name in self.__dataclass_fields__))
+
+    def put(self, numbers: NDArray[np.intp], others: Paths, selected: NDArray[np.bool_] | None = None) -> None:
+        """Write other paths, or those selected of them, in the places with these numbers, counted through all targets."""
         for name in self.__dataclass_fields__:
-            mine = getattr(self, name)
-            mine.reshape(-1, *mine.shape[2:])[numbers] = np.concatenate([getattr(other, name)[0] for other in others])
+            mine, theirs = getattr(self, name), getattr(others, name)
+            values = theirs.reshape(-1, *theirs.shape[2:]) if selected is None else theirs[selected]
+            mine.reshape(-1, *mine.shape[2:])[numbers] = values

@@ -22,7 +22,7 @@ class TrackerSettings:
     correction      largest accepted first Newton correction, relative to the point
     change          largest change of a coordinate in one step, relative to it
     accuracy        relative accuracy of points on the path
-    final_accuracy  relative accuracy of the end point
+    final_accuracy  relative accuracy of the end point, or a hundredth of the accuracy where rounding allows no more
     smallest_step   a step below this fraction of the remaining way ends the path
     infinity        a point larger than this (in scaled coordinates) counts as diverged
     most_steps      accepted and rejected steps together
@@ -72,6 +72,10 @@ class TrackerSettings:
     def exploring(self) -> TrackerSettings:
         """Long steps, and few: a path that jumps still arrives at a solution, and for one that is given up another will do."""
         return replace(self.bold(), accuracy=1e-5).hasty()
+
+    def rough(self) -> TrackerSettings:
+        """For paths that rounding errors would stop, far out or at nearly singular points: ends are known less well, too."""
+        return replace(self, contraction=0.1, correction=0.05, accuracy=1e-4, most_steps=HASTY)
 
     def as_core(self) -> _core.TrackerSettings:
         return _core.TrackerSettings(**{item.name: getattr(self, item.name) for item in fields(self)})

@@ -38,7 +38,8 @@ INSTRUCTION_SET = "POLYMARGIN_INSTRUCTION_SET"
 class Job:
     """Every start point (N, n) of a program from the start parameters (P,) to each target (T, P), on segments.
 
-    `selected` (T, N) restricts the work to some paths; the others come back as zeros.
+    `selected` (T, N) restricts the work to some paths; the others come back as zeros. With `stopped` paths (T, N) these go on
+    from where they are, which is for the CPU core.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class Job:
     start_parameters: ArrayLike
     targets: ArrayLike
     selected: NDArray[np.bool_] | None = None
+    stopped: Paths | None = None
 
     def arrays(self) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
         """Start points, start parameters and targets as the core takes them."""
@@ -55,7 +57,8 @@ class Job:
     def for_core(self) -> _core.Job:
         starts, begin, targets = self.arrays()
         selected = None if self.selected is None else np.flatnonzero(self.selected).astype(np.int64)
-        return _core.Job(self.program.compiled, begin, targets, starts, selected)
+        where = (None, None) if self.stopped is None else (self.stopped.points, self.stopped.remaining)
+        return _core.Job(self.program.compiled, begin, targets, starts, selected, *where)
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,15 @@ class Tracker:
     """How paths are followed: settings, worker threads (all cores by default), instruction set (the widest by default), device.
 
     The device is 'cpu', 'cuda' or 'auto' (a GPU where there is one and the paths are many); `POLYMARGIN_DEVICE` by default. The
-    result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings.
+    result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings. Paths that a
+    GPU lost the core follows again, unless it is told that nobody needs a `second_look`.
     """
 
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     threads: int | None = None
     instruction_set: str | None = None
     device: str | None = None
+    second_look: bool = True
 
     @classmethod
     def of(cls, settings: TrackerSettings | None, threads: int | None, device: str | None = None) -> Tracker:
@@ -98,6 +103,13 @@ class Tracker:
     def bold(self) -> Tracker:
         return replace(self, settings=self.settings.bold())
 
+    def rough(self) -> Tracker:
+        return replace(self, settings=self.settings.rough())
+
+    def giving_up(self) -> Tracker:
+        """Without a second look: for whoever reaches the same ends from elsewhere."""
+        return replace(self, second_look=False)
+
     def exploring(self) -> Tracker:
         return replace(self, settings=self.settings.exploring())
 
@@ -123,8 +135,9 @@ class Tracker:
 
     def _survey_with_gpu(self, jobs: Sequence[Job], bundles: Sequence[gpu.Bundle]) -> Iterator[Survey]:
         def settled(place: int, numbers: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-            found = self._with_core(jobs_again(jobs[place], numbers), False)
-            return {name: np.concatenate([getattr(paths, name)[0] for paths in found]) for name in gpu.SURVEYED}
+            again = job_again(jobs[place], numbers)
+            (found,) = self._with_core([again], False)
+            return {name: getattr(found, name)[again.selected] for name in gpu.SURVEYED}
 
         told = gpu.survey(bundles, self.settings, [rules(bundle.tape.inputs) for bundle in bundles], settled)
         return (survey_from(each) for each in told)
@@ -148,7 +161,10 @@ class Tracker:
         ]
         if gpu.device_for(self.device, sum(counts)) == "cpu":
             return [None] * len(jobs)
-        tapes = [gpu.tape_for(job.program) if count else None for job, count in zip(jobs, counts, strict=True)]
+        tapes = [
+            gpu.tape_for(job.program) if count and job.stopped is None else None
+            for job, count in zip(jobs, counts, strict=True)
+        ]
         return [
             None if tape is None else gpu.Bundle(tape, *given, job.selected)
             for job, tape, given in zip(jobs, tapes, arrays, strict=True)
@@ -158,22 +174,17 @@ class Tracker:
         """The GPU settles paths that converge or leave every bounded region; the core follows all others and names their ends."""
         found = iter(gpu.follow([bundle for bundle in bundles if bundle is not None], self.settings))
         known = [None if bundle is None else Paths(**next(found)) for bundle in bundles]
-        left: list[tuple[Paths, NDArray[np.intp], int]] = []
-        again: list[Job] = []
-        for job, paths, bundle in zip(jobs, known, bundles, strict=True):
-            if paths is None or bundle is None:
-                continue
-            numbers = np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
-            if len(numbers):
+        left: list[tuple[Paths, NDArray[np.intp], Job]] = []
+        for job, paths in zip(jobs, known, strict=True):
+            if paths is not None and len(numbers := _left_by_gpu(paths, self.second_look)):
                 _logger.info("%s of %s paths go back to the CPU", f"{len(numbers):,}", f"{paths.ends.size:,}")
-                more = jobs_again(job, numbers)
-                left.append((paths, numbers, len(more)))
-                again += more
+                left.append((paths, numbers, job_again(job, numbers)))
         others = [job for job, bundle in zip(jobs, bundles, strict=True) if bundle is None]
+        again = [job for _, _, job in left]
         settled = iter(self._with_core([*others, *again], False) if others or again else [])
         results = [next(settled) if paths is None else paths for paths in known]
-        for paths, numbers, count in left:
-            paths.put(numbers, [next(settled) for _ in range(count)])
+        for paths, numbers, job in left:
+            paths.put(numbers, next(settled), job.selected)
         return results
 
     def track(
@@ -209,7 +220,8 @@ class Tracker:
             if not len(doubtful):
                 return paths, met
             tight = tight.tightened() if more else tight
-            paths.put(doubtful, tight.run(jobs_again(job, doubtful), double_double=double_double))
+            again = job_again(job, doubtful)
+            paths.put(doubtful, tight.run([again], double_double=double_double)[0], again.selected)
         return paths, _met(paths, self.workers)
 
     def follow_boldly(
@@ -225,11 +237,12 @@ class Tracker:
         paths = self.bold().hasty().run([job])[0]  # longer ones are on their way to infinity
         regular, bold = paths.converged[0], np.ones(paths.ends.shape[1], dtype=bool)
         while True:
-            again = np.flatnonzero(bold & ~regular)
-            if len(again):
-                _logger.info("%s of %s paths are followed again", f"{len(again):,}", f"{len(bold):,}")
-                paths.put(again, self.run(jobs_again(job, again)))
-                bold[again] = False
+            numbers = np.flatnonzero(bold & ~regular)
+            if len(numbers):
+                _logger.info("%s of %s paths are followed again", f"{len(numbers):,}", f"{len(bold):,}")
+                again = job_again(job, numbers)
+                paths.put(numbers, self.run([again])[0], again.selected)
+                bold[numbers] = False
             regular = (paths.converged & ~_met(paths, self.workers))[0]
             if not (bold & ~regular).any():
                 return paths, regular
@@ -245,19 +258,27 @@ class Tracker:
         paths = self.hasty().run([job])[0]
         left = np.flatnonzero(~paths.converged)
         if len(left):
-            paths.put(left, self.far_sighted().run(jobs_again(job, left), double_double=True))
+            again = job_again(job, left)
+            paths.put(left, self.far_sighted().run([again], double_double=True)[0], again.selected)
         return paths
 
 
-def jobs_again(job: Job, numbers: NDArray[np.intp]) -> list[Job]:
-    """The paths with these numbers, rising and counted through all targets: a job for each target that has any."""
+def job_again(job: Job, numbers: NDArray[np.intp]) -> Job:
+    """The paths with these numbers, rising and counted through all targets, as one job: its lanes are never short of paths."""
     all_starts, begin, all_targets = job.arrays()
     targets, starts = np.divmod(numbers, len(all_starts))
-    cuts = np.flatnonzero(np.diff(targets)) + 1
-    return [
-        Job(job.program, all_starts[mine], begin, all_targets[target])
-        for target, mine in zip(np.unique(targets).tolist(), np.split(starts, cuts), strict=True)
-    ]
+    rows, row = np.unique(targets, return_inverse=True)
+    columns, column = np.unique(starts, return_inverse=True)
+    selected = np.zeros((len(rows), len(columns)), dtype=bool)
+    selected[row, column] = True
+    return Job(job.program, all_starts[columns], begin, all_targets[rows], selected)
+
+
+def _left_by_gpu(paths: Paths, lost_too: bool) -> NDArray[np.intp]:
+    """Paths from a GPU that the core follows again: those that need exchanges of rows, and those that were lost if wanted."""
+    if lost_too:
+        return np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
+    return np.flatnonzero(paths.ends == gpu.NEEDS_EXCHANGES)
 
 
 def _failed_on_the_way(paths: Paths) -> NDArray[np.bool_]:

@@ -30,7 +30,7 @@ def regular_ends(
     again = careful.track(base.program, base.solutions[left], base.parameters, target, double_double=True)
     better = again.converged & (again.condition < LARGEST_DOUBLE_DOUBLE_CONDITION)
     if better.any():
-        paths.put(left[better[0]], [again.only(better[0])])
+        paths.put(left[better[0]], again.only(better[0]))
     regular[left] = better[0]
     regular[regular] = ~duplicates(
         paths.points[0] if regular.all() else paths.points[0][regular], threads=tracker.workers

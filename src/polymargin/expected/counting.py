@@ -6,27 +6,32 @@ discriminant, so every path leads to a critical point of the target. (Real θ wi
 critical points leave for infinity depends on the leading form of B alone, and a segment of real forms does cross
 degenerate ones.) All targets are one batch for the tracker.
 
-A sample is complete if every path arrived at a point of its own and the nonreal points come in conjugate pairs. A survey of all
-samples tells most of them; the others are looked at one by one. What is not complete is tried again from another generic member,
-and what then remains is reported as missing.
+A sample is complete when as many different points are known as a generic member has, conjugates included (`Gathered`). A sweep
+of paths over all samples completes most of them, sweeps from other generic members most of the others: a path is lost where it
+passes far out, and those from elsewhere pass elsewhere. What is still open has points so far out that doubles cannot tell them;
+there double-doubles take over the paths that were lost, at last with tighter tolerances. Where anything was unusual, one more
+sweep has to bring nothing new: a family of critical points, of which every path finds another one, does not pass. What remains
+is reported as missing.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary.critical_system import critical_equations
-from polymargin.continuation import Job, Paths, Tracker, duplicates
-from polymargin.continuation.same_points import real_points, without_conjugate
+from polymargin.continuation import Gathered, Job, Paths, Tracker, duplicates
+from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
 from polymargin.expected.fields import Array
 from polymargin.expected.starts import Start
 from polymargin.polynomials import Graph, Program
 
-# Generic members from which a sample is reached before it is given up as doubtful.
-ATTEMPTS = 3
+# Generic members from which paths are swept in doubles; the next one confirms what they found.
+SWEEPS = 4
 
 
 class MemberCounter:
@@ -55,21 +60,17 @@ class MemberCounter:
 
     def count(self, parameters: Array, u: Array, tracker: Tracker) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Real critical points of members (T, P), and how many more each of them may have."""
-        counts = np.zeros(len(parameters), dtype=np.int64)
-        missing = np.full(len(parameters), np.iinfo(np.int64).max)
-        start = self.generic_member(0)
-        survey = next(tracker.survey([Job(self.program, start.solutions, start.parameters, _targets(parameters, u))]))
-        counts[survey.rows], missing[survey.rows] = survey.real_counts, 0
-        for attempt in range(ATTEMPTS):
-            doubtful = np.flatnonzero(missing)
-            if not len(doubtful):
-                break
-            paths = self._move(_targets(parameters[doubtful], u), attempt, tracker)
-            for row, index in enumerate(doubtful):
-                real, lost = _count_one(paths, row)
-                if lost < missing[index]:
-                    counts[index], missing[index] = real, lost
-        return counts, missing
+        search = _Search(self, _targets(parameters, u), tracker.workers)
+        sweeping = tracker.giving_up()
+        unusual = search.sweep(np.arange(len(parameters)), sweeping.hasty())
+        for _ in range(1, SWEEPS):
+            search.sweep(search.open_rows(), sweeping.rough())
+        # The conjugate of an end is not worth a path of its own: half of the paths often find all.
+        search.follow_lost(tracker.far_sighted(), lambda number: number % 2 == 1)
+        search.follow_lost(tracker.far_sighted(), lambda number: number % 2 == 0)
+        search.follow_lost(tracker.hasty().tightened().far_sighted(), lambda number: number > 0)
+        search.sweep(unusual, sweeping.rough())
+        return search.known.real_counts.astype(np.int64), search.known.missing
 
     def _find_generic(self, seed: int) -> Start:
         family = self.family
@@ -85,13 +86,63 @@ class MemberCounter:
             )
         return Start(parameters, paths.points[0])
 
-    def _move(self, targets: Array, attempt: int, tracker: Tracker) -> Paths:
-        program, start = self.program, self.generic_member(attempt)
-        if attempt == 0:
-            return tracker.follow(program, start.solutions, start.parameters, targets)
-        # Nearly degenerate members have critical points far out, where only double-doubles tell them from infinity.
-        careful = tracker.tightened().far_sighted()
-        return careful.track(program, start.solutions, start.parameters, targets, double_double=True)
+
+class _Search:
+    """The search for all critical points of members, given as targets (T, P).
+
+    known   the points
+    sweeps  the paths of each sweep
+    fewest  (T,) how many of its paths the sweep lost that lost fewest,
+    origin  (T,) the number of that sweep, and of the generic member from which it began
+    place   (T,) where it has the member
+    """
+
+    def __init__(self, counter: MemberCounter, targets: Array, threads: int) -> None:
+        self.counter = counter
+        self.targets = targets
+        self.threads = threads
+        self.known = Gathered(len(targets), counter.complex_count, counter.family.dimension + 1)
+        self.sweeps: list[Paths] = []
+        self.fewest = np.full(len(targets), counter.complex_count + 1)
+        self.origin, self.place = np.zeros((2, len(targets)), dtype=np.intp)
+
+    def open_rows(self) -> NDArray[np.intp]:
+        """Members some of whose points are not known."""
+        return np.flatnonzero(self.known.counts < self.counter.complex_count)
+
+    def sweep(self, rows: NDArray[np.intp], tracker: Tracker) -> NDArray[np.intp]:
+        """Follow all paths to some of the members in doubles; those of them that are open, or have nearly singular points."""
+        if not len(rows):
+            return rows
+        attempt = len(self.sweeps)
+        start = self.counter.generic_member(attempt)
+        paths = tracker.track(self.counter.program, start.solutions, start.parameters, self.targets[rows])
+        self.known.add(rows, paths, self.threads)
+        self.sweeps.append(paths)
+        lost = (~paths.converged).sum(axis=1)
+        better = np.flatnonzero(lost < self.fewest[rows])
+        mine = rows[better]
+        self.fewest[mine], self.origin[mine], self.place[mine] = lost[better], attempt, better
+        singular = (paths.converged & ~(paths.condition < LARGEST_CONDITION)).any(axis=1)
+        return np.asarray(rows[singular | (self.known.counts[rows] != self.counter.complex_count)])
+
+    def follow_lost(self, tracker: Tracker, which: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> None:
+        """Paths that were lost on the way to open members go on in double-doubles, from where they were lost.
+
+        `which` says which of them, by their number among the lost ones of their member.
+        """
+        rows = self.open_rows()
+        groups = [rows[self.origin[rows] == attempt] for attempt in range(len(self.sweeps))]
+        jobs = []
+        for attempt, mine in enumerate(groups):
+            start = self.counter.generic_member(attempt)
+            stopped = self.sweeps[attempt].to(self.place[mine])
+            lost = ~stopped.converged
+            selected = lost & which(np.cumsum(lost, axis=1))
+            targets = self.targets[mine]
+            jobs.append(Job(self.counter.program, start.solutions, start.parameters, targets, selected, stopped))
+        for mine, job, paths in zip(groups, jobs, tracker.run(jobs, double_double=True), strict=True):
+            self.known.add(mine, paths, self.threads, job.selected)
 
 
 def critical_program(family: Family) -> Program:
@@ -110,12 +161,3 @@ def _targets(parameters: Array, u: Array) -> Array:
     """Members (T, P) at the point u and level zero."""
     fixed = np.broadcast_to(np.append(u, 0.0), (len(parameters), len(u) + 1))
     return np.concatenate([parameters, fixed], axis=1)
-
-
-def _count_one(paths: Paths, row: int) -> tuple[int, int]:
-    """Real points among the ends of one target, and how many ends are in doubt."""
-    arrived = paths.points[row][paths.converged[row]]
-    distinct = arrived[~duplicates(arrived)][:, :-1]  # a real x has a real λ
-    real = real_points(distinct)
-    lost = len(paths.points[row]) - len(distinct)
-    return int(real.sum()), lost + without_conjugate(distinct[~real])

@@ -156,6 +156,9 @@ class AttentionFamily:
 
     M = CᵀV with C of shape (d', t) and A = KQᵀ with K, Q of shape (d, a). All entries are independent and normal, with deviation
     1/√d in V and K, 1/√(da) in Q, 1/(t√d') in C and 1 for β. The variables go token by token.
+
+    A product of full rank is any matrix, and is a parameter itself. Segments between weights would make their product
+    quadratic: paths are then longer, and far more of them pass so far out that doubles lose them.
     """
 
     t: int
@@ -176,9 +179,18 @@ class AttentionFamily:
         return 3
 
     @property
+    def _any_m(self) -> bool:
+        return self.d_prime >= min(self.t, self.d)
+
+    @property
+    def _any_a(self) -> bool:
+        return self.a >= self.d
+
+    @property
     def _shapes(self) -> list[tuple[int, int]]:
-        """Of C, V, K, Q and β."""
-        return [(self.d_prime, self.t), (self.d_prime, self.d), (self.d, self.a), (self.d, self.a), (1, 1)]
+        """Of M or of C and V, of A or of K and Q, and of β."""
+        of_m = [(self.t, self.d)] if self._any_m else [(self.d_prime, self.t), (self.d_prime, self.d)]
+        return [*of_m, *([(self.d, self.d)] if self._any_a else [(self.d, self.a)] * 2), (1, 1)]
 
     @property
     def parameter_count(self) -> int:
@@ -186,16 +198,28 @@ class AttentionFamily:
 
     def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
         X = np.array(variables, dtype=object).reshape(self.t, self.d).T
-        C, V, K, Q, constant = _blocks(parameters, self._shapes)
-        # tr(CᵀV X Xᵀ K QᵀX) is the sum of the entries of (VX XᵀK) times those of (C XᵀQ).
-        left, right = _product(_product(V, X), _product(X.T, K)), _product(C, _product(X.T, Q))
-        return _sum([*(p * q for p, q in zip(left.ravel(), right.ravel(), strict=True)), constant[0, 0]])
+        C, V, K, Q, constant = self._factors(parameters)
+        # tr(CᵀV X XᵀK QᵀX) is the sum of the entries of (QᵀX Cᵀ)V times those of (X XᵀK)ᵀ.
+        rows = X if Q is None else _product(Q.T, X)
+        left = _product(rows, V) if C is None else _product(_product(rows, C.T), V)
+        right = _product(X, _product(X.T, K))
+        return _sum([*(p * q for p, q in zip(left.ravel(), right.T.ravel(), strict=True)), constant[0, 0]])
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
         token = 1 / math.sqrt(self.d)
         sizes = [1 / (self.t * math.sqrt(self.d_prime)), token, token, token / math.sqrt(self.a), 1.0]
-        deviations = [np.full(r * c, size) for (r, c), size in zip(self._shapes, sizes, strict=True)]
-        return np.asarray(generator.standard_normal((count, self.parameter_count)) * np.concatenate(deviations))
+        shapes = [(self.d_prime, self.t), (self.d_prime, self.d), (self.d, self.a), (self.d, self.a), (1, 1)]
+        deviations = [np.full(r * c, size) for (r, c), size in zip(shapes, sizes, strict=True)]
+        weights = generator.standard_normal((count, sum(map(len, deviations)))) * np.concatenate(deviations)
+        C, V, K, Q, constant = (
+            block.reshape(count, *shape)
+            for block, shape in zip(
+                np.split(weights, np.cumsum([r * c for r, c in shapes])[:-1], axis=1), shapes, strict=True
+            )
+        )
+        of_m = [np.einsum("skt,skd->std", C, V)] if self._any_m else [C, V]
+        of_a = [np.einsum("sdk,sek->sde", K, Q)] if self._any_a else [K, Q]
+        return np.concatenate([block.reshape(count, -1) for block in (*of_m, *of_a, constant)], axis=1)
 
     def start(self, seed: int) -> Start:
         return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
@@ -204,9 +228,19 @@ class AttentionFamily:
         """A member as the boundary of a network with two classes, one of which always says 0."""
         from polymargin.networks.attention import LightningAttention
 
-        C, V, K, Q, constant = _blocks(parameters, self._shapes)
+        C, V, K, Q, constant = self._factors(parameters)
+        if C is None:
+            C, V = V.T, np.eye(self.d)
         readout = np.vstack([C.T.ravel(), np.zeros(C.size)])
+        Q = np.eye(self.d) if Q is None else Q
         return Boundary.from_network(LightningAttention(V, K, Q, readout, [constant[0, 0], 0.0]), 0, 1)
+
+    def _factors(self, parameters: Any) -> tuple[Any, ...]:
+        """C, V, K, Q, β; without C if V is all of M, without Q if K is all of A."""
+        blocks = _blocks(parameters, self._shapes)
+        of_m = [None, blocks[0]] if self._any_m else blocks[:2]
+        of_a = [blocks[-2], None] if self._any_a else blocks[-3:-1]
+        return (*of_m, *of_a, blocks[-1])
 
 
 def _sum(terms: list[Expression]) -> Expression:

@@ -20,7 +20,7 @@ from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
 from polymargin.expected.fields import Array
 from polymargin.expected.integral import as_point
-from polymargin.expected.real_zeros import count_real_zeros
+from polymargin.expected.real_zeros import count_real_zeros_of
 from polymargin.expected.result import SimulatedCounts
 from polymargin.work import Workers, completed
 
@@ -28,9 +28,11 @@ Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 # Members (T, P), a point and a tracker to real critical points (T,) and missing ones (T,); any process can do it.
 CountBatch: TypeAlias = Callable[[Array, Array, Tracker], Counts]
 
-# Samples handed to the tracker, or to a worker process, at once; for a GPU as many as have so many paths.
+# Samples handed to the tracker, or to a worker process, at once; polynomials in one variable, which take a microsecond each;
+# and for a GPU as many samples as have so many paths.
 BATCH = 250
-PATHS_PER_GPU_BATCH = 1 << 22
+UNIVARIATE_BATCH = 1 << 14
+PATHS_PER_GPU_BATCH = 1 << 24
 
 
 @checked()
@@ -70,7 +72,9 @@ def simulate_real_counts(
         counter = MemberCounter(family, int(seed))
         count_batch, complex_count, method = counter.count, counter.complex_count, "continuation"
     tracker = Tracker.of(None, threads if executor is None else 1, device).settled_for(int(samples) * complex_count)
-    size = max(BATCH, PATHS_PER_GPU_BATCH // complex_count) if tracker.device == "cuda" else BATCH
+    size = UNIVARIATE_BATCH if _univariate(family) else BATCH
+    if tracker.device == "cuda":
+        size = max(size, PATHS_PER_GPU_BATCH // complex_count)
     batches = [parameters[start : start + size] for start in range(0, len(parameters), size)]
     counts, missing = [], []
     for found, lost in _results(count_batch, batches, u, tracker, executor):
@@ -105,7 +109,7 @@ def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
 
 
 def _count_zeros(parameters: Array, u: Array, tracker: Tracker) -> Counts:
-    counts = np.array([count_real_zeros(row) for row in parameters.tolist()], dtype=np.int64)
+    counts = count_real_zeros_of(parameters, tracker.workers)
     return counts, np.zeros_like(counts)
 
 

@@ -3,10 +3,12 @@
 from polymargin.gpu.algebra import dense_algebra
 from polymargin.gpu.bundles import DEVICE, Bundle, chosen_device, device_for, fits_survey, follow, survey, tape_for
 from polymargin.gpu.device import description
+from polymargin.gpu.jobs import NEEDS_EXCHANGES
 from polymargin.gpu.surveys import SURVEYED, Rules, Told
 
 __all__ = [
     "DEVICE",
+    "NEEDS_EXCHANGES",
     "SURVEYED",
     "Bundle",
     "Rules",

@@ -24,6 +24,10 @@ from polymargin.plots.door import legend_below, new_figure
 BLUE, RED, GREEN, GREY = "#4c78a8", "#e45756", "#54a24b", "#8c8c8c"
 
 
+# Samples of a degree that are drawn one by one.
+MOST_DOTS = 1000
+
+
 @dataclass(frozen=True, eq=False)
 class Bar:
     """One architecture in `architecture_counts`: mean and interval of its real critical points, and the complex number."""
@@ -43,10 +47,12 @@ def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCoun
     axes = figure.add_subplot()
     generator = np.random.default_rng(0)  # places points of equal count beside each other
     for degree, found in zip(degrees, simulations, strict=True):
-        x = degree + generator.uniform(-0.35, 0.35, found.samples)
-        y = found.counts + generator.uniform(-0.15, 0.15, found.samples)
+        shown = found.counts[:MOST_DOTS]
+        x = degree + generator.uniform(-0.35, 0.35, len(shown))
+        y = shown + generator.uniform(-0.15, 0.15, len(shown))
         axes.plot(x, y, ".", color=BLUE, alpha=0.1, markersize=2.5, markeredgewidth=0, rasterized=True)
-    axes.plot([], [], ".", color=BLUE, alpha=0.6, markersize=5, label="one network each")
+    dots = "one network each" if simulations[0].samples <= MOST_DOTS else f"{MOST_DOTS} of the networks"
+    axes.plot([], [], ".", color=BLUE, alpha=0.6, markersize=5, label=dots)
     axes.plot(degrees, [found.mean for found in simulations], color=BLUE, linewidth=2.2, label="mean")
     fine = np.linspace(min(degrees), max(degrees), 300)
     axes.plot(fine, fine / np.sqrt(2 * fine - 1), "--", color="black", linewidth=1.4, label=r"$d/\sqrt{2d-1}$")
