@@ -99,47 +99,45 @@ class NearestRules {
   NearestJob job_{};
 };
 
-struct NearestResults {
-  Output<std::int8_t> kinds, doubtful;
-  Output<double> multipliers, distances, steps;
-  NearestResults(NearestJob& job, std::size_t rows)
-      : kinds({rows}), doubtful({rows}), multipliers({rows}), distances({rows}), steps({rows, static_cast<std::size_t>(job.quadric.size)}) {
-    job.rows = static_cast<std::int64_t>(rows);
-    job.kinds = kinds.data;
-    job.doubtful = doubtful.data;
-    job.multipliers = multipliers.data;
-    job.distances = distances.data;
-    job.steps = steps.data;
-  }
-};
-
-// For each of the rules, the nearest points to some rows of points.
-nb::list nearest(Rows points, nb::sequence rules, nb::sequence rows, int threads, std::optional<std::string> instruction_set) {
+// For each of the rules, the nearest points to some rows of points: `rows` has those of the first, then those of the second, `counts`
+// of each, and so has everything that comes out.
+nb::tuple nearest(Rows points, nb::sequence rules, Selection counts, Selection rows, int threads, std::optional<std::string> instruction_set) {
   const Kernels& kernels = choose(instruction_set);
   std::vector<NearestJob> jobs;
-  std::vector<NearestResults> results;
-  std::vector<Selection> chosen;
-  if (nb::len(rules) != nb::len(rows)) throw std::invalid_argument("nearest: expected as many choices of rows as rules");
-  for (std::size_t i = 0; i < nb::len(rules); ++i) {
+  std::size_t chosen = 0, entries = 0;
+  if (nb::len(rules) != counts.size()) throw std::invalid_argument("nearest: expected as many counts of rows as rules");
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     jobs.push_back(nb::cast<const NearestRules&>(rules[i]).job());
-    chosen.push_back(nb::cast<Selection>(rows[i]));
     NearestJob& job = jobs.back();
     if (static_cast<std::size_t>(job.quadric.inputs) != points.shape(1)) throw std::invalid_argument("nearest: expected points with as many entries as there are inputs");
-    for (std::size_t r = 0; r < chosen.back().size(); ++r)
-      if (chosen.back().data()[r] < 0 || static_cast<std::size_t>(chosen.back().data()[r]) >= points.shape(0))
-        throw std::invalid_argument("nearest: row out of range");
+    job.rows = counts.data()[i];
+    if (job.rows < 0 || static_cast<std::size_t>(job.rows) > rows.size() - chosen) throw std::invalid_argument("nearest: expected as many rows as are counted");
+    chosen += static_cast<std::size_t>(job.rows);
+    entries += static_cast<std::size_t>(job.rows * job.quadric.size);
+  }
+  if (chosen != rows.size()) throw std::invalid_argument("nearest: expected as many rows as are counted");
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    if (rows.data()[r] < 0 || static_cast<std::size_t>(rows.data()[r]) >= points.shape(0)) throw std::invalid_argument("nearest: row out of range");
+
+  const Output<double> steps({entries}), distances({chosen}), multipliers({chosen});
+  const Output<std::int8_t> kinds({chosen}), doubtful({chosen});
+  std::int64_t first = 0, first_entry = 0;
+  for (NearestJob& job : jobs) {
     job.points = points.data();
-    job.chosen = chosen.back().data();
-    results.emplace_back(job, chosen.back().size());
+    job.chosen = rows.data() + first;
+    job.kinds = kinds.data + first;
+    job.doubtful = doubtful.data + first;
+    job.multipliers = multipliers.data + first;
+    job.distances = distances.data + first;
+    job.steps = steps.data + first_entry;
+    first += job.rows;
+    first_entry += job.rows * job.quadric.size;
   }
   {
     const nb::gil_scoped_release release;
     run_nearest(kernels, jobs, threads);
   }
-  nb::list found;
-  for (const NearestResults& result : results)
-    found.append(nb::make_tuple(result.steps.array, result.distances.array, result.multipliers.array, result.kinds.array, result.doubtful.array));
-  return found;
+  return nb::make_tuple(steps.array, distances.array, multipliers.array, kinds.array, doubtful.array);
 }
 
 }  // namespace
@@ -155,7 +153,7 @@ void bind_quadrics(nb::module_& module) {
            nb::arg("eigenvalues"), nb::arg("sizes"), nb::arg("rotation"), nb::arg("basis").none(), nb::arg("fixed"), nb::arg("least"),
            nb::arg("tolerance"), nb::arg("cluster_tolerance"), nb::arg("touch_tolerance"), nb::arg("noise"), nb::arg("largest_doubt"),
            nb::arg("largest_correction"), nb::arg("largest_miss"));
-  module.def("nearest", &nearest, nb::arg("points"), nb::arg("rules"), nb::arg("rows"), nb::arg("threads") = 1,
+  module.def("nearest", &nearest, nb::arg("points"), nb::arg("rules"), nb::arg("counts"), nb::arg("rows"), nb::arg("threads") = 1,
              nb::arg("instruction_set") = nb::none());
 }
 

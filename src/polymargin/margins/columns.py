@@ -1,4 +1,4 @@
-"""The answers of one boundary for many points, as arrays; records are made of them when somebody looks.
+"""The answers of a boundary, or of several quadrics, for many points, as arrays; records are made of them when somebody looks.
 
 A batch of ten classes has nine pairs a row. Most people read the nearest one, so arrays hold what is needed to find it, and a
 record of every other rival is made when it is asked for.
@@ -17,7 +17,7 @@ from polymargin.enumeration.base_solutions import BaseSolutions
 from polymargin.enumeration.near_discriminant import near_discriminant
 from polymargin.enumeration.ordinary_points import OrdinaryPoints
 from polymargin.margins.result import PairMargin
-from polymargin.quadric import NearestBatch, NearestKind
+from polymargin.quadric import NearestBatches, NearestKind
 
 Array = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
@@ -34,7 +34,7 @@ Details: TypeAlias = tuple[Array | None, str, int | None, int | None, int, tuple
 
 
 class PairColumn(ABC):
-    """What is known of one boundary at points (p,), each answer complete or none at all.
+    """What is known of a boundary, or of several, at points (p,), each answer complete or none at all.
 
     known            (p,) where there is nothing more to look at
     lower, upper     (p,) NaN where nothing is known
@@ -93,16 +93,16 @@ class RecordColumn(PairColumn):
 
 
 class QuadricColumn(PairColumn):
-    """Nearest points of a quadric; regular ones that rounding did not decide are known."""
+    """Nearest points of quadrics, of one after those of another; regular ones that rounding did not decide are known."""
 
-    def __init__(self, nearest: NearestBatch) -> None:
+    def __init__(self, nearest: NearestBatches) -> None:
         self._nearest = nearest
         self.known = (nearest.kinds == REGULAR) & ~nearest.doubtful
         self.lower = self.upper = nearest.distances
-        self.proved = self.beyond_rounding = np.zeros(len(nearest), dtype=bool)
+        self.proved = self.beyond_rounding = np.zeros(len(nearest.rows), dtype=bool)
 
     def details(self, places: Places) -> Iterable[Details]:
-        bound = 2 * self._nearest.spectrum.dimension
+        bound = 2 * self._nearest.given.shape[1]
         return [(point, "quadric", None, None, bound, ()) for point in self._nearest.points_at(places)]
 
 

@@ -23,7 +23,7 @@ from polymargin.bounds import bracket
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
-from polymargin.margins.columns import ENUMERATED, Places, beyond_rounding
+from polymargin.margins.columns import ENUMERATED, beyond_rounding
 from polymargin.margins.combined import combined
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
@@ -90,15 +90,12 @@ class NetworkMargins:
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[PairWork]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
-        places: dict[tuple[int, int], tuple[Pair, list[Places], list[Places]]] = {}
+        work: dict[tuple[int, int], PairWork] = {}
         for label in np.unique(labels[clear]).tolist():
-            solvers = self._solvers(label)
             rows = np.flatnonzero(clear & (labels == label))
-            for rival, pair in (solvers or {}).items():
-                _, points, rivals = places.setdefault((min(label, rival), max(label, rival)), (pair, [], []))
-                points.append(rows)
-                rivals.append(np.full(len(rows), rival))
-        return [PairWork(pair, np.concatenate(rows), np.concatenate(rivals)) for pair, rows, rivals in places.values()]
+            for rival, pair in (self._solvers(label) or {}).items():
+                work.setdefault((min(label, rival), max(label, rival)), PairWork(pair, [])).pieces.append((rows, rival))
+        return list(work.values())
 
     def _solvers(self, label: int) -> dict[int, Pair] | None:
         """For every rival of a label; None if some boundary has more critical points than the limit."""

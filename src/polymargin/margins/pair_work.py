@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Job, Tracker, available_threads
-from polymargin.margins.columns import PairColumn, Places, QuadricColumn
+from polymargin.continuation import Tracker, available_threads
+from polymargin.margins.columns import Places, QuadricColumn
 from polymargin.margins.pairs import Pair, QuadricPair
 from polymargin.margins.table import PairTable
 from polymargin.quadric import nearest_of
@@ -19,32 +18,31 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PairWork:
-    """One boundary and the points that need it, each with the rival that the boundary is to."""
+    """One boundary and the points that need it: some rows for each rival that the boundary is to."""
 
     pair: Pair
-    rows: Places
-    rivals: Places
+    pieces: list[tuple[Places, int]]
 
 
 def answers(
     u: Array, labels: NDArray[np.intp], classes: int, work: list[PairWork], tracker: Tracker
 ) -> tuple[PairTable, NDArray[np.bool_]]:
-    """The pairs of every point, and which points had paths to follow."""
-    jobs = [each.pair.job(u, each.rows) for each in work]
+    """The pairs of every point, and which points had paths to follow: two calls of the core, for all paths and for all quadrics."""
     table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
-    for each, job, column in zip(work, jobs, _columns(u, work, jobs, tracker), strict=True):
-        enumerated[each.rows] |= job is not None
-        table.add(each.rows, each.rivals, column)
+    others = [(each.pair, *_together(each.pieces)) for each in work if not isinstance(each.pair, QuadricPair)]
+    jobs = [pair.job(u, rows) for pair, rows, _ in others]
+    told = tracker.survey([job for job in jobs if job is not None])
+    for (pair, rows, rivals), job in zip(others, jobs, strict=True):
+        enumerated[rows] |= job is not None
+        table.add(rows, rivals, pair.ordinary(u, rows, None if job is None else next(told)))
+    if quadrics := [(each.pair.solver, each.pieces) for each in work if isinstance(each.pair, QuadricPair)]:
+        asked = [(solver, rows) for solver, pieces in quadrics for rows, _ in pieces]
+        nearest = nearest_of(u, asked, tracker.threads or available_threads())
+        table.add(*_together([piece for _, pieces in quadrics for piece in pieces]), QuadricColumn(nearest))
     return table, enumerated
 
 
-def _columns(u: Array, work: list[PairWork], jobs: list[Job | None], tracker: Tracker) -> Iterator[PairColumn]:
-    """The answers of every boundary: two calls of the core, for all paths and for all quadrics, and the rest one by one."""
-    told = tracker.survey([job for job in jobs if job is not None])
-    quadrics = [(each.pair.solver, each.rows) for each in work if isinstance(each.pair, QuadricPair)]
-    nearest = iter(nearest_of(u, quadrics, tracker.threads or available_threads()))
-    for each, job in zip(work, jobs, strict=True):
-        if isinstance(each.pair, QuadricPair):
-            yield QuadricColumn(next(nearest))
-        else:
-            yield each.pair.ordinary(u, each.rows, None if job is None else next(told))
+def _together(pieces: list[tuple[Places, int]]) -> tuple[Places, Places]:
+    """All rows, and the rival of each."""
+    rows = [rows for rows, _ in pieces]
+    return np.concatenate(rows), np.repeat([rival for _, rival in pieces], [len(some) for some in rows])

@@ -159,7 +159,7 @@ class QuadricPair:
         return None
 
     def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
-        return QuadricColumn(nearest_of(points, [(self.solver, rows)])[0])
+        return QuadricColumn(nearest_of(points, [(self.solver, rows)]))
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         nearest = self.solver.nearest(u)

@@ -6,14 +6,16 @@ arrays, and records of the others are left for later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
 from polymargin.margins.columns import Array, Details, Mask, PairColumn, Places
-from polymargin.margins.result import Margin, PairMargin, made
+from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.unread import unread_margins
 from polymargin.standing import Standing
 
 CERTIFIED, NUMERICAL = Standing.CERTIFIED, Standing.NUMERICAL
@@ -27,15 +29,16 @@ class PairTable:
     """
 
     def __init__(self, labels: Places, classes: int) -> None:
-        self._labels, shape = labels, (len(labels), classes)
+        self.labels, shape = labels, (len(labels), classes)
         self._columns: list[PairColumn] = []
         self._column, self._place = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
-        self._missing = np.full(len(labels), classes - 1)
+        self._known = np.zeros(shape, dtype=bool)
+        self._known[np.arange(len(labels)), labels] = True
         self.lower, self.upper = np.full(shape, np.inf), np.full(shape, np.inf)
         self.proved, self.beyond_rounding = np.ones(shape, dtype=bool), np.ones(shape, dtype=bool)
 
     def add(self, rows: Places, rivals: Places, column: PairColumn) -> None:
-        """A boundary: one answer for each of the rows, against a rival of its own."""
+        """One answer for each of the rows, against a rival of its own."""
         where = rows * self.upper.shape[1] + rivals  # in the arrays laid out flat
         for array, values in (
             (self._column, len(self._columns)),
@@ -44,58 +47,29 @@ class PairTable:
             (self.upper, column.upper),
             (self.proved, column.proved),
             (self.beyond_rounding, column.beyond_rounding),
+            (self._known, column.known),
         ):
             array.reshape(-1)[where] = values
         self._columns.append(column)
-        self._missing[rows] -= column.known
 
     @property
     def known(self) -> Mask:
-        return np.asarray(self._missing == 0)
+        return np.asarray(self._known.all(axis=1))
 
     def margins(self, rows: Places, seconds: float) -> list[Margin]:
         """Of known points: the nearest of the rivals, the first of equally near ones."""
-        labels = self._labels[rows]
         rivals = self.upper[rows].argmin(axis=1)
-        rivals[rivals == labels] = 1  # nobody ties: the first rival of class 0
-        upper, lower = self.upper[rows, rivals], self.lower[rows].min(axis=1)
-        sure = np.asarray(self.proved[rows].all(axis=1)).tolist()
-        return [
-            made(
-                Margin,
-                radius=radius,
-                lower=low,
-                upper=radius,
-                point=point,
-                label=label,
-                rival=rival,
-                standing=CERTIFIED if proved else NUMERICAL,
-                method=method,
-                seconds=seconds,
-                complex_count=complex_count,
-                real_count=real_count,
-                pairs=TablePairs(self, row, label, rival, point),
-                notes=tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
-            )
-            for row, label, rival, radius, low, proved, (point, method, complex_count, real_count, _, notes) in zip(
-                rows.tolist(),
-                labels.tolist(),
-                rivals.tolist(),
-                upper.tolist(),
-                lower.tolist(),
-                sure,
-                self._details(rows, rivals),
-                strict=True,
-            )
-        ]
+        rivals[rivals == self.labels[rows]] = 1  # nobody ties: the first rival of class 0
+        return unread_margins(TableRows(self, rows, rivals, seconds), len(rows))
 
-    def _details(self, rows: Places, rivals: Places) -> Iterable[Details]:
+    def details(self, rows: Places, rivals: Places) -> list[Details]:
+        """What is known of one rival for each of some known points."""
         columns, places = self._column[rows, rivals], self._place[rows, rivals]
         order = np.argsort(columns, kind="stable")
         which, starts = np.unique(columns[order], return_index=True)
         groups = zip(which.tolist(), np.split(places[order], starts[1:]), strict=True)
         found = [details for column, here in groups for details in self._columns[column].details(here)]
-        return (found[place] for place in np.argsort(order).tolist())
+        return [found[place] for place in np.argsort(order).tolist()]
 
     def pair(self, row: int, rival: int) -> PairMargin:
         """What is known of one rival of a known point."""
@@ -104,6 +78,42 @@ class PairTable:
     @property
     def rival_count(self) -> int:
         return int(self.upper.shape[1]) - 1
+
+
+class TableRows:
+    """The margins of some rows of a table against their nearest rivals, as columns; lists of these as soon as somebody looks."""
+
+    def __init__(self, table: PairTable, rows: Places, rivals: Places, seconds: float) -> None:
+        self._table, self._rows, self._rivals, self._seconds = table, rows, rivals, seconds
+
+    @cached_property
+    def radii(self) -> list[float]:
+        return self._table.upper[self._rows, self._rivals].tolist()
+
+    @cached_property
+    def _columns(self) -> tuple[list[Any], ...]:
+        table, rows, rivals = self._table, self._rows, self._rivals
+        arrays = (rows, table.labels[rows], rivals, table.lower[rows].min(axis=1), table.proved[rows].all(axis=1))
+        return (*(array.tolist() for array in arrays), table.details(rows, rivals))
+
+    def fields(self, place: int) -> dict[str, Any]:
+        radius, (row, label, rival, lower, proved, details) = self.radii[place], [each[place] for each in self._columns]
+        point, method, complex_count, real_count, _, notes = details
+        return {
+            "radius": radius,
+            "lower": lower,
+            "upper": radius,
+            "point": point,
+            "label": label,
+            "rival": rival,
+            "standing": CERTIFIED if proved else NUMERICAL,
+            "method": method,
+            "seconds": self._seconds,
+            "complex_count": complex_count,
+            "real_count": real_count,
+            "pairs": TablePairs(self._table, row, label, rival, point),
+            "notes": tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
+        }
 
 
 class TablePairs(Sequence[PairMargin]):

@@ -3,7 +3,8 @@
 from polymargin.quadric.critical import QuadricCriticalPoints, quadric_critical_points
 from polymargin.quadric.ed_degree import QuadricEDDegree, ed_degree_by_ranks, quadric_ed_degree
 from polymargin.quadric.form import QuadricForm, exact_form
-from polymargin.quadric.nearest import Nearest, NearestBatch, NetworkSolvers, QuadricSolver, nearest_of
+from polymargin.quadric.nearest import NetworkSolvers, QuadricSolver, nearest_of
+from polymargin.quadric.nearest_batch import Nearest, NearestBatch, NearestBatches
 from polymargin.quadric.precise import MOST_VARIABLES, EnclosedNearest, PreciseQuadric
 from polymargin.quadric.secular import NearestKind
 from polymargin.quadric.squares import HiddenSquares, SquareSum
@@ -14,6 +15,7 @@ __all__ = [
     "HiddenSquares",
     "Nearest",
     "NearestBatch",
+    "NearestBatches",
     "NearestKind",
     "NetworkSolvers",
     "PreciseQuadric",

@@ -7,7 +7,6 @@ for a network with h hidden values, and a scalar root search (`secular`). The an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +20,7 @@ from polymargin.continuation.tracker import instruction_set
 from polymargin.errors import InputError
 from polymargin.networks import PolynomialNetwork
 from polymargin.quadric.form import QuadricForm, exact_form
-from polymargin.quadric.secular import NearestKind
+from polymargin.quadric.nearest_batch import Nearest, NearestBatch, NearestBatches
 from polymargin.quadric.spectrum import NOISE, TOUCH_TOLERANCE, Factors, Spectrum, spectrum_of
 from polymargin.quadric.squares import Array, HiddenSquares, SquareSum, squares_of
 from polymargin.quadric.structure import EXACT_DIMENSION, exact_structure
@@ -32,78 +31,6 @@ LARGEST_DOUBT = 1e-9
 LARGEST_CORRECTION = 1e-6
 # One beyond this shows that the equation behind the point was not known well enough to believe in it.
 LARGEST_MISS = 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """The nearest point x (None if {B = 0} is empty over the reals), ‖x − u‖, and λ with x − u + λ∇B(x) = 0.
-
-    λ is infinite at a singular point of the boundary and where there is no point. `doubtful` says that rounding may have
-    decided something; `PreciseQuadric` does not round.
-    """
-
-    point: Array | None
-    distance: float
-    multiplier: float
-    kind: NearestKind
-    doubtful: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class NearestBatch:
-    """The same for p points: distances, multipliers, kinds (p,), and points (p, n), NaN where the boundary is empty.
-
-    `sphere_dimensions` (p,): of the sphere of nearest points in a row of kind SPHERE, 0 elsewhere; `doubtful` (p,). Points are
-    lifted from `steps` (p, m) in the eigenbasis when they are asked for, all of them or some; `rows` of `given` (…, n) are where
-    they start.
-    """
-
-    spectrum: Spectrum
-    given: Array
-    rows: NDArray[np.int64]
-    steps: Array
-    distances: Array
-    multipliers: Array
-    kinds: NDArray[np.int8]
-    sphere_dimensions: NDArray[np.int64]
-    doubtful: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.distances)
-
-    @cached_property
-    def points(self) -> Array:
-        return self.points_at(slice(None))
-
-    def points_at(self, rows: slice | NDArray[np.intp]) -> Array:
-        return self.given[self.rows[rows]] + self.spectrum.lift(self.steps[rows])
-
-    def judge(self, rows: NDArray[np.intp]) -> None:
-        """Rows without a regular nearest point, which rest on something that is zero, or on the signs of eigenvalues and of S.
-
-        They are believed where these are far from zero.
-        """
-        spectrum = self.spectrum
-        for row in rows.tolist():
-            if self.kinds[row] == NearestKind.SPHERE:
-                lowest = -1 / (2 * self.multipliers[row])
-                near = np.abs(spectrum.eigenvalues - lowest) <= spectrum.cluster_tolerance
-                self.sphere_dimensions[row] = int(near.sum()) - 1
-            elif self.kinds[row] != NearestKind.EMPTY:
-                self.doubtful[row] = True
-            self.doubtful[row] |= not spectrum.is_clear
-
-    def __getitem__(self, row: int) -> Nearest:
-        kind = NearestKind(int(self.kinds[row]))
-        return Nearest(
-            point=None if kind is NearestKind.EMPTY else self.points_at(slice(row, row + 1))[0],
-            distance=float(self.distances[row]),
-            multiplier=float(self.multipliers[row]),
-            kind=kind,
-            doubtful=bool(self.doubtful[row]),
-            notes=_notes(kind, int(self.sphere_dimensions[row])),
-        )
 
 
 class QuadricSolver:
@@ -182,18 +109,17 @@ class QuadricSolver:
 
 def nearest_of(
     points: Array, asked: Sequence[tuple[QuadricSolver, NDArray[np.intp]]], threads: int = 1
-) -> list[NearestBatch]:
+) -> NearestBatches:
     """The nearest points of quadrics to some rows of points (…, n), all of them finite, in one call of the core."""
-    given, rows = np.ascontiguousarray(points), [np.ascontiguousarray(rows, dtype=np.int64) for _, rows in asked]
-    found = _core.nearest(given, [solver.rules for solver, _ in asked], rows, threads, instruction_set())
-    batches = []
-    for (solver, _), mine, (steps, distances, multipliers, kinds, doubtful) in zip(asked, rows, found, strict=True):
-        batch = NearestBatch(
-            solver.spectrum, given, mine, steps, distances, multipliers, kinds, np.zeros_like(mine), doubtful.view(bool)
-        )
-        batch.judge(np.flatnonzero(kinds))
-        batches.append(batch)
-    return batches
+    given = np.ascontiguousarray(points)
+    rows = np.concatenate([rows for _, rows in asked]).astype(np.int64, copy=False)
+    counts = np.array([len(rows) for _, rows in asked], dtype=np.int64)
+    rules = [solver.rules for solver, _ in asked]
+    steps, distances, multipliers, kinds, doubtful = _core.nearest(
+        given, rules, counts, rows, threads, instruction_set()
+    )
+    spectra = [solver.spectrum for solver, _ in asked]
+    return NearestBatches(spectra, counts, given, rows, steps, distances, multipliers, kinds, doubtful.view(bool))
 
 
 class NetworkSolvers:
@@ -213,16 +139,3 @@ class NetworkSolvers:
             spectrum = Spectrum.of_squares(self.squares.pair(label, rival), self._factors)
             self._solvers[label, rival] = QuadricSolver(spectrum)
         return self._solvers[label, rival]
-
-
-def _notes(kind: NearestKind, sphere: int) -> tuple[str, ...]:
-    if kind is NearestKind.SPHERE:
-        family = "two points are" if sphere == 0 else f"a sphere of dimension {sphere} is"
-        return (f"{family} nearest; one point is given",)
-    if kind is NearestKind.SINGULAR:
-        return ("B has one sign and touches zero, up to rounding, at singular points only; the nearest one is given",)
-    if kind is NearestKind.EMPTY:
-        return ("the boundary is empty over the reals",)
-    if kind is NearestKind.ON_BOUNDARY:
-        return ("the point lies on the boundary, up to rounding",)
-    return ()
