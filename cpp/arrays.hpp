@@ -22,14 +22,14 @@ using Selection = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb:
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// A new NumPy array and the memory behind it.
+// A new NumPy array and the memory behind it: zeros, unless every entry is going to be written anyway.
 template <class T> struct Output {
   T* data;
   nb::object array;
-  explicit Output(std::vector<std::size_t> shape) {
+  explicit Output(std::vector<std::size_t> shape, bool zeros = true) {
     std::size_t count = 1;
     for (std::size_t extent : shape) count *= extent;
-    data = new T[count]();
+    data = zeros ? new T[count]() : new T[count];
     nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
     array = nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
   }

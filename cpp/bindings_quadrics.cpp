@@ -119,7 +119,7 @@ nb::tuple nearest(Rows points, nb::sequence rules, Selection counts, Selection r
   for (std::size_t r = 0; r < rows.size(); ++r)
     if (rows.data()[r] < 0 || static_cast<std::size_t>(rows.data()[r]) >= points.shape(0)) throw std::invalid_argument("nearest: row out of range");
 
-  const Output<double> steps({entries}), distances({chosen}), multipliers({chosen});
+  const Output<double> steps({entries}, false), distances({chosen}), multipliers({chosen});
   const Output<std::int8_t> kinds({chosen}), doubtful({chosen});
   std::int64_t first = 0, first_entry = 0;
   for (NearestJob& job : jobs) {

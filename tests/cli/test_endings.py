@@ -50,7 +50,7 @@ def at_row(number: int, action: str) -> str:
         f"    if len(rows) > {number}: act()\n"
         "    return compute_row(session, row, tracker)\n"
         "batch.margin_or_failure = wrapped\n"
-        "batch.ordinary_margins = lambda block: [None] * len(block.points)\n"
+        "batch.ordinary_margins = lambda block: ([], [])\n"
     )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from polymargin.continuation import Tracker, available_threads
 from polymargin.errors import PolymarginError
 from polymargin.margins.models import ModelMargins
-from polymargin.margins.result import Margin, failed
+from polymargin.margins.result import Margin, Ordinary, failed
 from polymargin.processes import startable_threads
 from polymargin.work import Workers, completed_together, worker_count
 
@@ -73,7 +73,7 @@ def margins_in_blocks(
         yield from _side_by_side(session, points, blocks, tracker, given)
     else:
         for rows_of_block in blocks:
-            block = Block(session, points[rows_of_block], tracker)
+            block = Block(session, _shared_rows(points, rows_of_block), tracker)
             yield from _pieces(rows_of_block, block, ordinary_margins(block))
 
 
@@ -88,26 +88,26 @@ class _Session:
 def _margins_of_block(shared: _Session, points: Array) -> list[Margin]:
     """All rows of a block, whatever becomes of each."""
     block = Block(shared.session, points, shared.tracker)
+    places, found = ordinary_margins(block)
+    known = dict(zip(places.tolist(), found, strict=True))
     return [
-        margin_or_failure(block.session, u, block.tracker) if answer is None else answer
-        for u, answer in zip(block.points, ordinary_margins(block), strict=True)
+        known[place] if place in known else margin_or_failure(block.session, u, block.tracker)
+        for place, u in enumerate(points)
     ]
 
 
-def ordinary_margins(block: Block) -> list[Margin | None]:
+def ordinary_margins(block: Block) -> Ordinary:
     """The rows that nothing is wrong with, all at once."""
     points = block.points
-    answers: list[Margin | None] = [None] * len(points)
-    if points.shape[1] != block.session.dimension:
-        return answers
     finite = np.flatnonzero(np.isfinite(points).all(axis=1))
+    if points.shape[1] != block.session.dimension or not len(finite):
+        return finite[:0], []
+    own = points[finite]  # rows that are made later start from these, whatever becomes of the array that was given
     try:
-        found = block.session.ordinary(points[finite], block.tracker) if len(finite) else []
+        places, found = block.session.ordinary(own, block.tracker)
     except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
-        return answers  # one of them broke it; alone, each tells
-    for row, answer in zip(finite.tolist(), found, strict=True):
-        answers[row] = answer
-    return answers
+        return finite[:0], []  # one of them broke it; alone, each tells
+    return finite[places], found
 
 
 def margin_or_failure(session: ModelMargins, u: Array, tracker: Tracker) -> Margin:
@@ -121,12 +121,18 @@ def margin_or_failure(session: ModelMargins, u: Array, tracker: Tracker) -> Marg
         return failed(f"the arithmetic broke down ({error}); rescale the weights or inputs", perf_counter() - started)
 
 
-def _pieces(rows: Rows, block: Block, answers: list[Margin | None]) -> Iterator[tuple[Rows, list[Margin]]]:
+def _shared_rows(points: Array, rows: Rows) -> Array:
+    """Some rows, rising; not copied where they lie side by side."""
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    return points[first:end] if end - first == len(rows) else points[rows]
+
+
+def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[tuple[Rows, list[Margin]]]:
     """The ordinary rows of a block together, then each of the others, which may take long, as soon as it is done."""
-    done = np.array([answer is not None for answer in answers])
-    if done.any():
-        yield rows[done], [answer for answer in answers if answer is not None]
-    for place in np.flatnonzero(~done).tolist():
+    places, margins = ordinary
+    if margins:
+        yield rows[places], margins
+    for place in np.delete(np.arange(len(rows)), places).tolist():
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 
@@ -148,7 +154,7 @@ def _side_by_side(
     session: ModelMargins, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
 ) -> Iterator[tuple[Rows, list[Margin]]]:
     alone = replace(tracker, threads=1)
-    waiting: deque[tuple[Rows, Future[list[Margin | None]]]] = deque()
+    waiting: deque[tuple[Rows, Future[Ordinary]]] = deque()
     left = iter(blocks)
     pool = ThreadPoolExecutor(threads)
     try:

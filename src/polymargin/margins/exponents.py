@@ -41,6 +41,9 @@ class Unscaled:
             return margin
         return replace(self._lengthened(margin), pairs=tuple(self._lengthened(pair) for pair in margin.pairs))
 
+    def originals(self, margins: list[Margin]) -> list[Margin]:
+        return margins if self.unit == 1.0 else [self.original(margin) for margin in margins]
+
     def _lengthened(self, found: Answer) -> Answer:
         lengths = {name: self.unit * getattr(found, name) for name in ("radius", "lower", "upper")}
         point = None if found.point is None else self.unit * found.point

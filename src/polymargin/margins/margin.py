@@ -131,12 +131,15 @@ def margin(
     session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)
     store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows, pair_points)
-    results: list[Any] = [None if store is None else store.get(index) for index in range(len(rows))]
-    left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
+    results: list[Any] = [None] * len(rows)
+    left = np.arange(len(rows))
+    if store is not None:
+        results = [store.get(index) for index in range(len(rows))]
+        left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
     if array.ndim == 1:
         if len(left):
-            (plain,) = ordinary_margins(Block(session, rows, tracker))
-            known = _kept(session.margin_at(array, tracker) if plain is None else plain, pair_points)
+            _, plain = ordinary_margins(Block(session, rows, tracker))
+            (known,) = _kept(plain or [session.margin_at(array, tracker)], pair_points)
             if store is not None:
                 store.add([(0, known)])
             results = [known]
@@ -150,7 +153,7 @@ def margin(
         ):
             on_row(index, result)
     for block, answers in margins_in_blocks(session, rows, left, tracker, executor):
-        found = [_kept(answer, pair_points) for answer in answers]
+        found = _kept(answers, pair_points)
         for index, result in zip(block.tolist(), found, strict=True):
             results[index] = result
         if store is not None:
@@ -164,8 +167,10 @@ def margin(
     return Margins(_as_told(model, near, rows, results))
 
 
-def _kept(found: Margin, pair_points: bool) -> Margin:
-    return found if pair_points else replace(found, pairs=tuple(replace(pair, point=None) for pair in found.pairs))
+def _kept(found: list[Margin], pair_points: bool) -> list[Margin]:
+    if pair_points:
+        return found
+    return [replace(one, pairs=tuple(replace(pair, point=None) for pair in one.pairs)) for one in found]
 
 
 def _as_told(
@@ -183,7 +188,8 @@ def _remarked(
     if isinstance(model, Boundary) or not near.is_everything:
         return results
     told = list(results)
-    for row in np.flatnonzero(((points >= 0) & (points <= 1)).all(axis=1)).tolist():
+    inside = np.flatnonzero((points >= 0).all(axis=1))
+    for row in inside[(points[inside] <= 1).all(axis=1)].tolist():
         tie = told[row].point
         if tie is not None and not ((tie >= 0) & (tie <= 1)).all():
             told[row] = replace(told[row], notes=(*told[row].notes, OUTSIDE))

@@ -18,7 +18,7 @@ from polymargin.continuation import Tracker
 from polymargin.margins.combined import combined
 from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration, Pair, pair_for
-from polymargin.margins.result import Margin
+from polymargin.margins.result import Margin, Ordinary
 from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
@@ -39,8 +39,8 @@ class ModelMargins(Protocol):
         """Compute what `ordinary` would have to compute first, once for all points like these."""
         ...
 
-    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
-        """The margins at points (p, n), finite ones; None where there is more to look at."""
+    def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
+        """The margins at points (p, n), finite ones, where there is no more to look at."""
         ...
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
@@ -77,7 +77,7 @@ class BoundaryMargins:
     def prepare(self, points: Array) -> None:
         self._pair()
 
-    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
+    def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
         pair = self._pair()
         started = perf_counter()
         rows = np.arange(len(points))
@@ -85,10 +85,8 @@ class BoundaryMargins:
         survey = None if job is None else next(tracker.survey([job]))
         column = pair.ordinary(points, rows, survey)
         seconds = (perf_counter() - started) / len(points)
-        found: list[Margin | None] = [None] * len(points)
-        for row in np.flatnonzero(column.known).tolist():
-            found[row] = combined(None, [column.record(row, None)], seconds)
-        return found
+        known = np.flatnonzero(column.known)
+        return known, [combined(None, [column.record(row, None)], seconds) for row in known.tolist()]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)

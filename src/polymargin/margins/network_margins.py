@@ -30,7 +30,7 @@ from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.pair_work import PairWork, answers
 from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
-from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
@@ -46,6 +46,7 @@ class NetworkMargins:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
         self._pairs: dict[tuple[int, int], Pair] = {}
+        self._by_label: dict[int, dict[int, Pair]] = {}
 
     @property
     def dimension(self) -> int:
@@ -66,7 +67,7 @@ class NetworkMargins:
         for label in np.unique(labels).tolist():
             self._solvers(label)
 
-    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
+    def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
         network, u = self._network, self._unscaled.point(points)
         with np.errstate(all="ignore"):
             logits, noise = network(u), rounding_noise(network, u)
@@ -82,29 +83,32 @@ class NetworkMargins:
             radii = table.upper[looked_at].min(axis=1)
             answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
         seconds = (perf_counter() - started) / len(points)
-        found: list[Margin | None] = [None] * len(points)
         rows = np.flatnonzero(answered)
-        for row, margin in zip(rows.tolist(), table.margins(rows, seconds) if len(rows) else (), strict=True):
-            found[row] = self._unscaled.original(margin)
-        return found
+        return rows, self._unscaled.originals(table.margins(rows, seconds))
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[PairWork]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
         work: dict[tuple[int, int], PairWork] = {}
-        for label in np.unique(labels[clear]).tolist():
-            rows = np.flatnonzero(clear & (labels == label))
-            for rival, pair in (self._solvers(label) or {}).items():
-                work.setdefault((min(label, rival), max(label, rival)), PairWork(pair, [])).pieces.append((rows, rival))
+        known = np.where(clear, labels, -1)
+        for label in np.flatnonzero(np.bincount(labels[clear])).tolist():
+            rows = np.flatnonzero(known == label)
+            for rival, pair in self._solvers(label).items():
+                key = (label, rival) if label < rival else (rival, label)
+                if key not in work:
+                    work[key] = PairWork(pair, [])
+                work[key].pieces.append((rows, rival))
         return list(work.values())
 
-    def _solvers(self, label: int) -> dict[int, Pair] | None:
-        """For every rival of a label; None if some boundary has more critical points than the limit."""
-        rivals = [rival for rival in range(self._network.class_count) if rival != label]
-        try:
-            self._check_size()
-            return {rival: self._pair(label, rival) for rival in rivals}
-        except TooManyPathsError:
-            return None
+    def _solvers(self, label: int) -> dict[int, Pair]:
+        """For every rival of a label; none if some boundary has more critical points than the limit."""
+        if label not in self._by_label:
+            rivals = [rival for rival in range(self._network.class_count) if rival != label]
+            try:
+                self._check_size()
+                self._by_label[label] = {rival: self._pair(label, rival) for rival in rivals}
+            except TooManyPathsError:
+                self._by_label[label] = {}
+        return self._by_label[label]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self._network.dimension)

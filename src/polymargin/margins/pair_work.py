@@ -27,7 +27,7 @@ class PairWork:
 def answers(
     u: Array, labels: NDArray[np.intp], classes: int, work: list[PairWork], tracker: Tracker
 ) -> tuple[PairTable, NDArray[np.bool_]]:
-    """The pairs of every point, and which points had paths to follow: two calls of the core, for all paths and for all quadrics."""
+    """The pairs of every point, and which points had paths to follow; two calls of the core, for paths and for quadrics."""
     table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
     others = [(each.pair, *_together(each.pieces)) for each in work if not isinstance(each.pair, QuadricPair)]
     jobs = [pair.job(u, rows) for pair, rows, _ in others]

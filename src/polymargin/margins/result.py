@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,10 @@ class Margin(AboutClasses, PublishedStatus):
 
     def _repr_html_(self) -> str:
         return html_of_one(self)
+
+
+# Of many points those that are known, by their places, and their margins.
+Ordinary: TypeAlias = tuple[NDArray[np.intp], list[Margin]]
 
 
 class Margins(Listing[Margin]):

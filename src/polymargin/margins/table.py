@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -88,17 +88,18 @@ class TableRows:
 
     @cached_property
     def radii(self) -> list[float]:
-        return self._table.upper[self._rows, self._rivals].tolist()
+        return cast(list[float], self._table.upper[self._rows, self._rivals].tolist())
 
     @cached_property
-    def _columns(self) -> tuple[list[Any], ...]:
+    def _known(self) -> list[tuple[Any, ...]]:
         table, rows, rivals = self._table, self._rows, self._rivals
-        arrays = (rows, table.labels[rows], rivals, table.lower[rows].min(axis=1), table.proved[rows].all(axis=1))
-        return (*(array.tolist() for array in arrays), table.details(rows, rivals))
+        lower, proved = table.lower[rows].min(axis=1), np.asarray(table.proved[rows].all(axis=1))
+        arrays = (rows, table.labels[rows], rivals, lower, proved)
+        return list(zip(*[array.tolist() for array in arrays], table.details(rows, rivals), strict=True))
 
     def fields(self, place: int) -> dict[str, Any]:
-        radius, (row, label, rival, lower, proved, details) = self.radii[place], [each[place] for each in self._columns]
-        point, method, complex_count, real_count, _, notes = details
+        row, label, rival, lower, proved, details = self._known[place]
+        radius, (point, method, complex_count, real_count, _, notes) = self.radii[place], details
         return {
             "radius": radius,
             "lower": lower,

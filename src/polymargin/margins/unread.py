@@ -1,19 +1,20 @@
 """Margins of a batch that nobody has looked at yet.
 
-A batch knows its answers as arrays. Thousands of records with a dozen fields each would take as long to make as a quarter of the
-computation, under Python's lock, and most people read the radii. So a row is a `Margin` without its fields, and gets them all when
-somebody first asks for one; from then on nothing distinguishes it from any other.
+A batch knows its answers as arrays. Making records of them, a dozen fields each, would take a quarter of the time of quadrics,
+under Python's lock, and most people read the radii. So a row is a `Margin` without its fields, and gets them all when somebody
+first asks for one; from then on nothing distinguishes it from any other.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, Protocol
 
 from polymargin.margins.result import Margin
 
-_SOURCE = "_source"
+_get, _set = object.__getattribute__, object.__setattr__
 
 
 class MarginRows(Protocol):
@@ -28,38 +29,34 @@ class MarginRows(Protocol):
 
 
 class UnreadMargin(Margin):
-    """A row that becomes a `Margin` when it is looked at. Its radius alone can be had without."""
+    """A row that becomes a `Margin` when anything of it is looked up. Its radius alone can be had without."""
 
     def __getattribute__(self, name: str) -> Any:
-        if name == "radius" and (source := object.__getattribute__(self, "__dict__").get(_SOURCE)):
-            rows, place = source
-            return rows.radii[place]
-        return getattr(_read(self), name)
+        try:
+            rows, place = _get(self, "_source")
+        except AttributeError:
+            pass  # another thread has just read it
+        else:
+            if name == "radius":
+                return rows.radii[place]
+            _set(self, "__dict__", rows.fields(place))  # at one go: nobody meets a row that has only some of its fields
+        _set(self, "__class__", Margin)
+        return getattr(self, name)
+
+    # Python finds these by the class, without looking them up; below they are a margin's.
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(_read(self), name, value)  # which it refuses, being frozen
+        self.__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(_read(self), name)
+        self.__delattr__(name)
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
-        return _read(self).__reduce_ex__(protocol)
+        return self.__reduce_ex__(protocol)
 
 
 def unread_margins(rows: MarginRows, count: int) -> list[Margin]:
     """The rows 0, 1, …, `count` − 1."""
     margins: list[Margin] = list(map(object.__new__, repeat(UnreadMargin, count)))
-    for margin, source in zip(margins, zip(repeat(rows), range(count)), strict=False):
-        object.__setattr__(margin, _SOURCE, source)
+    deque(map(_set, margins, repeat("_source"), zip(repeat(rows), range(count))), maxlen=0)
     return margins
-
-
-def _read(margin: Margin) -> Margin:
-    """With its fields, put in at one go: of two threads that look at the same time neither meets a row that has only some."""
-    mine: dict[str, Any] = object.__getattribute__(margin, "__dict__")
-    if source := mine.get(_SOURCE):
-        rows, place = source
-        mine.update(rows.fields(place))
-    object.__setattr__(margin, "__class__", Margin)
-    mine.pop(_SOURCE, None)
-    return margin

@@ -92,9 +92,9 @@ class NearestBatch:
 
 @dataclass(frozen=True, eq=False)
 class NearestBatches(Sequence[NearestBatch]):
-    """A `NearestBatch` for each of several quadrics, in arrays that have the points of one after those of another, `counts` of each.
+    """A `NearestBatch` for each of several quadrics, in arrays that have the points of one after those of another.
 
-    `steps` are laid out flat, because each quadric has an eigenbasis of its own.
+    `counts` says how many each has; `steps` are laid out flat, because each has an eigenbasis of its own.
     """
 
     spectra: Sequence[Spectrum]

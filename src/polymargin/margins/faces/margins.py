@@ -29,7 +29,7 @@ from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
 from polymargin.margins.pairs import Enumeration, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
-from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.network import Network
 from polymargin.standing import Standing
@@ -59,8 +59,8 @@ class NeighbourhoodMargins:
     def prepare(self, points: Array) -> None:
         """Every point has systems of its own."""
 
-    def ordinary(self, points: Array, tracker: Tracker) -> list[Margin | None]:
-        return [None] * len(points)
+    def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
+        return np.zeros(0, dtype=np.intp), []
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
