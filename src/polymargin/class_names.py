@@ -82,7 +82,7 @@ def class_name(model: Any, number: int | None) -> str:
 def named(result: Found, model: Any) -> Found:
     """The result in the words of the model; itself where the model only counts its classes."""
     names = names_of(model)
-    return result if names is None else cast(Found, _named(result, names))
+    return result if names is None else with_names(result, names)
 
 
 def class_numbers(labels: ArrayLike, count: int, names: Sequence[str] | None = None) -> NDArray[np.int64]:
@@ -143,8 +143,8 @@ def name_of(names: Sequence[str] | None, number: int | None) -> str:
     return str(number) if names is None else names[number]
 
 
-def _named(result: Any, names: Names) -> Any:
-    """With names in its fields, in the results that it holds and in its sentences."""
+def with_names(result: Found, names: Names) -> Found:
+    """The result with names in its fields, in the results that it holds and in its sentences."""
     if not isinstance(result, AboutClasses) or getattr(result, "class_names", None) is not None:
         return result
     changed: dict[str, Any] = {}
@@ -157,10 +157,10 @@ def _named(result: Any, names: Names) -> Any:
             one = isinstance(value, str)
             changed[name] = _in_words(value, names) if one else tuple(_in_words(text, names) for text in value)
         elif isinstance(value, AboutClasses):
-            changed[name] = _named(value, names)
+            changed[name] = with_names(value, names)
         elif isinstance(value, tuple) and any(isinstance(part, AboutClasses) for part in value):
-            changed[name] = tuple(_named(part, names) for part in value)
-    return replace(cast(Any, result), **changed)
+            changed[name] = tuple(with_names(part, names) for part in value)
+    return cast(Found, replace(cast(Any, result), **changed))
 
 
 def _in_words(sentence: str, names: Names) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
-from polymargin.class_names import named, names_of
+from polymargin.class_names import names_of, with_names
 from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
@@ -21,6 +22,7 @@ from polymargin.margins.faces.margins import NeighbourhoodMargins
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins
 from polymargin.margins.sessions import session_for
+from polymargin.margins.unread import later
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
@@ -177,23 +179,20 @@ def _as_told(
     model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
 ) -> list[Any]:
     """With the model's names for its classes, and a word on ties outside [0, 1] where the input is an image."""
-    remarked = _remarked(model, near, points, results)
-    return remarked if names_of(model) is None else [named(result, model) for result in remarked]
+    told, names = list(results), names_of(model)
+    if near.is_everything and not isinstance(model, Boundary):
+        inside = np.flatnonzero((points >= 0).all(axis=1))
+        for row in inside[(points[inside] <= 1).all(axis=1)].tolist():
+            told[row] = later(told[row], _remarked)
+    return told if names is None else [later(result, partial(with_names, names=names)) for result in told]
 
 
-def _remarked(
-    model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
-) -> list[Any]:
-    """With a word on ties that no image has: outside [0, 1], where all coordinates of the input are."""
-    if isinstance(model, Boundary) or not near.is_everything:
-        return results
-    told = list(results)
-    inside = np.flatnonzero((points >= 0).all(axis=1))
-    for row in inside[(points[inside] <= 1).all(axis=1)].tolist():
-        tie = told[row].point
-        if tie is not None and not ((tie >= 0) & (tie <= 1)).all():
-            told[row] = replace(told[row], notes=(*told[row].notes, OUTSIDE))
-    return told
+def _remarked(found: Margin) -> Margin:
+    """Of an input whose coordinates are all in [0, 1], with a word on a tie that no image has: one outside."""
+    tie = found.point
+    if tie is None or ((tie >= 0) & (tie <= 1)).all():
+        return found
+    return replace(found, notes=(*found.notes, OUTSIDE))
 
 
 def _checkpoint(

@@ -69,12 +69,7 @@ class NetworkMargins:
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
         network, u = self._network, self._unscaled.point(points)
-        with np.errstate(all="ignore"):
-            logits, noise = network(u), rounding_noise(network, u)
-            labels, clear = clear_classes(logits, noise)
-            ahead = np.take_along_axis(logits, labels[:, None], axis=1) - logits
-            cancelled = (ahead != 0) & (noise[:, None] > LARGEST_NOISE * ahead)
-        clear &= np.isfinite(noise)
+        labels, clear, cancelled = clear_classes(network, u)
         work = self._work(labels, clear)
         started = perf_counter()
         table, enumerated = answers(u, labels, network.class_count, work, tracker)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.networks.network import Network
+
+Array = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
 
 # Terms of the logits must stay within these sizes; their powers and quotients must not leave the range of doubles.
 SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
@@ -17,7 +21,7 @@ LARGEST_NOISE = 1e-3
 CLEARLY = 100
 
 
-def rounding_noise(network: Network, points: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounding_noise(network: Network, points: Array) -> Array:
     """About how much rounding can change a logit at points (…, n): the logits of the same network without signs, times the
     unit roundoff.
 
@@ -29,20 +33,36 @@ def rounding_noise(network: Network, points: NDArray[np.float64]) -> NDArray[np.
     return np.where(ordinary, 4 * float(np.finfo(np.float64).eps) * largest, np.inf)
 
 
-def clear_classes(
-    logits: NDArray[np.float64], noise: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The classes (p,) of the largest logits (p, k), and whether each is ahead of the second by far more than the noise (p,)."""
-    labels = logits.argmax(axis=1)
-    second = np.partition(logits, -2, axis=1)[:, -2]
-    with np.errstate(invalid="ignore"):
-        return labels, np.asarray(logits[np.arange(len(labels)), labels] - second > CLEARLY * noise)
+def clear_classes(network: Network, points: Array) -> tuple[NDArray[np.intp], Mask, Mask]:
+    """Of points (p, n) the classes with the largest logits, which of these are ahead by far more than the noise (p,), and which
+    logits (p, k) doubles hardly see differ from the largest.
+
+    Most points are so far ahead that a bound of the noise at all of them will do; the others get their own.
+    """
+    with np.errstate(all="ignore"):
+        logits = network(points)
+        labels = logits.argmax(axis=1)
+        ahead = np.take_along_axis(logits, labels[:, None], axis=1) - logits
+        gaps = np.partition(ahead, 1, axis=1)[:, 1]
+        clear = gaps > 2 * np.maximum(_most_noise(network, points) / LARGEST_NOISE, SMALLEST_TERM)
+        cancelled = np.zeros(logits.shape, dtype=bool)
+        if (doubted := np.flatnonzero(~clear)).size:
+            noise, least = rounding_noise(network, points[doubted]), ahead[doubted]
+            clear[doubted] = np.isfinite(noise) & (gaps[doubted] > CLEARLY * noise)
+            cancelled[doubted] = (least != 0) & (noise[:, None] > LARGEST_NOISE * least)
+    return labels, clear, cancelled
 
 
-def predicted_class(network: Network, u: NDArray[np.float64]) -> tuple[int, int | None]:
+def _most_noise(network: Network, points: Array) -> Array:
+    """No point has more noise than this. Without signs, logits grow with every |x_i|: they are largest where all of these are."""
+    if getattr(network, "without_signs", None) is None:
+        return rounding_noise(network, points)
+    return rounding_noise(network, np.abs(points).max(axis=0))
+
+
+def predicted_class(network: Network, u: Array) -> tuple[int, int | None]:
     """The class of the largest logit, and another class if the two tie exactly."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        (label,), (clear,) = clear_classes(network(u)[None], rounding_noise(network, u)[None])
+    (label,), (clear,), _ = clear_classes(network, u[None])
     if clear:
         return int(label), None
     exact: list[Fraction] = network.exact_logits(u)

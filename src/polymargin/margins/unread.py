@@ -8,7 +8,7 @@ first asks for one; from then on nothing distinguishes it from any other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -53,6 +53,28 @@ class UnreadMargin(Margin):
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         return self.__reduce_ex__(protocol)
+
+
+def later(margin: Margin, change: Callable[[Margin], Margin]) -> Margin:
+    """The changed margin; if nobody has looked at it yet, it is changed when somebody does. The radius stays as it is."""
+    if type(margin) is not UnreadMargin:
+        return change(margin)
+    (changed,) = unread_margins(_Changed(margin, change), 1)
+    return changed
+
+
+class _Changed:
+    """A row that is to be changed."""
+
+    def __init__(self, margin: Margin, change: Callable[[Margin], Margin]) -> None:
+        self._margin, self._change = margin, change
+
+    @property
+    def radii(self) -> list[float]:
+        return [self._margin.radius]
+
+    def fields(self, place: int) -> dict[str, Any]:
+        return dict(vars(self._change(self._margin)))
 
 
 def unread_margins(rows: MarginRows, count: int) -> list[Margin]:
