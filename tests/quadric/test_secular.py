@@ -108,6 +108,14 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         for wrong in (np.array([41]), np.array([-1])):
             with pytest.raises(ValueError, match="nearest: row out of range"):
                 nearest_of(points, [(solver, wrong)])
+        for counts, words in (
+            ([1], "as many rows"),
+            ([3], "as many rows"),
+            ([-1], "as many rows"),
+            ([1, 1], "as many counts"),
+        ):
+            with pytest.raises(ValueError, match=f"nearest: expected {words}"):
+                _core.nearest(points, [solver.rules], np.array(counts), np.array([0, 1]))
         with pytest.raises(ValueError, match="nearest: expected points"):
             nearest_of(points[:, :-1], [(solver, np.array([0]))])
         for name in ("padded_rotation", "factors"):
@@ -130,6 +138,11 @@ def test_several_quadrics_in_one_call_and_after_a_journey() -> None:
         ):
             assert same(found, solver.nearest_batch(points), rows)
             assert np.array_equal(found.points, solver.nearest_batch(points).points[rows])
+        together = nearest_of(points, list(zip(asked, choices, strict=True)))
+        lifted = np.concatenate([found.points for found in together])
+        for places in (np.arange(44), np.array([43, 0, 2, 3, 17, 1]), np.array([5]), np.array([], dtype=np.intp)):
+            assert np.array_equal(together.points_at(places), lifted[places])
+        assert [len(found) for found in together[:]] == [len(together[0]), len(together[1])] == [3, 41]
 
 
 @pytest.mark.parametrize("threads", [0, 2, 3, 64])
