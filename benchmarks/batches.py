@@ -3,7 +3,8 @@
 Shallow cubic networks with standard normal weights and points, stage 1 from the cache. "All told" is
 the CPU time of `margin` for the whole batch, divided by rows × rivals × paths; "core" is that of one pass of the core over
 the same paths. The quadratic network is compared with `QuadricSolver.nearest_batch` for the same pairs and rows. Threads are
-compared by the clock, best of several, on as many cores as there are. Memory is the peak beyond what the answers keep.
+compared by the clock, best of several, on as many cores as there are: of `margin`, and of `margin` with the radius, the standing
+and the nearest tie of every row read, because rows are made when somebody looks. Memory is the peak beyond what the answers keep.
 
     python benchmarks/batches.py [--rows 2000] [--classes 2] [--repetitions 3] [--seed 0]
 """
@@ -28,6 +29,7 @@ from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.ordinary_points import paths_to
 from polymargin.quadric import NetworkSolvers
 
+READ = ("every row read, 1 thread", "2 threads", "times faster")
 CUBICS = ((3, 5), (4, 6), (6, 8))
 QUADRATIC = (64, 32, 10)
 
@@ -44,11 +46,21 @@ def main() -> None:
     for shape in CUBICS:
         net, points = draw((*shape, options.classes), 3, options.rows, options.seed)
         rows.append(cubic(net, points, options.repetitions))
-    header = ["cubic", "paths", "NUMERICAL", "core µs/path", "all told", "all told / core", "2 threads", "times faster"]
+    header = [
+        "cubic",
+        "paths",
+        "NUMERICAL",
+        "core µs/path",
+        "all told",
+        "all told / core",
+        "2 threads",
+        "times faster",
+        *READ,
+    ]
     common.print_table(header, rows)
     print()
     net, points = draw(QUADRATIC, 2, options.rows, options.seed)
-    header = ["quadratic", "rows", "inner routine µs/row", "all told", "ratio", "2 threads", "times faster"]
+    header = ["quadratic", "rows", "inner routine µs/row", "all told", "ratio", "2 threads", "times faster", *READ]
     common.print_table(header, [quadratic(net, points, options.repetitions)])
     print()
     net, points = draw((4, 6, 2), 3, 16_384, options.seed)
@@ -72,7 +84,8 @@ def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[st
     few = points[: max(1, 16384 // len(base.solutions))]
     core = best(lambda: tracker.run([paths_to(base, few)]), repetitions, process_time) / len(few) / len(base.solutions)
     all_told = best(lambda: pm.margin(net, points, threads=1), repetitions, process_time) / paths
-    one, two = on_threads(net, points, repetitions)
+    one, two = on_threads(partial(pm.margin, net, points), repetitions)
+    one_read, two_read = on_threads(partial(read, net, points), repetitions)
     return [
         f"({net.widths[0]}, {net.widths[1]}), {net.class_count} classes",
         f"{paths:,}",
@@ -82,6 +95,9 @@ def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[st
         f"{all_told / core:.2f}",
         f"{two / paths * 1e6:.2f}",
         f"{one / two:.2f}",
+        f"{one_read / paths * 1e6:.2f}",
+        f"{two_read / paths * 1e6:.2f}",
+        f"{one_read / two_read:.2f}",
     ]
 
 
@@ -97,7 +113,8 @@ def quadratic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> lis
 
     alone = best(inner, repetitions, process_time) / len(points)
     all_told = best(lambda: pm.margin(net, points, threads=1), repetitions, process_time) / len(points)
-    one, two = on_threads(net, points, repetitions)
+    one, two = on_threads(partial(pm.margin, net, points), repetitions)
+    one_read, two_read = on_threads(partial(read, net, points), repetitions)
     return [
         "-".join(map(str, net.widths)),
         f"{len(points):,}",
@@ -106,15 +123,19 @@ def quadratic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> lis
         f"{all_told / alone:.2f}",
         f"{two / len(points) * 1e6:.1f}",
         f"{one / two:.2f}",
+        f"{one_read / len(points) * 1e6:.1f}",
+        f"{two_read / len(points) * 1e6:.1f}",
+        f"{one_read / two_read:.2f}",
     ]
 
 
-def on_threads(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> tuple[float, float]:
+def read(net: pm.PolynomialNetwork, points: Array, threads: int) -> list[object]:
+    return [(row.radius, row.standing, row.point) for row in pm.margin(net, points, threads=threads)]
+
+
+def on_threads(work: Callable[..., object], repetitions: int) -> tuple[float, float]:
     """Seconds by the clock on one thread and on two, taken in turn."""
-    times = [
-        [best(partial(pm.margin, net, points, threads=count), 1, perf_counter) for count in (1, 2)]
-        for _ in range(repetitions)
-    ]
+    times = [[best(partial(work, threads=count), 1, perf_counter) for count in (1, 2)] for _ in range(repetitions)]
     return min(one for one, _ in times), min(two for _, two in times)
 
 
