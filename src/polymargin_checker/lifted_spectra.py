@@ -32,14 +32,14 @@ LOWER, UPPER, ERROR = "lower", "upper", "error"
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownLevel:
     """With this t a form is below `level` times the identity on balls up to this radius."""
 
     stretch: fmpq
     radius: fmpq
     level: fmpq
 
-    def covers(self, other: Shown) -> bool:
+    def covers(self, other: ShownLevel) -> bool:
         return self.stretch == other.stretch and self.radius >= other.radius and self.level <= other.level
 
 
@@ -54,7 +54,7 @@ class Known:
     """
 
     curvatures: dict[tuple[int, str], fmpq] = field(default_factory=dict)
-    spectra: dict[tuple[int, int, str], Shown] = field(default_factory=dict)
+    spectra: dict[tuple[int, int, str], ShownLevel] = field(default_factory=dict)
     around: list[tuple[Model, Surroundings]] = field(default_factory=list)
     products: list[Any] = field(default_factory=list)
 
@@ -82,9 +82,9 @@ class ProvedSpectra:
         claims = {(i, side): (-ranges[i][0] if side == LOWER else ranges[i][1]) / square for i, side in ends}
         if layer < len(expansion.layers):
             claims |= {(i, ERROR): level for i, level in enumerate(self._errors[layer - 3])}
-        open_claims: dict[int, list[tuple[str, Shown]]] = {}
+        open_claims: dict[int, list[tuple[str, ShownLevel]]] = {}
         for (neuron, side), level in claims.items():
-            claim = Shown(self._stretch, expansion.radius, level - more[neuron])
+            claim = ShownLevel(self._stretch, expansion.radius, level - more[neuron])
             shown = self._known.spectra.get((layer, neuron, side))
             if shown is None or not shown.covers(claim):
                 open_claims.setdefault(neuron, []).append((side, claim))
@@ -92,7 +92,7 @@ class ProvedSpectra:
         for neuron, sides in open_claims.items():
             self._prove_neuron(layer, neuron, sides, [factor.row(neuron) for factor in factors])
 
-    def _prove_neuron(self, layer: int, neuron: int, claims: list[tuple[str, Shown]], columns: list[Any]) -> None:
+    def _prove_neuron(self, layer: int, neuron: int, claims: list[tuple[str, ShownLevel]], columns: list[Any]) -> None:
         """The matrices of one neuron, from its factors d^k for the layers k below."""
         expansion, t = self._expansion, self._stretch
         slopes = [under.slopes for under in expansion.layers[: layer - 1]]
