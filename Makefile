@@ -28,7 +28,7 @@ slow: .venv/installed
 
 # Does a test notice every weakening of the checker? Fails on a survivor that results/mutations does not explain.
 mutations: .venv/installed
-	PYTHONPATH=src $(BIN)/python tools/mutation
+	$(BIN)/python tools/mutation
 
 lint: .venv/installed
 	$(BIN)/ruff check conftest.py src tests benchmarks tools experiments

@@ -153,6 +153,36 @@ def test_squares_of_forms(wide: float) -> None:
     agrees(made.spread, [(SIDE + 4 + 8) * EPS * v for v in size])
 
 
+def test_weights_of_squares_and_their_errors() -> None:
+    """The formula itself, with weights that are hardly known; beyond the largest double that is safe nothing is said."""
+    parts = [([0, 1, 2], form(10, 0.5)), ([2, 1, 4], form(20, 0.5)), ([0, 1, 2], form(30, 0.5))]
+    theta, radius = np.array([0.5, 3.0, 0.0]), np.array([0.25, 1.0, 2.0])
+    squares = WeightedSquares(5, parts)
+    made = squares.sum(Floats(theta[:, None], radius[:, None]))
+    sizes, spreads = np.zeros((3, 5)), np.zeros((3, 5))
+    for number, (places, one) in enumerate(parts):
+        single = sum_of_squares(3, [([0, 1, 2], one)])
+        sizes[number, places] = single.size
+        spreads[number, places] = single.spread - (1 + 1 + 4) * EPS * single.size
+    agrees(made.size, theta @ sizes)
+    agrees(made.spread, (theta + radius) @ spreads + radius @ sizes + (3 + 2 + 4) * EPS * (theta @ sizes))
+    for weight, wrong in ((2.0**400, 0.0), (1.0, 2.0**400)):
+        none = squares.sum(Floats(np.array([[1.0], [weight], [0.0]]), np.array([[0.0], [wrong], [0.0]])))
+        assert np.isinf(none.spread).all()
+
+
+def test_large_matrices_are_not_taken_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have no key that tells them apart."""
+    parts = [([0, 1, 2], form(10, 1e-6)), ([0, 1, 2], form(20, 1e-6)), ([4, 1, 3], form(20, 1e-6))]
+    weights = Floats(np.array([[1.0], [2.0], [3.0]]), np.zeros((3, 1)))
+    with_keys = WeightedSquares(5, parts).sum(weights)
+    monkeypatch.setattr(float_forms, "LARGEST_KEY", 1)
+    assert parts[0][1].key() is None
+    without = WeightedSquares(5, parts).sum(weights)
+    np.testing.assert_array_equal(with_keys.middle, without.middle)
+    np.testing.assert_array_equal(with_keys.spread, without.spread)
+
+
 def test_nothing_vanishes() -> None:
     """Underflow is covered by numbers that are not zero."""
     nothing = FloatForm(np.zeros((2, 2)), np.zeros(2), np.zeros(2))

@@ -278,18 +278,40 @@ def test_what_is_proved_is_not_proved_again_and_nothing_else_is_taken_for_it(
     assert number_asked(narrow) >= 1  # more is claimed of one neuron
 
 
+def test_every_layer_has_errors_of_its_own(tmp_path: Path) -> None:
+    """Five hidden layers of one neuron: the fifth needs the errors of the fourth, and those the ones of the third."""
+    one, sigma = ([[0.25]], [0.0]), [0.0, 1.0, 1.0]
+    network = pm.PolynomialNetwork([one] * 5 + [([[1.0], [0.0]], [1.0, 0.0])], activations=[sigma] * 5)
+    found = expansion(tmp_path, network, [0.0], 1, 1.0, Balls)
+    unit, third, fourth = [(fmpq(-1), fmpq(1))], np.array([8.0]), np.array([16.0])
+    spectra = ProvedSpectra(found, stated([third, fourth]), Known())
+    (to_fourth,), (to_fifth,) = spectra._scalars(4, unit), spectra._scalars(5, unit)
+    assert to_fifth - to_fourth == 2  # Σ |W σ'| (η⁴ − η³)
+    known = Known()
+    spectra = ProvedSpectra(found, stated([third, fourth]), known)
+    for layer, level in ((3, 8), (4, 16)):
+        spectra.prove(layer, unit, unit, [])
+        assert known.spectra[layer, 0, ERROR].level == level - (0 if layer == 3 else to_fourth)
+
+
 def test_what_the_layer_below_adds_is_rounded_up(tmp_path: Path) -> None:
     """One neuron per layer. At ten bits 1 + 2⁻¹² is no number: every factor of t|c| Σ|W|ρ²r² + Σ|W σ'|η is rounded up."""
     more, exact = 1 + 2.0**-12, fmpq(4097, 4096)
 
     def added(
-        bend: float = 1.0, weight: float = 1.0, error: float = 1.0, rise: float = 1.0, end: Any = 1, t: float = 2.0
+        bend: float = 1.0,
+        weight: float = 1.0,
+        error: float = 1.0,
+        rise: float = 1.0,
+        end: Any = 1,
+        t: float = 2.0,
+        radius: float = 1.0,
     ) -> Any:
         one = ([[1.0]], [0.0])
         layers = [one, one, one, ([[weight]], [0.0]), ([[1.0], [0.0]], [1.0, 0.0])]
         sigma = [0.0, 1.0, 1.0]
         network = pm.PolynomialNetwork(layers, activations=[sigma, sigma, [0.0, rise, bend], sigma])
-        found = expansion(tmp_path, network, [0.0], 1, 1.0, Balls)
+        found = expansion(tmp_path, network, [0.0], 1, radius, Balls)
         (value,) = ProvedSpectra(found, stated([np.array([error])], t), Known())._scalars(4, [(fmpq(-end), fmpq(1))])
         return value
 
@@ -305,5 +327,6 @@ def test_what_the_layer_below_adds_is_rounded_up(tmp_path: Path) -> None:
             (added(rise=-more), 2 + exact),
             (added(end=exact), 1 + 2 * exact**2),
             (added(t=2 * more), 1 + 2 * exact),
+            (added(radius=1 - 2.0**-12), 1 + 2 * fmpq(4096, 4095) ** 2),
         ):
             assert least <= value <= least * fmpq(103, 100)

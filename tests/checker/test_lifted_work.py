@@ -11,9 +11,20 @@ import numpy as np
 import pytest
 from checker.certificate_makers import hexes, write
 from checker.lifted_proofs import Around, deep_squares, lifted_certificate
+from checker.test_lifted_form import expansion
 from flint import arb, fmpq
 
-from polymargin_checker import check, enclosures, float_forms, floats, lifted, lifted_ranges, work
+from polymargin_checker import (
+    check,
+    enclosures,
+    float_forms,
+    float_squares,
+    floats,
+    lifted,
+    lifted_ranges,
+    lifted_spectra,
+    work,
+)
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 
@@ -106,6 +117,32 @@ def test_weighted_squares_of_groups_of_rows_are_counted(monkeypatch: pytest.Monk
     matrix.weighted_squares(weights)
     assert asked[:2] == [SIDE**2, 2 * (SIDE + SIDE // 4) * SIDE // 4]
     assert sum(asked[2:]) >= SIDE * (SIDE // 4) ** 2 / 64
+
+
+def test_squares_of_curvatures_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A square for each different matrix, a stack for each different list of them, and every sum."""
+    made, other, asked = form(alike(Floats)), form(Floats.of(SIDE, SIDE, np.eye(SIDE).ravel().tolist())), []
+    monkeypatch.setattr(float_squares, "spend", lambda products, bits, what: asked.append(products))
+    everywhere = list(range(SIDE))
+    squares = float_squares.WeightedSquares(SIDE, [(everywhere, made), (everywhere, made), (everywhere, other)])
+    one = SIDE**3 // 128 + 8 * SIDE**2 // 4
+    assert asked == [SIDE // 4, one, SIDE // 4, SIDE // 4, one, 3 * SIDE**2 // 4]
+    asked.clear()
+    squares.sum(Floats.of(3, 1, [0.5] * 3))
+    assert asked == [(3 * SIDE**2 + 4 * 3 * SIDE) // 128 + SIDE**2 // 4]
+
+
+def test_errors_of_the_layer_below_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, u, _ = deep_squares((4, 3, 5, 3, 2, 2))
+    found, asked = expansion(tmp_path, network, u, 1, 0.5, Balls), []
+    spectra = lifted_spectra.ProvedSpectra(
+        found, {"stretch": "0x1p+1", "errors": [["0x1p+0"] * 3]}, lifted_spectra.Known()
+    )
+    monkeypatch.setattr(lifted_spectra, "spend", lambda products, bits, what: asked.append(products))
+    spectra._scalars(3, [(fmpq(-1), fmpq(1))] * 5)
+    assert not asked
+    spectra._scalars(4, [(fmpq(-1), fmpq(1))] * 3)
+    assert asked == [4 * 2 * 3]
 
 
 @pytest.mark.parametrize("arithmetic", [Balls, Floats])

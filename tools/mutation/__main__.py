@@ -18,10 +18,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src")]
+sys.path.insert(0, str(ROOT / "tools"))
 
 import polymargin as pm  # noqa: E402
 import polymargin.bounds  # noqa: E402
+
+# The solver as it is installed, with its core; the checker from here, where it is changed.
+sys.path.insert(0, str(ROOT / "src"))
+
 from mutation.by_hand import named_weakenings  # noqa: E402
 from mutation.memory import Memory  # noqa: E402
 from mutation.mutants import mutants  # noqa: E402
