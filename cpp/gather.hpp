@@ -6,13 +6,11 @@
 // list is complete when it has as many as there can be.
 #pragma once
 
-#include <atomic>
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <system_error>
-#include <thread>
-#include <vector>
+
+#include "parallel.hpp"
 
 namespace polymargin {
 
@@ -85,25 +83,9 @@ class Gatherer {
   const std::int64_t coordinates_;
 };
 
-// All rows on several threads, or on as many of them as can be started; this one is among them.
+// All rows, on several threads.
 inline void run_gathering(const Gathering& job, int threads) {
-  constexpr std::int64_t kPiece = 64;
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    Gatherer gatherer(job);
-    for (std::int64_t first; (first = kPiece * next++) < job.rows;)
-      for (std::int64_t row = first; row < job.rows && row < first + kPiece; ++row) gatherer.gather(row);
-  };
-  std::vector<std::thread> pool;
-  for (int w = 1; w < threads && w * kPiece < job.rows; ++w) {
-    try {
-      pool.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;
-    }
-  }
-  work();
-  for (std::thread& worker : pool) worker.join();
+  for_rows(job.rows, 64, threads, [&] { return [gatherer = Gatherer(job)](std::int64_t row) mutable { gatherer.gather(row); }; });
 }
 
 }  // namespace polymargin

@@ -9,13 +9,12 @@
 // coefficient is a sum of up to n + 1 products of a quotient of exact binomials with a given number. Both bounds are taken twice.
 #pragma once
 
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <system_error>
-#include <thread>
 #include <vector>
+
+#include "parallel.hpp"
 
 namespace polymargin {
 
@@ -139,25 +138,11 @@ class RealZeros {
   std::vector<Piece> pieces_;
 };
 
-// Rows of degree + 1 coefficients, by rising powers, on several threads or as many of them as can be started.
+// Rows of degree + 1 coefficients, by rising powers, on several threads.
 inline void count_real_zeros(const double* rows, std::int64_t count, int degree, std::int32_t* counts, int threads) {
-  constexpr std::int64_t kPiece = 256;
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    RealZeros zeros(degree);
-    for (std::int64_t first; (first = kPiece * next++) < count;)
-      for (std::int64_t row = first; row < count && row < first + kPiece; ++row) counts[row] = zeros.count(rows + row * (degree + 1));
-  };
-  std::vector<std::thread> pool;
-  for (int w = 1; w < threads && w * kPiece < count; ++w) {
-    try {
-      pool.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;
-    }
-  }
-  work();
-  for (std::thread& worker : pool) worker.join();
+  for_rows(count, 256, threads, [&] {
+    return [=, zeros = RealZeros(degree)](std::int64_t row) mutable { counts[row] = zeros.count(rows + row * (degree + 1)); };
+  });
 }
 
 }  // namespace polymargin

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "interface.hpp"
+#include "parallel.hpp"
 
 namespace polymargin {
 
@@ -143,7 +144,7 @@ inline NearestJob piece_of(NearestJob job, std::int64_t first) {
   return job;
 }
 
-// All rows of all quadrics on several threads, or on as many of them as can be started; this one is among them.
+// All rows of all quadrics on several threads.
 inline void run_nearest(const Kernels& kernels, const std::vector<NearestJob>& jobs, int threads) {
   std::vector<NearestJob> pieces;
   std::int64_t bytes = 0, rows = 0;
@@ -157,20 +158,9 @@ inline void run_nearest(const Kernels& kernels, const std::vector<NearestJob>& j
   const int workers = most < 1 ? 1 : static_cast<int>(most);
   const Workspaces workspaces(workers, bytes);
   std::atomic<std::size_t> next{0};
-  const auto work = [&](int worker) {
+  on_threads(workers, [&](int worker) {
     for (std::size_t piece; (piece = next++) < pieces.size();) kernels.nearest(pieces[piece], workspaces[worker]);
-  };
-  std::vector<std::thread> pool;
-  pool.reserve(workers);
-  for (int w = 1; w < workers; ++w) {
-    try {
-      pool.emplace_back(work, w);
-    } catch (const std::system_error&) {
-      break;
-    }
-  }
-  work(0);
-  for (std::thread& worker : pool) worker.join();
+  });
 }
 
 }  // namespace polymargin
