@@ -41,6 +41,12 @@ def is_local(expansion: Expansion) -> bool:
     return all(sparse.issparse(layer.weights) for layer in expansion.layers[:2])
 
 
+def squared_curvatures(expansion: Expansion, algebra: Algebra) -> SquaredCurvatures:
+    """Their sums of squares, prepared once for an expansion."""
+    found: SquaredCurvatures = expansion.known.setdefault(SquaredCurvatures, SquaredCurvatures(expansion, algebra))
+    return found
+
+
 class SquaredCurvatures:
     """Σ_j θ_j Q_j² for many weights θ at a time, as matrices of an algebra."""
 

@@ -14,15 +14,17 @@ Everything here depends on the point alone, not on the rival or the radius.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
+from scipy import sparse
 
 from polymargin.bounds.lifted.algebra import Algebra, Matrix, algebra_for
+from polymargin.bounds.lifted.combinations import Combinations
 from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.view import View
 
@@ -54,10 +56,17 @@ class ExpandedLayer:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """All hidden layers of the network that the view sees, around its point."""
+    """All hidden layers of the network that the view sees, around its point.
+
+    With `combinations` the last layer has further neurons; `without` is the same without them. `known` is for what others find
+    out about it once.
+    """
 
     view: View
     layers: tuple[ExpandedLayer, ...]
+    combinations: Combinations | None = None
+    without: Expansion | None = None
+    known: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, view: View) -> Expansion:
@@ -77,6 +86,23 @@ class Expansion:
         return cls(view, tuple(layers))
 
     @property
+    def plain(self) -> Expansion:
+        return self if self.without is None else self.without
+
+    def combined(self, combinations: Combinations) -> Expansion:
+        """With combinations of the last layer's neurons as neurons of that layer, to which nobody listens."""
+        last, C = self.layers[-1], combinations.weights
+        stack = [last.weights, C @ last.weights]
+        extended = ExpandedLayer(
+            value=np.concatenate([last.value, C @ last.value]),
+            slopes=np.concatenate([last.slopes, C @ last.slopes]),
+            rise=np.concatenate([last.rise, np.zeros(len(C))]),
+            bend=last.bend,
+            weights=sparse.vstack(stack).tocsr() if sparse.issparse(last.weights) else np.concatenate(stack),
+        )
+        return Expansion(self.view, (*self.layers[:-1], extended), combinations, self)
+
+    @property
     def dimension(self) -> int:
         """Coordinates of δ."""
         return int(self.view.factor.shape[1])
@@ -89,6 +115,8 @@ class Expansion:
     def rests(self, place: Array) -> list[tuple[Array, Array]]:
         """t and w of every hidden layer at δ = place."""
         states = self.view.preactivations(self.layers[0].weights @ place)
+        if self.combinations is not None:
+            states = [*states[:-1], np.concatenate([states[-1], self.combinations.weights @ states[-1]])]
         moved = [states[0], *(z - layer.value for z, layer in zip(states[1:], self.lifted, strict=True))]
         return [(t, t - layer.slopes @ place) for t, layer in zip(moved, self.layers, strict=True)]
 

@@ -20,15 +20,18 @@ START_CUT = 2.0
 START_EXTRA = 0.5
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
+# The multiplier of the range of a combination, relative to the largest product of its two factors.
+COMBINED = 0.5
+START_EXCHANGE = 0.5
 
 
 def first_multipliers(
     relaxation: Relaxation, enough: float = np.inf, deadline: Deadline = NEVER
 ) -> tuple[Array, float]:
     """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
-    best: tuple[float, Array] = (-np.inf, np.zeros(relaxation.first_place.stop))
-    for states, slack in _guesses(relaxation):
-        y = _guess(relaxation, states, slack)
+    best: tuple[float, Array] = (-np.inf, np.zeros(relaxation.unknown_count))
+    for place, slack in _guesses(relaxation):
+        y = _guess(relaxation, place, slack)
         value, y[1] = best_ball(relaxation.reduced(y), abs(relaxation.size))
         if value > best[0] or not best[1].any():
             best = (value, y)
@@ -44,50 +47,59 @@ def multipliers_by_norms(relaxation: Relaxation) -> tuple[float, Array]:
 
     The least eigenvalue of Σ d_j a_j a_jᵀ is at least minus the largest row sum of Σ |a_j| max(0, −d_j) |a_j|ᵀ.
     """
-    y = _guess(relaxation, [(middle, middle) for middle in relaxation.middles], 0.0)
+    y = _guess(relaxation, None, 0.0)
     terms = relaxation.terms(y)
     if terms is None:
         return -np.inf, y
     corner, border, weights = terms
     sums = np.zeros(relaxation.expansion.dimension)
-    for layer, factors in zip(relaxation.expansion.layers, weights, strict=True):
-        sizes = np.abs(layer.slopes)
+    for squares, factors in weights:
+        sizes = np.abs(squares.rows)
         sums += relaxation.radius**2 * ((np.maximum(0.0, -factors) * sizes.sum(axis=1)) @ sizes)
     least, length = float(sums.max()) * (1 + 1e-9), float(np.linalg.norm(border)) + 1e-9 * abs(relaxation.size)
     y[1] = least + length
     return corner - y[1] - length, y
 
 
-def _guesses(relaxation: Relaxation) -> list[tuple[list[tuple[Array, Array]], float]]:
-    """(t, w) of the lifted layers where the Lagrangian is made stationary in w, and how much more convex than needed.
+def _guesses(relaxation: Relaxation) -> list[tuple[Array | None, float]]:
+    """Where the Lagrangian is made stationary in w, and how much more convex than needed.
 
     The centre of the ranges comes first, then the worst input known: where the relaxation is tight, the Lagrangian is
     stationary there.
     """
-    centre = [(middle, middle) for middle in relaxation.middles]
-    if relaxation.worst is None or not centre:
-        return [(centre, 0.0)]
-    worst = relaxation.expansion.rests(relaxation.worst)[1:]
-    return [(centre, 0.0), *((worst, slack) for slack in SLACKS)]
+    if relaxation.worst is None or not relaxation.ranges:
+        return [(None, 0.0)]
+    return [(None, 0.0), *((relaxation.worst, slack) for slack in SLACKS)]
 
 
-def _guess(relaxation: Relaxation, states: list[tuple[Array, Array]], slack: float) -> Array:
-    """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary there."""
-    y = np.zeros(relaxation.first_place.stop)
+def _guess(relaxation: Relaxation, place: Array | None, slack: float) -> Array:
+    """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary at δ = place.
+
+    No place is δ = 0 with all rests in the middle of their ranges.
+    """
+    states = [(middle, middle) for middle in relaxation.middles]
+    if place is not None:
+        states = relaxation.expansion.rests(place)[1:]
+    y = np.zeros(relaxation.unknown_count)
     scale = abs(relaxation.size)
     theta = np.full(len(relaxation.cuts), START_EXTRA)
     theta[:1] = START_CUT
     y[relaxation.first_place] = 0.01 * scale
     y[relaxation.cut_place] = theta * relaxation.cut_scales
+    y[relaxation.exchange_place] = 2 * START_EXCHANGE * relaxation.exchange_scales
     slope, square = relaxation.top.linear, relaxation.top.square
     if states:
-        slope = slope + 2 * square * states[-1][0]
+        slope = slope + 2 * square * states[-1][1]
+        slope = slope if place is None else slope + 2 * relaxation.products(y) @ place
     for k in reversed(range(len(states))):
         (nu, kappa), half, rest = relaxation.unknowns[k], relaxation.halves[k], states[k][1]
         bend = square * half**2
         cut = relaxation.cuts.T @ theta if k == 0 else np.zeros_like(half)
         y[kappa] = (1.2 + slack) * np.maximum(0.0, -bend - cut * half**2) + slack * np.maximum(0.0, bend)
         y[kappa] += 0.02 * np.abs(bend).mean() + 1e-6 * scale
+        if k + 1 == len(states) and relaxation.expansion.combinations is not None:
+            count = len(relaxation.expansion.combinations.weights)
+            y[kappa][-count:] += COMBINED * y[relaxation.exchange_place]
         y[nu] = -(slope * half + 2 * y[kappa] * (rest - relaxation.middles[k]) / half + 2 * cut * rest * half)
         if k:
             layer, above = relaxation.expansion.layers[k], relaxation.expansion.layers[k + 1]

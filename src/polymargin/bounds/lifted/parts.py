@@ -15,6 +15,7 @@ from scipy import linalg
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.best_ball import FEW
+from polymargin.bounds.lifted.combinations import Combinations
 from polymargin.bounds.lifted.cuts import cut_weights, violated_cut
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers, multipliers_by_norms
@@ -93,6 +94,7 @@ class Question:
     ) -> tuple[Outcome, LiftedProof | None]:
         """The whole ball in one part, and the proof if it is one; `cheaply` by intervals if no better ranges are known."""
         deadline.check()
+        self = self.combined(deadline) if not cheaply else self
         expansion, radius = self.expansion, self.radius
         plain = cheaply and not spectra_are_known(expansion)
         part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
@@ -100,6 +102,18 @@ class Question:
         if outcome.leaf is None:
             return outcome, None
         return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, radius, deadline))
+
+    def combined(self, deadline: Deadline) -> Question:
+        """The same with combinations of the last layer's rests."""
+        expansion, name = self.expansion, (Combinations, self.label, self.rival)
+        if len(expansion.layers) < 2 or len(expansion.view.activation(len(expansion.layers))) > 3:
+            return self
+        if name not in expansion.known:
+            last = rest_ranges(expansion, self.radius, deadline)[-1]
+            gamma, layer = self.output[0], expansion.layers[-1]
+            chosen = Combinations.of(layer.slopes, layer.bend * gamma, (last[:, 1] - last[:, 0]) / 2)
+            expansion.known[name] = expansion.combined(chosen)
+        return replace(self, expansion=expansion.known[name])
 
     def by_norms(self) -> LiftedProof | None:
         """A proof from interval ranges and norms alone, in milliseconds; no matrix over δ is made."""

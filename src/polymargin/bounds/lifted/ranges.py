@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.spectra import Below, Spectra, deeper_spectrum, second_spectrum
+from polymargin.bounds.lifted.spectra import Below, Spectra, combined_spectrum, deeper_spectrum, second_spectrum
 from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
@@ -41,17 +41,29 @@ def spectra(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> 
 
 def _curved(expansion: Expansion, radius: float, deadline: Deadline) -> Iterator[tuple[Array, Array | None]]:
     """Ranges layer by layer, and from the third on, but for the last, how far the rests are from quadratic forms."""
+    if expansion.combinations is not None:
+        *lower, (last, _) = _curved(expansion.plain, radius, deadline)
+        yield from lower
+        below = _below(*lower[-1], radius) if lower else None
+        found = combined_spectrum(expansion, deadline).on(radius, below, deadline)
+        yield np.concatenate([last, _widened(radius**2 * found.eigenvalues)]), None
+        return
     if len(expansion.layers) < 2:
         return
     ranges, errors = _widened(radius * radius * second_spectrum(expansion, deadline)), None
     yield ranges, None
     for number in range(3, len(expansion.layers) + 1):
-        below = None if errors is None else Below(np.abs(ranges).max(axis=1) / radius**2, errors)
+        below = _below(ranges, errors, radius)
         found = deeper_spectrum(expansion, number, deadline).on(radius, below, deadline)
         plain, curved = _intervals(expansion, number, radius, {}, ranges), _widened(radius**2 * found.eigenvalues)
         low, high = np.maximum(plain[:, 0], curved[:, 0]), np.minimum(plain[:, 1], curved[:, 1])
         ranges, errors = np.stack([low, high], axis=-1), found.errors
         yield ranges, errors
+
+
+def _below(ranges: Array, errors: Array | None, radius: float) -> Below | None:
+    """What a layer needs to know of that below; nothing of the second."""
+    return None if errors is None else Below(np.abs(ranges).max(axis=1) / radius**2, errors)
 
 
 def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.local import as_array
+from polymargin.bounds.lifted.local import LocalRows, as_array
 from polymargin.bounds.lifted.program import SemidefiniteProgram, SparseRows
 from polymargin.bounds.lifted.top import Top
 
@@ -100,6 +100,19 @@ class Relaxation:
     def first_place(self) -> slice:
         return slice(self.cut_place.stop, self.cut_place.stop + len(self.first))
 
+    @property
+    def exchange_place(self) -> slice:
+        count = 0 if self.expansion.combinations is None else len(self.expansion.combinations.weights)
+        return slice(self.first_place.stop, self.first_place.stop + count)
+
+    @property
+    def exchanges(self) -> range:
+        return range(self.exchange_place.start, self.exchange_place.stop)
+
+    @property
+    def unknown_count(self) -> int:
+        return self.exchange_place.stop
+
     @cached_property
     def _first_halves(self) -> Array:
         return np.array([(high - low) / 2 for low, high in self.first.values()])
@@ -112,7 +125,7 @@ class Relaxation:
     @cached_property
     def program(self) -> SemidefiniteProgram:
         m, side = self.expansion.dimension, self.places[-1].stop
-        count = self.first_place.stop
+        count = self.unknown_count
         forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
         last = self.expansion.forms(len(self.places) + 1, self.radius, self.middles, self.halves)
         base = last.T @ (self.top.square[:, None] * last)
@@ -120,8 +133,12 @@ class Relaxation:
         base[0] += border
         base[:, 0] += border
         base[0, 0] += self.top.constant
+        directions, differences = self._exchanges()
+        forms += [directions + differences, directions - differences]
         starts = np.cumsum([0, *map(len, forms)])
         squares = np.zeros((count, starts[-1]))
+        for row in range(len(directions)):
+            squares[self.exchange_place.start + row, [starts[-3] + row, starts[-2] + row]] = 0.25, -0.25
         linear, diagonal = SparseRows(count, side), SparseRows(count, side)
         diagonal.add(0, 0, -1.0)
         diagonal.add(1, 0, -1.0)
@@ -149,10 +166,39 @@ class Relaxation:
         cuts = self.cut_place
         dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
         intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
-        signed = [1, *chain(*intervals), *range(cuts.start, count)]
+        signed = [1, *chain(*intervals), *range(cuts.start, self.first_place.stop)]
         return SemidefiniteProgram.build(
             base, np.vstack(forms), squares, linear.matrix(), diagonal.matrix(), np.array(signed), dense
         )
+
+    @cached_property
+    def exchange_scales(self) -> Array:
+        """What makes the matrix of an exchange about one."""
+        count = len(self.exchanges)
+        return self.radius * self.halves[-1][len(self.halves[-1]) - count :]
+
+    def products(self, y: Array) -> Array:
+        """Rows g_i (h, m) of the last layer: its rests meet δ in 2 Σ (g_i·δ) w_i."""
+        slopes = self.expansion.layers[-1].slopes
+        result = self.top.square[:, None] * slopes
+        combinations = self.expansion.combinations
+        if combinations is None:
+            return result
+        return combinations.exchanged(result, slopes, y[self.exchange_place] / self.exchange_scales / 2)
+
+    def _exchanges(self) -> tuple[Array, Array]:
+        """The factors v_k·δ and s_k − Σ C_ki w_i of what combinations are known to keep zero, scaled, as forms."""
+        combinations, m = self.expansion.combinations, self.expansion.dimension
+        directions, differences = np.zeros((2, len(self.exchanges), self.places[-1].stop))
+        if combinations is not None:
+            plain = combinations.weights.shape[1]
+            slopes = self.expansion.layers[-1].slopes[:plain]
+            place, half = self.places[-1], self.halves[-1]
+            signs = np.hstack([-combinations.weights, np.eye(len(directions))]) / half[plain:, None]
+            directions[:, 1 : 1 + m] = combinations.directions @ slopes
+            differences[:, place] = signs * half
+            differences[:, 0] = signs @ self.middles[-1]
+        return directions, differences
 
     def _cut(self, index: int) -> Array:
         m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
@@ -176,8 +222,8 @@ class Relaxation:
             return np.full((1 + m, 1 + m), np.inf)
         corner, border, weights = terms
         inner = y[1] * np.eye(m)
-        for layer, factors in zip(self.expansion.layers, weights, strict=True):
-            inner += r * r * layer.squares.weighted(factors)
+        for squares, factors in weights:
+            inner += r * r * squares.weighted(factors)
         for index, multiplier in enumerate(y[self.cut_place] / self.cut_scales):
             inner -= multiplier * r**4 * self._squared_curvatures[index]
         result = np.empty((1 + m, 1 + m))
@@ -185,8 +231,9 @@ class Relaxation:
         result[0, 1:] = result[1:, 0] = border
         return result
 
-    def terms(self, y: Array) -> tuple[float, Array, list[Array]] | None:
-        """Corner and border of that form, and the factors of (a_j·δ)² of every layer in it; None where it is not convex."""
+    def terms(self, y: Array) -> tuple[float, Array, list[tuple[LocalRows, Array]]] | None:
+        """Corner and border of that form, and the factors of the squares in it, (a_j·δ)² of every layer and (g_j·δ)² where
+        they differ; None where it is not convex."""
         r, layers = self.radius, self.expansion.layers
         corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
         outers = [
@@ -201,7 +248,7 @@ class Relaxation:
             squares[0][neuron] += eta
             corner += eta * low * high
             border -= eta * (low + high) / 2 * r * layers[0].slopes[neuron]
-        weights = [squares[0]]
+        weights = [(layers[0].squares, squares[0])]
         for k, ((nu, kappa), middle, half) in enumerate(zip(self.unknowns, self.middles, self.halves, strict=True)):
             layer, square, slope = layers[k + 1], squares[k + 1], slopes[k + 1]
             own = square * half**2 + y[kappa]
@@ -213,9 +260,13 @@ class Relaxation:
                 corner += float(theta @ middle**2)
             if own.min() <= 0:
                 return None
-            mixed = square * half
-            weights.append(square - mixed**2 / own)
-            border += r * (layer.slopes.T @ (square * middle - mixed * pull / own))
+            if k + 1 == len(self.ranges) and self.expansion.combinations is not None:
+                products = self.products(y)
+                weights += [(layer.squares, square), (LocalRows(products), -(half**2) / own)]
+                border += r * (products.T @ (middle - half * pull / own))
+            else:
+                weights.append((layer.squares, square - (square * half) ** 2 / own))
+                border += r * (layer.slopes.T @ (square * (middle - half * pull / own)))
             corner -= float((pull**2 / own).sum())
         return float(corner), border, weights
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
-from polymargin.bounds.lifted.curvatures import SquaredCurvatures, curvatures
+from polymargin.bounds.lifted.curvatures import curvatures, squared_curvatures
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.lanczos import extremes
 from polymargin.bounds.lifted.local import as_array, weighted_squares
@@ -51,7 +51,6 @@ OUTWARD = 1e-9
 RUNG = 1.02
 
 _second: WeakKeyDictionary[PolynomialNetwork, Array] = WeakKeyDictionary()
-_deeper: WeakKeyDictionary[Expansion, dict[int, Deeper]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +80,9 @@ class Spectra:
 
 
 def spectra_are_known(expansion: Expansion) -> bool:
-    """Whether nothing that takes long has to be computed for them."""
+    """Whether nothing that takes long has to be computed for them, combinations aside."""
     deeper = range(3, len(expansion.layers) + 1)
-    return expansion.view.layered in _second and all(number in _deeper.get(expansion, {}) for number in deeper)
+    return expansion.view.layered in _second and all((Deeper, number) in expansion.plain.known for number in deeper)
 
 
 def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Array:
@@ -103,28 +102,42 @@ def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Array:
 
 
 def deeper_spectrum(expansion: Expansion, number: int, deadline: Deadline = NEVER) -> Deeper:
-    """Of layer `number` ≥ 3, once per point."""
-    known = _deeper.setdefault(expansion, {})
-    if number not in known:
-        known[number] = Deeper(expansion, number, deadline)
-    return known[number]
+    """Of layer `number` ≥ 3, combinations aside, once per point."""
+    known = expansion.plain.known
+    if (Deeper, number) not in known:
+        weights = as_array(expansion.plain.layers[number - 1].weights)
+        known[Deeper, number] = Deeper(expansion.plain, number, weights, deadline)
+    found: Deeper = known[Deeper, number]
+    return found
+
+
+def combined_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Deeper:
+    """Of the combinations in the last layer, once for them."""
+    if Deeper not in expansion.known:
+        count = len(expansion.plain.layers[-1].value)
+        weights = as_array(expansion.layers[-1].weights)[count:]
+        expansion.known[Deeper] = Deeper(expansion.plain, len(expansion.layers), weights, deadline)
+    found: Deeper = expansion.known[Deeper]
+    return found
 
 
 class Deeper:
-    """Layer `number` ≥ 3 around a point: largest eigenvalues of the parts of its forms, which do not depend on the radius.
+    """Neurons of layer `number` with these weights around a point: largest eigenvalues of the parts of its forms, which do not depend on the radius.
 
     A form of the third layer has a part that grows with the radius. A CPU adds its largest eigenvalue to that of the others; a
     GPU finds the eigenvalues of the whole for every radius, which are a fifth less.
     """
 
-    def __init__(self, expansion: Expansion, number: int, deadline: Deadline) -> None:
+    def __init__(self, expansion: Expansion, number: int, weights: Array, deadline: Deadline) -> None:
         layers = expansion.layers
-        self._weights, self._below = as_array(layers[number - 1].weights), layers[number - 2]
-        self._factors = _factors(expansion, number)
+        self._weights, self._below = weights, layers[number - 2]
+        self._factors = _factors(expansion, number, weights)
         self._is_last = number == len(layers)
         self._algebra = algebra = algebra_for(expansion.dimension)
         self._sums = [weighted_squares(algebra, layer.squares) for layer in layers[: number - 1]]
-        self._squares = SquaredCurvatures(expansion, algebra) if number == 3 else None
+        self._squares = squared_curvatures(expansion, algebra) if number == 3 else None
+        # What a form takes of Σ x_j (a_j·δ)² and Σ |x_j| (a_j·δ)²: below the second layer there are no rests.
+        self._shares = (1.0, 0.0) if number == 2 else (STRETCH**2 / (STRETCH**2 - 1), STRETCH / (STRETCH**2 - 1))
         self._whole: dict[int, tuple[Array, Array | None]] = {}
         if not self._by_radius:
             self._flat = self._eigenvalues(0.0, deadline)
@@ -161,8 +174,8 @@ class Deeper:
         for rows in self._blocks(deadline):
             *lower, own = (factor[rows] for factor in self._factors)
             even: Any = sum(weighted(part) for weighted, part in zip(self._sums[:-1], lower, strict=True))
-            even = even + self._sums[-1](t**2 / (t**2 - 1) * own)
-            sizes = self._sums[-1](t / (t**2 - 1) * np.abs(own))
+            even = even + self._sums[-1](self._shares[0] * own)
+            sizes = self._sums[-1](self._shares[1] * np.abs(own))
             grown = t * radius**2 * self._squares(np.abs(own)) if radius and self._squares is not None else 0.0
             limits[rows, 1] = largest_eigenvalues(algebra, even + sizes + grown)
             limits[rows, 0] = -largest_eigenvalues(algebra, sizes + grown - even)
@@ -177,9 +190,9 @@ class Deeper:
             yield slice(first, first + size)
 
 
-def _factors(expansion: Expansion, number: int) -> list[Array]:
+def _factors(expansion: Expansion, number: int, weights: Array) -> list[Array]:
     """d^k (h, h_k) for the layers k = 1 … number − 1."""
-    factor: Any = as_array(expansion.layers[number - 1].weights)
+    factor: Any = weights
     result: list[Array] = []
     for k in reversed(range(number - 1)):
         layer = expansion.layers[k]

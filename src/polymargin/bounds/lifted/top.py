@@ -38,8 +38,9 @@ def top_terms(expansion: Expansion, gamma: Array, constant: float, radius: float
     """`ranges` (h, 2) are those of the rests of the last layer, `touch` the t (h,) at which parabolas touch."""
     layer, sigma = expansion.layers[-1], expansion.view.activation(len(expansion.layers))
     if len(sigma) <= 3:
-        value = float(gamma @ horner(sigma[None], layer.value[None])[0] + constant)
-        return Top(gamma * layer.rise, gamma * layer.bend, value)
+        factors = np.concatenate([gamma, np.zeros(len(layer.value) - len(gamma))])  # nobody listens to combinations
+        value = float(factors @ horner(sigma[None], layer.value[None])[0] + constant)
+        return Top(factors * layer.rise, factors * layer.bend, value)
     reach = radius * np.linalg.norm(layer.slopes, axis=1) * (1 + 1e-6)
     low, high = ranges[:, 0] - reach, ranges[:, 1] + reach
     place = np.clip(touch, low, high)
