@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 # Directions: few are left where the ranges of the parts would cost much.
-DIRECTIONS = 16
+DIRECTIONS = 64
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,14 @@
 """The curvatures Q_i of the second layer, w²_i = δᵀQ_iδ with Q_i = c W¹ᵀ diag(W²_i) W¹, and sums of their squares.
 
 A neuron of a convolution sees a patch, and so does its curvature. Neurons that see the same patch are a group: the sum of their
-squares, each with a weight of its own, is one product of the weights with a stack of small matrices.
+squares, each with a weight of its own, is one product of the weights with a stack of small matrices. Most groups of a convolution
+have the same stack; it is made once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,30 +23,44 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
-def curvatures(expansion: Expansion) -> Iterator[tuple[Places, Array]]:
-    """Inputs that the rest of a second-layer neuron sees, and Q_i on them."""
+@dataclass(frozen=True, eq=False)
+class CurvedTogether:
+    """Second-layer neurons that see the same inputs, and Q_i on these (B, w, w); groups that are alike share the array."""
+
+    neurons: Places
+    inputs: Places
+    curvatures: Array
+
+
+def curvatures(expansion: Expansion) -> Iterator[CurvedTogether]:
+    """All of the second layer."""
     first, second = expansion.layers[0], expansion.layers[1]
-    everything = np.arange(expansion.dimension)
+    if not is_local(expansion):
+        everything = np.arange(expansion.dimension)
+        for i in range(len(second.value)):
+            factors = first.bend * as_array(second.weights[[i], :])[0]
+            yield CurvedTogether(np.array([i]), everything, first.squares.weighted(factors)[None])
+        return
+    alike: dict[bytes, list[int]] = {}
     for i in range(len(second.value)):
-        if is_local(expansion):
-            row = second.weights[[i], :]
-            seen = first.weights[row.indices, :]
-            columns = np.unique(seen.indices)
-            block = seen[:, columns].toarray()
-            yield columns, first.bend * (block.T @ (row.data[:, None] * block))
-        else:
-            yield everything, first.squares.weighted(first.bend * as_array(second.weights[[i], :])[0])
+        heard = second.weights.indices[second.weights.indptr[i] : second.weights.indptr[i + 1]]
+        alike.setdefault(heard.tobytes(), []).append(i)
+    stacks: dict[tuple[bytes, bytes], Array] = {}
+    for neurons in alike.values():
+        rows = second.weights[neurons, :]
+        heard = rows.indices[: rows.indptr[1]]
+        seen = first.weights[heard, :]
+        inputs = np.unique(seen.indices)
+        block, factors = seen[:, inputs].toarray(), first.bend * rows.data.reshape(len(neurons), len(heard))
+        key = (block.tobytes(), factors.tobytes())
+        if key not in stacks:
+            stacks[key] = np.stack([block.T @ (row[:, None] * block) for row in factors])
+        yield CurvedTogether(np.array(neurons), inputs, stacks[key])
 
 
 def is_local(expansion: Expansion) -> bool:
     """Whether neurons of the second layer see a part of the input each."""
     return all(sparse.issparse(layer.weights) for layer in expansion.layers[:2])
-
-
-def squared_curvatures(expansion: Expansion, algebra: Algebra) -> SquaredCurvatures:
-    """Their sums of squares, prepared once for an expansion."""
-    found: SquaredCurvatures = expansion.known.setdefault(SquaredCurvatures, SquaredCurvatures(expansion, algebra))
-    return found
 
 
 class SquaredCurvatures:
@@ -60,20 +76,20 @@ class SquaredCurvatures:
             return algebra.put(np.stack([expansion.squared_curvature(row) for row in weights]))
         m = expansion.dimension
         result, given = algebra.put(np.zeros((len(weights), m, m))), algebra.put(weights)
-        for columns, neurons, stack in self._groups:
-            width = len(columns)
-            result[:, columns[:, None], columns] += (given[:, neurons] @ stack).reshape(len(weights), width, width)
+        for inputs, neurons, stack in self._groups:
+            width = len(inputs)
+            result[:, inputs[:, None], inputs] += (given[:, neurons] @ stack).reshape(len(weights), width, width)
         return result
 
     @cached_property
     def _groups(self) -> list[tuple[Places, Places, Matrix]]:
         """Inputs, neurons that see them, and Q_j² of each, written as a row."""
-        found: dict[bytes, tuple[Places, list[int], list[Array]]] = {}
-        for neuron, (columns, curvature) in enumerate(curvatures(self._expansion)):
-            _, neurons, squares = found.setdefault(columns.tobytes(), (columns, [], []))
-            neurons.append(neuron)
-            squares.append((curvature @ curvature).ravel())
-        groups = found.values()
-        return [
-            (columns, np.array(neurons), self._algebra.put(np.stack(squares))) for columns, neurons, squares in groups
-        ]
+        squares: dict[int, tuple[Array, Matrix]] = {}
+        result = []
+        for group in curvatures(self._expansion):
+            stack = group.curvatures
+            if id(stack) not in squares:
+                rows = np.stack([Q @ Q for Q in stack]).reshape(len(stack), -1)
+                squares[id(stack)] = (stack, self._algebra.put(rows))  # who keeps the stack keeps its name
+            result.append((group.inputs, group.neurons, squares[id(stack)][1]))
+        return result

@@ -185,9 +185,7 @@ class _Step:
         up, down = (min(1.0, length) for length in self.lengths(dy, dZ, dX, dx))
         after = algebra.inner(now.X + down * dX, now.Z + up * dZ)
         after += float((now.x + down * dx) @ (self.slack + up * dy[signed]))
-        share = min(1.0, max(after / now.total, 0.01) ** 2)
-        if min(up, down) < 0.1:
-            share = max(share, 0.3)
+        share = min(1.0, max(after / now.total, 0.01))
         second = (dX @ dZ) @ now.S
         dy, dZ, dX, dx = self.direction(share, tau, (second + second.T) / 2, dx * dy[signed] / self.slack)
         up, down = (min(1.0, STEP * length) for length in self.lengths(dy, dZ, dX, dx))

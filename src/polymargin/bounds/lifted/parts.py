@@ -94,14 +94,15 @@ class Question:
     ) -> tuple[Outcome, LiftedProof | None]:
         """The whole ball in one part, and the proof if it is one; `cheaply` by intervals if no better ranges are known."""
         deadline.check()
-        self = self.combined(deadline) if not cheaply else self
-        expansion, radius = self.expansion, self.radius
-        plain = cheaply and not spectra_are_known(expansion)
+        plain = cheaply and not spectra_are_known(self.expansion)
+        asked = self if cheaply else self.combined(deadline)
+        expansion, radius = asked.expansion, asked.radius
         part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
-        outcome = bound_part(self, part, tolerance=tolerance, decide=decide, solve=solve, deadline=deadline)
+        outcome = bound_part(asked, part, tolerance=tolerance, decide=decide, solve=solve, deadline=deadline)
         if outcome.leaf is None:
             return outcome, None
-        return outcome, LiftedProof(part.rests, outcome.leaf, None if plain else spectra(expansion, radius, deadline))
+        known = None if plain else spectra(expansion, radius, deadline)
+        return outcome, LiftedProof(part.rests, outcome.leaf, known, expansion.combinations)
 
     def combined(self, deadline: Deadline) -> Question:
         """The same with combinations of the last layer's rests."""
@@ -133,7 +134,7 @@ class Question:
 
     def relaxed_on(self, relaxation: Relaxation, radius: float) -> Relaxation:
         """The same relaxation on another ball."""
-        return replace(relaxation, radius=radius, ranges=tuple(rest_ranges(self.expansion, radius)))
+        return replace(relaxation, radius=radius, ranges=tuple(rest_ranges(relaxation.expansion, radius)))
 
     @cached_property
     def worst(self) -> Array:

@@ -21,6 +21,8 @@ TRIALS = 40
 # Where solutions are costly, guesses come first: how well their radius is found, and how far beyond it a solution is tried.
 GUESSED = 0.03
 BEYOND_GUESSES = 1.15
+# How well the radius is found there in the end.
+COSTLY = 0.01
 # How far to stay below the root of a tangent, as a part of the way to it.
 CAUTION = 0.1
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
@@ -115,6 +117,7 @@ def largest_radius(
         low, proof = proved_at_once(question, trial / 2, deadline=deadline, cheaply=True)
     if question.by_guesses or question.costly:
         low, proof = _by_values(question, limit, GUESSED if question.costly else tolerance, deadline, low, proof)
+    tolerance = max(tolerance, COSTLY) if question.costly else tolerance
     if not question.by_guesses:
         start = question.on(min(BEYOND_GUESSES * low, limit)) if question.costly and low > 0 else question
         low, proof = _by_tangents(start, limit, tolerance, deadline, low, proof)

@@ -2,21 +2,23 @@
 
 The rests of the second layer are quadratic forms, w_i = δᵀQ_iδ with Q_i = c W¹ᵀ diag(W²_i) W¹, so they lie between r² times
 the extreme eigenvalues of Q_i. These do not depend on the point, the rival or the radius: they are computed once per network.
-Deeper rests lie within what their curvatures allow (`spectra.py`), and within plain intervals from those below,
+Deeper rests lie within what their curvatures allow (`third_layer.py`, `spectra.py`), and within plain intervals from those below,
 
     w_i = Σ_j W_ij (σ'(p_j) w_j + c t_j²),       |t_j − w_j| ≤ r‖a_j‖.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polymargin.bounds.lifted.curved import Curved
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.spectra import Below, Spectra, combined_spectrum, deeper_spectrum, second_spectrum
+from polymargin.bounds.lifted.spectra import Below, Spectra, curved_combinations, curved_layer, second_spectrum
 from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
@@ -27,43 +29,54 @@ OUTWARD = 1e-6
 NARROWEST = 1e-6
 
 
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """Ranges (h, 2) of the rests of a layer, and what they were found from; None of the second."""
+
+    ranges: Array
+    curved: Curved | None = None
+
+    def below(self, radius: float) -> Below | None:
+        """What the layer above needs to know; nothing of the second, and the third needs nothing."""
+        if self.curved is None or self.curved.errors is None:
+            return None
+        return Below(np.abs(self.ranges).max(axis=1) / radius**2, self.curved.errors)
+
+
 def rest_ranges(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> list[Array]:
     """(h, 2) for every layer from the second on."""
-    return [ranges for ranges, _ in _curved(expansion, radius, deadline)]
+    return [layer.ranges for layer in _layers(expansion, radius, deadline)]
 
 
 def spectra(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> Spectra | None:
     """What proves these ranges beyond the second layer; None for two hidden layers or fewer."""
-    if len(expansion.layers) < 3:
+    found = [layer.curved for layer in _layers(expansion, radius, deadline) if layer.curved is not None]
+    if len(expansion.layers) < 3 or found[0].balances is None:
         return None
-    return Spectra(tuple(errors for _, errors in _curved(expansion, radius, deadline) if errors is not None))
+    return Spectra(tuple(curved.errors for curved in found if curved.errors is not None), found[0].balances)
 
 
-def _curved(expansion: Expansion, radius: float, deadline: Deadline) -> Iterator[tuple[Array, Array | None]]:
-    """Ranges layer by layer, and from the third on, but for the last, how far the rests are from quadratic forms."""
+def _layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_Layer]:
+    """From the second on; combinations are in the last."""
+    plain = expansion.plain
+    if len(plain.layers) < 2:
+        return []
+    result = [_Layer(_widened(radius * radius * second_spectrum(plain, deadline)))]
+    below = None
+    for number in range(3, len(plain.layers) + 1):
+        below = result[-1].below(radius)
+        found = curved_layer(plain, number, radius, below, deadline)
+        intervals, curved = (
+            _intervals(plain, number, radius, {}, result[-1].ranges),
+            _widened(radius**2 * found.eigenvalues),
+        )
+        low, high = np.maximum(intervals[:, 0], curved[:, 0]), np.minimum(intervals[:, 1], curved[:, 1])
+        result.append(_Layer(np.stack([low, high], axis=-1), found))
     if expansion.combinations is not None:
-        *lower, (last, _) = _curved(expansion.plain, radius, deadline)
-        yield from lower
-        below = _below(*lower[-1], radius) if lower else None
-        found = combined_spectrum(expansion, deadline).on(radius, below, deadline)
-        yield np.concatenate([last, _widened(radius**2 * found.eigenvalues)]), None
-        return
-    if len(expansion.layers) < 2:
-        return
-    ranges, errors = _widened(radius * radius * second_spectrum(expansion, deadline)), None
-    yield ranges, None
-    for number in range(3, len(expansion.layers) + 1):
-        below = _below(ranges, errors, radius)
-        found = deeper_spectrum(expansion, number, deadline).on(radius, below, deadline)
-        plain, curved = _intervals(expansion, number, radius, {}, ranges), _widened(radius**2 * found.eigenvalues)
-        low, high = np.maximum(plain[:, 0], curved[:, 0]), np.minimum(plain[:, 1], curved[:, 1])
-        ranges, errors = np.stack([low, high], axis=-1), found.errors
-        yield ranges, errors
-
-
-def _below(ranges: Array, errors: Array | None, radius: float) -> Below | None:
-    """What a layer needs to know of that below; nothing of the second."""
-    return None if errors is None else Below(np.abs(ranges).max(axis=1) / radius**2, errors)
+        found, last = curved_combinations(expansion, radius, below, deadline), result[-1]
+        ranges = np.concatenate([last.ranges, _widened(radius**2 * found.eigenvalues)])
+        result[-1] = _Layer(ranges, found if last.curved is None else Curved.stacked([last.curved, found]))
+    return result
 
 
 def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:

@@ -37,13 +37,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, θα summed over the cuts, η."""
+    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, θα summed over the cuts, η, and how much
+    of the products in each direction combinations take over."""
 
     ball: float
     equalities: tuple[Array, ...]
     intervals: tuple[Array, ...]
     cuts: Array
     first: Array
+    exchanges: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +108,8 @@ class Relaxation:
         return slice(self.first_place.stop, self.first_place.stop + count)
 
     @property
-    def exchanges(self) -> range:
-        return range(self.exchange_place.start, self.exchange_place.stop)
-
-    @property
     def unknown_count(self) -> int:
-        return self.exchange_place.stop
+        return int(self.exchange_place.stop)
 
     @cached_property
     def _first_halves(self) -> Array:
@@ -174,8 +172,8 @@ class Relaxation:
     @cached_property
     def exchange_scales(self) -> Array:
         """What makes the matrix of an exchange about one."""
-        count = len(self.exchanges)
-        return self.radius * self.halves[-1][len(self.halves[-1]) - count :]
+        count = self.exchange_place.stop - self.exchange_place.start
+        return self.radius * self.halves[-1][len(self.halves[-1]) - count :] if count else np.zeros(0)
 
     def products(self, y: Array) -> Array:
         """Rows g_i (h, m) of the last layer: its rests meet δ in 2 Σ (g_i·δ) w_i."""
@@ -184,12 +182,16 @@ class Relaxation:
         combinations = self.expansion.combinations
         if combinations is None:
             return result
-        return combinations.exchanged(result, slopes, y[self.exchange_place] / self.exchange_scales / 2)
+        return combinations.exchanged(result, slopes, self._shares(y))
+
+    def _shares(self, y: Array) -> Array:
+        """How much of the products in each direction combinations take over."""
+        return np.asarray(y[self.exchange_place] / self.exchange_scales / 2)
 
     def _exchanges(self) -> tuple[Array, Array]:
         """The factors v_k·δ and s_k − Σ C_ki w_i of what combinations are known to keep zero, scaled, as forms."""
         combinations, m = self.expansion.combinations, self.expansion.dimension
-        directions, differences = np.zeros((2, len(self.exchanges), self.places[-1].stop))
+        directions, differences = np.zeros((2, len(self.exchange_scales), self.places[-1].stop))
         if combinations is not None:
             plain = combinations.weights.shape[1]
             slopes = self.expansion.layers[-1].slopes[:plain]
@@ -291,6 +293,7 @@ class Relaxation:
             intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
             cuts=(y[self.cut_place] / self.cut_scales) @ self.cuts,
             first=y[self.first_place] / self._first_halves**2,
+            exchanges=self._shares(y),
         )
 
     def with_room(self, y: Array) -> Array:

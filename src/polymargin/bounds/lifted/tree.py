@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
+from polymargin.bounds.lifted.combinations import Combinations
 from polymargin.bounds.lifted.relaxation import Multipliers
 from polymargin.bounds.lifted.spectra import Spectra
 
@@ -29,7 +30,7 @@ class LiftedLeaf:
 
     def to_proof(self) -> dict[str, Any]:
         found = self.multipliers
-        return {
+        leaf = {
             "ball": found.ball.hex(),
             "equalities": [hexadecimal(layer) for layer in found.equalities],
             "intervals": [hexadecimal(layer) for layer in found.intervals],
@@ -38,6 +39,7 @@ class LiftedLeaf:
             "minorants": None if self.minorants is None else hexadecimal(self.minorants),
             "ranges": None if self.ranges is None else [hexadecimal(limits) for limits in self.ranges],
         }
+        return {**leaf, "exchanges": hexadecimal(found.exchanges)} if len(found.exchanges) else leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +59,34 @@ class LiftedSplit:
 
 @dataclass(frozen=True, eq=False)
 class LiftedProof:
-    """Ranges of the rests on the whole ball, the tree over them, and what proves the ranges beyond the second layer."""
+    """Ranges of the rests on the whole ball, the tree over them, and what proves the ranges beyond the second layer.
+
+    With `combinations` the ranges of the last layer, and its balances, end with those of the combinations.
+    """
 
     ranges: tuple[Array, ...]
     tree: LiftedSplit | LiftedLeaf
     spectra: Spectra | None = None
+    combinations: Combinations | None = None
 
     def to_proof(self) -> dict[str, Any]:
-        proof = {"ranges": [hexadecimal(limits) for limits in self.ranges], "tree": self.tree.to_proof()}
-        return proof if self.spectra is None else {**proof, "spectra": self.spectra.to_proof()}
+        *ranges, last = self.ranges or (np.zeros((0, 2)),)
+        spectra, combined = self.spectra, {}
+        if self.combinations is not None:
+            count = self.combinations.weights.shape[1]
+            balances = None
+            if spectra is not None and not spectra.errors:  # the last layer is the third
+                balances = hexadecimal(spectra.balances[count:])
+                spectra = Spectra((), spectra.balances[:count])
+            combined = {
+                "weights": hexadecimal(self.combinations.weights),
+                "directions": hexadecimal(self.combinations.directions),
+                "ranges": hexadecimal(last[count:]),
+                "balances": balances,
+            }
+            last = last[:count]
+        proof: dict[str, Any] = {"ranges": [hexadecimal(limits) for limits in ([*ranges, last] if self.ranges else [])]}
+        proof["tree"] = self.tree.to_proof()
+        if combined:
+            proof["combinations"] = combined
+        return proof if spectra is None else {**proof, "spectra": spectra.to_proof()}
