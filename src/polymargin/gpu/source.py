@@ -17,8 +17,8 @@ from polymargin.gpu.tape import Tape
 
 # Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
 MOST_FOR_A_THREAD = 11
-# Unknowns and registers of a tape that is evaluated with few of a thread's; and registers beyond which its code is as long as that
-# of many unknowns.
+# Unknowns and registers of a tape that is evaluated with few of a thread's; and registers beyond which its code is as long as
+# that of many unknowns.
 FEW, SHORT, LONG = 6, 100, 250
 # Warps of a multiprocessor: with 168 registers a thread, and with 255.
 MOST_WARPS, WARPS = 12, 8
