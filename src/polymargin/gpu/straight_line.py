@@ -4,8 +4,8 @@ The stream holds the coefficients as the code uses them, so that two come with o
 a time: their sums do not wait for each other.
 
 Where weights are parameters a thread cannot hold them all, and what it cannot hold goes through memory of its own. So each of
-their products is written right before it is used, and parameters are read again every few rows: the lanes of a warp mostly read
-the same ones, from a cache.
+their products is written right before it is used, and where they are many, parameters are read again every few rows: the lanes
+of a warp mostly read the same ones, from a cache.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from polymargin.gpu.stream import Stream
 from polymargin.gpu.tape import PRODUCT, Instruction, Tape
 
 ROWS_TOGETHER = 4
+# Parameters per unknown beyond which they are read again.
+MANY = 4
 _REGISTER = re.compile(r"\b([rm])(\d+)\b")
 _PRODUCT = re.compile(r"const Complex ([rm]\d+) = (?!\{)")
 
@@ -59,7 +61,7 @@ def _weights_are_parameters(tape: Tape) -> bool:
 
 def _with_arguments(tape: Tape, stream: Stream, lines: Sequence[str]) -> Iterator[str]:
     """The lines, each leaf read right before it is first used: registers are scarce."""
-    scarce = _weights_are_parameters(tape)
+    scarce, forgetful = _weights_are_parameters(tape), tape.parameters > MANY * tape.inputs
     constants = tape.first_constant + len(tape.constants)
     waiting: dict[str, str] = {}  # products that nobody has used yet
     known: dict[str, str] = {}  # what a leaf is called here, and which products are there
@@ -73,7 +75,7 @@ def _with_arguments(tape: Tape, stream: Stream, lines: Sequence[str]) -> Iterato
                 continue
             if register < constants:
                 readings += 1
-                again = scarce and tape.inputs <= register < tape.first_constant
+                again = forgetful and tape.inputs <= register < tape.first_constant
                 known[name] = f"{name}_{readings}" if again else name
                 yield f"const Complex {known[name]} = {_leaf(tape, stream, letter, register)};"
             elif name in waiting:
@@ -85,7 +87,7 @@ def _with_arguments(tape: Tape, stream: Stream, lines: Sequence[str]) -> Iterato
         product = _PRODUCT.match(line) if scarce else None
         if product:
             waiting[product[1]] = line
-        elif scarce and line == "PM_FENCE":
+        elif forgetful and line == "PM_FENCE":
             known = {name: here for name, here in known.items() if name == here}
             yield "PM_FORGET"
         else:
