@@ -5,7 +5,7 @@ python benchmarks/expected.py --out results/expected  also the tables and figure
 python benchmarks/expected.py --out results/expected --samples 1000000 --large   tables of their own, for a machine with a GPU
 
 Rows of the large tables are written one by one, and those with as many samples that are there already are kept; `--only` names
-parts, or words in the names of architectures.
+parts, or words in the names of architectures. What was counted of a row that was not finished is kept beside the table.
 """
 
 from __future__ import annotations
@@ -244,12 +244,15 @@ def architectures(
     """Deep networks and attention, for which there is no formula, beside shallow networks of the same degree."""
     path, remark = directory / f"{name}.csv", f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
     rows = {str(row["architecture"]): row for row in (kept_rows(path, remark, samples) if keep else [])}
-    for architecture, kind, family in ARCHITECTURES:
+    for number, (architecture, kind, family) in enumerate(ARCHITECTURES):
         if architecture in rows or (words and not any(word in architecture for word in words)):
             continue
         u = 1 / np.arange(1.0, family.dimension + 1)
         started = perf_counter()
-        found = simulate_real_counts(family, samples, u, seed=seed, progress=Progress(architecture, samples))
+        unfinished = directory / f"{name}_{number}.npz" if keep else None
+        found = simulate_real_counts(
+            family, samples, u, seed=seed, progress=Progress(architecture, samples), keep=unfinished
+        )
         rows[architecture] = {
             "architecture": architecture,
             "kind": kind,
@@ -263,6 +266,8 @@ def architectures(
         }
         print(f"{perf_counter() - started:8.1f} s", *rows[architecture].values(), flush=True)
         write_table(path, [rows[each] for each, _, _ in ARCHITECTURES if each in rows], remark)
+        if unfinished is not None:
+            unfinished.unlink()
     if len(rows) == len(ARCHITECTURES):
         bars = [_bar(rows[each]) for each, _, _ in ARCHITECTURES]
         architecture_counts(bars, directory / f"{name}.png")

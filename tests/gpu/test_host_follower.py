@@ -9,6 +9,9 @@ from gpu.host_follower import host_follow
 
 import polymargin as pm
 from polymargin.continuation import PathEnd, Tracker
+from polymargin.continuation.survey import LARGEST_CONDITION
+from polymargin.expected import DeepFamily, ShallowEnsemble, ShallowFamily
+from polymargin.expected.counting import MemberCounter
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
 from polymargin.gpu.source import THREAD, Layout
 from polymargin.gpu.tape import Tape
@@ -137,3 +140,40 @@ def test_a_pivot_that_vanishes_is_not_trusted() -> None:
     found = host_follow(program, [[0.0, 1.0]], [0.0], [1.0], layout=THREAD)
     assert found.ends[0, 0] == NEEDS_EXCHANGES
     assert CORE.track(program, [[0.0, 1.0]], [0.0], [[1.0]]).converged.all()
+
+
+@pytest.mark.parametrize("layout", [THREAD, Layout(2, 1)], ids=["thread", "group"])
+@pytest.mark.parametrize("size", [1e-7, 1.0, 1e7])
+def test_the_size_of_the_boundary_does_not_matter(size: float, layout: Layout) -> None:
+    """The same points are critical for B and for any multiple of it; only the multiplier and the pivots change."""
+    family = ShallowFamily(ShallowEnsemble(2, 3))
+    counter = MemberCounter(family, seed=0)
+    start = counter.generic_member(0)
+    units = np.append(np.full(family.parameter_count, size), [1.0, 1.0, size])  # of the coefficients, u and the level
+    members = np.concatenate([family.sample(20, np.random.default_rng(0)), np.tile([1.0, 0.5, 0.0], (20, 1))], axis=1)
+    begin, targets = start.parameters * units, members * units
+    starts = start.solutions * [1.0, 1.0, 1 / size]
+    core = CORE.track(counter.program, start.solutions, start.parameters, members)
+    assert core.converged.all()
+    mine = host_follow(counter.program, starts, begin, targets, layout=layout)
+    assert mine.converged.all()
+    assert np.abs(mine.points[..., :2] - core.points[..., :2]).max() < 1e-9
+
+
+@pytest.mark.parametrize("widths", [(2, 8, 8), (2, 3, 3)], ids=str)
+def test_large_gradients_need_no_exchanges(widths: tuple[int, ...]) -> None:
+    """Of degree nine B is so steep that pivots are ten orders apart; what the core calls nearly singular the kernel does too."""
+    family = DeepFamily(widths, 3)
+    counter = MemberCounter(family, seed=0)
+    start = counter.generic_member(0)
+    fixed = np.tile([1.0, 0.5, 0.0], (40, 1))
+    targets = np.concatenate([family.sample(40, np.random.default_rng(0)), fixed], axis=1)
+    core = CORE.track(counter.program, start.solutions, start.parameters, targets)
+    mine = host_follow(counter.program, start.solutions, start.parameters, targets, layout=THREAD)
+    assert (mine.ends == core.ends).mean() > 0.9999
+    both = mine.converged & core.converged
+    apart = np.abs(mine.points - core.points).max(axis=2) / (1 + np.abs(core.points).max(axis=2))
+    assert (apart[both] < 1e-10).all()
+    nearly_singular = core.condition >= LARGEST_CONDITION
+    assert (nearly_singular & both).any()
+    assert (mine.condition[nearly_singular & both] >= LARGEST_CONDITION).all()

@@ -27,7 +27,7 @@ from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
 from polymargin.expected.fields import Array
-from polymargin.expected.starts import Start
+from polymargin.expected.starts import ComplexArray, Start
 from polymargin.polynomials import Graph, Program
 
 # Generic members from which paths are swept in doubles; the next one confirms what they found.
@@ -97,7 +97,7 @@ class _Search:
     place   (T,) where it has the member
     """
 
-    def __init__(self, counter: MemberCounter, targets: Array, threads: int) -> None:
+    def __init__(self, counter: MemberCounter, targets: ComplexArray, threads: int) -> None:
         self.counter = counter
         self.targets = targets
         self.threads = threads
@@ -116,7 +116,8 @@ class _Search:
             return rows
         attempt = len(self.sweeps)
         start = self.counter.generic_member(attempt)
-        paths = tracker.track(self.counter.program, start.solutions, start.parameters, self.targets[rows])
+        targets = self.targets if len(rows) == len(self.targets) else self.targets[rows]  # many bytes
+        paths = tracker.track(self.counter.program, start.solutions, start.parameters, targets)
         self.known.add(rows, paths, self.threads)
         self.sweeps.append(paths)
         lost = (~paths.converged).sum(axis=1)
@@ -157,7 +158,9 @@ def critical_program(family: Family) -> Program:
     return critical_equations(value, x, multiplier, u)
 
 
-def _targets(parameters: Array, u: Array) -> Array:
+def _targets(parameters: Array, u: Array) -> ComplexArray:
     """Members (T, P) at the point u and level zero."""
-    fixed = np.broadcast_to(np.append(u, 0.0), (len(parameters), len(u) + 1))
-    return np.concatenate([parameters, fixed], axis=1)
+    count, size = parameters.shape
+    targets = np.empty((count, size + len(u) + 1), dtype=np.complex128)
+    targets[:, :size], targets[:, size:-1], targets[:, -1] = parameters, u, 0.0
+    return targets

@@ -2,16 +2,21 @@
 
 Samples depend on the seed alone, so different test points and methods see the same polynomials. In one variable the critical
 points are the zeros, counted with a proof (`real_zeros`); otherwise continuation finds all of them (`counting`).
+
+With a GPU some batches are under way at a time, each in a thread: while one of them has its paths there, the points of another
+one are gathered here, and double-doubles follow what a third one has lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from polymargin.arguments import checked
 from polymargin.continuation import Tracker
@@ -20,19 +25,20 @@ from polymargin.expected.counting import MemberCounter
 from polymargin.expected.families import Family, ShallowFamily
 from polymargin.expected.fields import Array
 from polymargin.expected.integral import as_point
+from polymargin.expected.kept_counts import Counts, KeptCounts
 from polymargin.expected.real_zeros import count_real_zeros_of
 from polymargin.expected.result import SimulatedCounts
 from polymargin.work import Workers, completed
 
-Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 # Members (T, P), a point and a tracker to real critical points (T,) and missing ones (T,); any process can do it.
 CountBatch: TypeAlias = Callable[[Array, Array, Tracker], Counts]
 
 # Samples handed to the tracker, or to a worker process, at once; polynomials in one variable, which take a microsecond each;
-# and for a GPU as many samples as have so many paths.
+# and for a GPU as many samples as have so many paths, and so many batches under way.
 BATCH = 250
 UNIVARIATE_BATCH = 1 << 14
-PATHS_PER_GPU_BATCH = 1 << 24
+PATHS_PER_GPU_BATCH = 1 << 23
+GPU_BATCHES_UNDER_WAY = 3
 
 
 @checked()
@@ -46,6 +52,7 @@ def simulate_real_counts(
     executor: Workers | None = None,
     progress: Callable[[int], None] | None = None,
     device: str | None = None,
+    keep: Path | None = None,
 ) -> SimulatedCounts:
     """Real critical points of the distance from `point` to random members of a family.
 
@@ -59,6 +66,7 @@ def simulate_real_counts(
     executor   a pool of processes (any `concurrent.futures.Executor`) that shares the batches
     progress   called with the number of samples that were finished
     device     'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
+    keep       a file for the counts of the batches that are finished; a later call with the same arguments goes on from it
     """
     u = as_point(point, family.dimension)
     if not isinstance(samples, (int, np.integer)) or samples < 1:
@@ -75,11 +83,13 @@ def simulate_real_counts(
     size = UNIVARIATE_BATCH if _univariate(family) else BATCH
     if tracker.device == "cuda":
         size = max(size, PATHS_PER_GPU_BATCH // complex_count)
-    batches = [parameters[start : start + size] for start in range(0, len(parameters), size)]
-    counts, missing = [], []
+    kept = KeptCounts(keep, f"{family}, {samples} samples, seed {seed}, point {u.tolist()}")
+    counts, missing = ([known] for known in kept.load())
+    batches = [parameters[start : start + size] for start in range(len(counts[0]), len(parameters), size)]
     for found, lost in _results(count_batch, batches, u, tracker, executor):
         counts.append(found)
         missing.append(lost)
+        kept.save(counts, missing)
         if progress is not None:
             progress(len(found))
     return SimulatedCounts(np.concatenate(counts), np.concatenate(missing), complex_count, method, int(seed))
@@ -88,9 +98,15 @@ def simulate_real_counts(
 def _results(
     count_batch: CountBatch, batches: list[Array], u: Array, tracker: Tracker, executor: Workers | None
 ) -> Iterator[Counts]:
-    if executor is None:
-        return (count_batch(batch, u, tracker) for batch in batches)
-    return _in_order(completed(partial(_counted, count_batch, u, tracker), batches, executor))
+    count = partial(_counted, count_batch, u, tracker)
+    if executor is not None or tracker.device != "cuda":
+        yield from _in_order(completed(count, batches, executor))
+        return
+    threads = ThreadPoolExecutor(GPU_BATCHES_UNDER_WAY)
+    try:
+        yield from _in_order(completed(count, batches, threads))
+    finally:  # whoever is interrupted waits for the batches under way, not for all
+        threads.shutdown(cancel_futures=True)
 
 
 def _counted(count_batch: CountBatch, u: Array, tracker: Tracker, batch: Array) -> Counts:

@@ -17,8 +17,9 @@ from polymargin.gpu.tape import Tape
 
 # Unknowns up to which the upper half of the Jacobian fits the registers of a thread.
 MOST_FOR_A_THREAD = 11
-# Unknowns and registers of a tape that is evaluated with few of a thread's.
-FEW, SHORT = 6, 100
+# Unknowns and registers of a tape that is evaluated with few of a thread's; and registers beyond which its code is as long as
+# that of many unknowns.
+FEW, SHORT, LONG = 6, 100, 250
 # Warps of a multiprocessor: with 168 registers a thread, and with 255.
 MOST_WARPS, WARPS = 12, 8
 # Bytes of coefficients that arrive with the launch, for instructions to name: what a cache for constants holds.
@@ -108,7 +109,7 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
         numbers = _numbers(file, layout)
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
-    few = layout == THREAD and tape.inputs <= FEW
+    few = layout == THREAD and tape.inputs <= FEW and tape.registers <= LONG
     in_step = not few  # long code does not fit the cache of a scheduler: warps in step fetch it once
     takes_numbers = few and len(stream.order) * DOUBLE <= MOST_ARGUMENTS
     copied = layout == THREAD and not takes_numbers

@@ -2,18 +2,25 @@
 
 The stream holds the coefficients as the code uses them, so that two come with one load. Four rows of a linear instruction at
 a time: their sums do not wait for each other.
+
+Where weights are parameters a thread cannot hold them all, and what it cannot hold goes through memory of its own. So each of
+their products is written right before it is used, and where they are many, parameters are read again every few rows: the lanes
+of a warp mostly read the same ones, from a cache.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from polymargin.gpu.stream import Stream
 from polymargin.gpu.tape import PRODUCT, Instruction, Tape
 
 ROWS_TOGETHER = 4
+# Parameters per unknown beyond which they are read again.
+MANY = 4
 _REGISTER = re.compile(r"\b([rm])(\d+)\b")
+_PRODUCT = re.compile(r"const Complex ([rm]\d+) = (?!\{)")
 
 
 def straight_line(tape: Tape, stream: Stream) -> str:
@@ -25,14 +32,14 @@ def straight_line(tape: Tape, stream: Stream) -> str:
         for place, (i, j) in enumerate((i, j) for i in range(size) for j in range(i, size))
     ]
     code = [line for step in (*tape.value_code, *tape.derivative_code) for line in _step(step, stream)]
-    code = _with_leaves(tape, stream, [*code, *values, *upper])
+    code = list(_with_arguments(tape, stream, [*code, *values, *upper]))
     moved = set(tape.moving)
     # Products move with the values of their factors; what nobody uses of these the compiler drops.
     products = any(not step.linear for step in tape.motion_code)
     moving = [line for step in tape.value_code for line in _step(step, stream)] if products else []
     moving += [line for step in tape.motion_code for line in _motion_step(step, moved, stream)]
     moving += [f"moved[{i}] = {_motion_name(register, moved)};" for i, register in enumerate(tape.values)]
-    moving = _with_leaves(tape, stream, moving)
+    moving = list(_with_arguments(tape, stream, moving))
     return "\n".join(
         [
             "template <class Source>",
@@ -47,18 +54,44 @@ def straight_line(tape: Tape, stream: Stream) -> str:
     )
 
 
-def _with_leaves(tape: Tape, stream: Stream, lines: Sequence[str]) -> list[str]:
+def _weights_are_parameters(tape: Tape) -> bool:
+    """Whether there are more parameters than points, levels and a start system have."""
+    return tape.parameters > 2 * tape.inputs + 2
+
+
+def _with_arguments(tape: Tape, stream: Stream, lines: Sequence[str]) -> Iterator[str]:
     """The lines, each leaf read right before it is first used: registers are scarce."""
-    known: set[str] = set()
-    result: list[str] = []
-    for line in lines:
+    scarce, forgetful = _weights_are_parameters(tape), tape.parameters > MANY * tape.inputs
+    constants = tape.first_constant + len(tape.constants)
+    waiting: dict[str, str] = {}  # products that nobody has used yet
+    known: dict[str, str] = {}  # what a leaf is called here, and which products are there
+    readings = 0
+
+    def written(line: str) -> Iterator[str]:
+        nonlocal readings
         for letter, digits in _REGISTER.findall(line):
             name, register = letter + digits, int(digits)
-            if register < tape.first_constant + len(tape.constants) and name not in known:
-                known.add(name)
-                result.append(f"const Complex {name} = {_leaf(tape, stream, letter, register)};")
-        result.append(line)
-    return result
+            if name in known:
+                continue
+            if register < constants:
+                readings += 1
+                again = forgetful and tape.inputs <= register < tape.first_constant
+                known[name] = f"{name}_{readings}" if again else name
+                yield f"const Complex {known[name]} = {_leaf(tape, stream, letter, register)};"
+            elif name in waiting:
+                known[name] = name
+                yield from written(waiting.pop(name))
+        yield _REGISTER.sub(lambda found: known.get(found[0], found[0]), line)
+
+    for line in lines:
+        product = _PRODUCT.match(line) if scarce else None
+        if product:
+            waiting[product[1]] = line
+        elif forgetful and line == "PM_FENCE":
+            known = {name: here for name, here in known.items() if name == here}
+            yield "PM_FORGET"
+        else:
+            yield from written(line)
 
 
 def _leaf(tape: Tape, stream: Stream, letter: str, register: int) -> str:

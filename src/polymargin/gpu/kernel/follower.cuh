@@ -49,7 +49,7 @@ struct Follower {
     job.rejections[place] = rejections;
     job.remaining[place] = remaining;
     job.correction[place] = correction;
-    job.condition[place] = rough_root(path.pivot_ratio);
+    job.condition[place] = rough_root(path.elimination.condition);
     if (job.left && end != kConverged && end != kDiverged) job.left[add_to(job.left_count, 1u)] = number;
   }
 
@@ -73,7 +73,7 @@ struct Follower {
       PM_FENCE
       Complex newton[kEntries];
       path.solve(factors, newton);
-      usable = usable && path.largest_multiplier <= kUsableMultiplier;
+      usable = usable && path.elimination.largest_multiplier <= kUsableMultiplier;
       first = second;
       second = size(newton, floor);
       PM_UNROLL
@@ -152,7 +152,8 @@ struct Follower {
     if (!(magnitude <= job.infinity)) return kDiverged;
     if (ending) {
       correction = second;
-      const bool sound = path.largest_multiplier <= kSoundMultiplier && path.pivot_ratio <= kLargestPivotRatio;
+      const Soundness& last = path.elimination;
+      const bool sound = last.largest_multiplier <= kSoundMultiplier && last.pivot_ratio <= kLargestPivotRatio;
       const int end = usable ? judge_end(second) : kNeedsExchanges;
       return end == kConverged && !sound ? kNeedsExchanges : end;
     }

@@ -24,7 +24,8 @@ struct Path {
   const double* coefficients;
   const Complex *target, *begin;
   double remaining;
-  double largest_multiplier, pivot_ratio;
+  double largest_multiplier;  // in this lane's rows of M, squared
+  Soundness elimination;
 
   PM_DEVICE Complex& entry(int vector, int e) { return vectors[vector][e]; }
   PM_DEVICE int index(int e) const { return e == kLast ? kInner : lane + e * PM_GROUP; }
@@ -54,6 +55,10 @@ struct Path {
       inverse[q] = {0.0, 0.0};
     }
     const Complex last[kSides] = {file[kCorner], file[kLastValue], file[kLastMotion]};
+    Sizes sizes;
+    sizes.corner = magnitude_squared(last[kBorderSide]);
+    PM_UNROLL
+    for (int q = 0; q < PM_ROWS; ++q) sizes.border = larger(magnitude_squared(side[kBorderSide][q]), sizes.border);
     matrix(file, coefficients, lane, row);
     barrier();  // everybody has read what the columns replace
     eliminate(row, side, inverse);
@@ -63,7 +68,8 @@ struct Path {
     for (int q = 0; q < PM_ROWS; ++q) border[q] = side[kBorderSide][q] * inverse[q];
     const Complex corner = last[kBorderSide] - inner_product(border, side[kBorderSide]);
     const Complex corner_inverse = reciprocal(corner);
-    compare_pivots(border, inverse, magnitude_squared(corner));
+    sizes.last_pivot = magnitude_squared(corner);
+    elimination = judged(over_group(sizes, border, inverse));
     newton[kLast] = (last[kNewtonSide] - inner_product(border, side[kNewtonSide])) * corner_inverse;
     factors.slope[kLast] = (last[kSlopeSide] - inner_product(border, side[kSlopeSide])) * corner_inverse;
     PM_UNROLL
@@ -183,17 +189,21 @@ struct Path {
     }
   }
 
-  // Multipliers are those of L, the border's row among them; each lane knows the pivots of its rows.
-  PM_DEVICE void compare_pivots(const Complex (&border)[PM_ROWS], const Complex (&inverse)[PM_ROWS], double corner) {
-    double smallest = 0.0, largest = 0.0;  // the pivots' reciprocals, squared, and the pivots
+  // Each lane knows the pivots and the multipliers of its rows, and its entries of the border.
+  PM_DEVICE Sizes over_group(Sizes sizes, const Complex (&border)[PM_ROWS], const Complex (&inverse)[PM_ROWS]) const {
+    double smallest = 0.0;  // the pivots' reciprocals, squared
     PM_UNROLL
     for (int q = 0; q < PM_ROWS; ++q) {
       const double size = magnitude_squared(inverse[q]);
-      largest_multiplier = largest_or_nan(largest_multiplier, magnitude_squared(border[q]));
+      sizes.border_multiplier = largest_or_nan(sizes.border_multiplier, magnitude_squared(border[q]));
       smallest = largest_or_nan(smallest, size);
-      if (index(q) < kInner) largest = largest_or_nan(largest, rough_reciprocal(size));
+      if (index(q) < kInner) sizes.largest_pivot = largest_or_nan(sizes.largest_pivot, rough_reciprocal(size));
     }
-    largest_multiplier = over_group(largest_multiplier);
-    pivot_ratio = larger(over_group(largest), corner) * larger(over_group(smallest), rough_reciprocal(corner));
+    sizes.multiplier = over_group(largest_multiplier);
+    sizes.border_multiplier = over_group(sizes.border_multiplier);
+    sizes.border = over_group(sizes.border);
+    sizes.largest_pivot = over_group(sizes.largest_pivot);
+    sizes.smallest_pivot = rough_reciprocal(over_group(smallest));
+    return sizes;
   }
 };

@@ -16,6 +16,7 @@
 #define PM_TABLE static const
 #define PM_WHOLE
 #define PM_FENCE
+#define PM_FORGET
 #define PM_UNKNOWN(number)
 #define PM_GLOBAL(pointer)
 

@@ -11,6 +11,8 @@
 #define PM_WHOLE alignas(16)
 // Loads stay on their side: kept in registers across long stretches, numbers would push out what is needed more.
 #define PM_FENCE asm volatile("" ::: "memory");
+// The same for the assembler too, which otherwise keeps what it has read before: all lanes are here.
+#define PM_FORGET __syncwarp();
 // Says that the pointer leads to global memory, which the compiler cannot see when it was read from somewhere.
 #define PM_GLOBAL(pointer) __builtin_assume(__isGlobal(pointer))
 // A number that the compiler does not know: a loop with so many rounds has its body once.

@@ -14,8 +14,7 @@ struct Path {
   const double* coefficients;
   const Complex *target, *begin;  // parameters at the end and at the start of the way
   double remaining;               // 1 - t at the candidate
-  double largest_multiplier;      // of the last elimination, squared
-  double pivot_ratio;             // largest |pivot|^2 / smallest
+  Soundness elimination;          // the last one
 
   PM_DEVICE Complex& entry(int vector, int e) { return memory[(vector * PM_SIZE + e) * stride]; }
   static PM_DEVICE bool holds(int) { return true; }
@@ -54,8 +53,11 @@ struct Path {
 
  private:
   PM_DEVICE void factor(Complex (&upper)[kUpper]) {
-    double largest_pivot = 0.0, smallest_pivot = 1e300;
-    largest_multiplier = 0.0;
+    constexpr int last = PM_SIZE - 1;
+    Sizes sizes;
+    sizes.corner = magnitude_squared(upper[upper_index(last, last)]);
+    PM_UNROLL
+    for (int k = 0; k < last; ++k) sizes.border = larger(magnitude_squared(upper[upper_index(k, last)]), sizes.border);
     PM_UNROLL
     for (int k = 0; k < PM_SIZE; ++k) {
       const Complex pivot = upper[upper_index(k, k)];
@@ -66,7 +68,8 @@ struct Path {
       PM_UNROLL
       for (int i = k + 1; i < PM_SIZE; ++i) {
         const Complex side = upper[upper_index(k, i)];
-        largest = larger(magnitude_squared(side), largest);
+        if (i < last) largest = larger(magnitude_squared(side), largest);
+        if (i == last) sizes.border_multiplier = largest_or_nan(sizes.border_multiplier, magnitude_squared(side) * scale);
         const Complex multiplier = side * inverse;
         PM_UNROLL
         for (int j = i; j < PM_SIZE; ++j)
@@ -74,11 +77,15 @@ struct Path {
         upper[upper_index(k, i)] = multiplier;
       }
       upper[upper_index(k, k)] = inverse;
-      largest_pivot = larger(pivot_size, largest_pivot);
-      smallest_pivot = smaller(pivot_size, smallest_pivot);
-      largest_multiplier = largest_or_nan(largest_multiplier, largest * scale);
+      if (k < last) {
+        sizes.largest_pivot = larger(pivot_size, sizes.largest_pivot);
+        sizes.smallest_pivot = smaller(pivot_size, sizes.smallest_pivot);
+        sizes.multiplier = largest_or_nan(sizes.multiplier, largest * scale);
+      } else {
+        sizes.last_pivot = pivot_size;
+      }
     }
-    pivot_ratio = largest_pivot * rough_reciprocal(smallest_pivot);
+    elimination = judged(sizes);
   }
 
   PM_DEVICE void substitute(const Complex (&upper)[kUpper], Complex (&side)[PM_SIZE]) const {
