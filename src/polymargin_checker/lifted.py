@@ -6,7 +6,8 @@ With x = u + δ every pre-activation is value + linear part + rest, zˡ = pˡ + 
 
 The form that the multipliers of a leaf make of B and of what is known about δ and w is rebuilt from the weights; if it is
 positive definite in (1, δ, w), then B > 0 on the leaf (docs/theorems.md, section 9). This file walks the tree of splits;
-`lifted_expansion` is the network around u, `lifted_ranges` proves the ranges of w, `lifted_leaf` and `lifted_form` judge a leaf.
+`lifted_expansion` is the network around u, `lifted_ranges` proves the ranges of w, `lifted_leaf` and `lifted_form` judge a leaf;
+`lifted_combinations` are further rests that a proof may name.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.enclosures import Balls, Enclosure
+from polymargin_checker.lifted_combinations import read_combinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_leaf import BallPart, check_leaf
 from polymargin_checker.lifted_ranges import first_range, root_ranges
@@ -51,7 +53,7 @@ def check_lifted(
     What is proved about the curvatures of the rests, which depend on the model and the point alone, is added to `known` and need
     not be proved again for other rivals.
     """
-    fields(proof, "lifted proof", ("kind", "radius", "ranges", "tree"), ("spectra",))
+    fields(proof, "lifted proof", ("kind", "radius", "ranges", "tree"), ("spectra", "combinations"))
     radius = number(proof["radius"], "radius of the lifted proof")
     if radius <= 0:
         raise Refused("the radius of the lifted proof is not positive")
@@ -71,7 +73,12 @@ def check_lifted(
         if about is not model:
             raise ValueError("what is known is about another model")  # a mistake of the caller, never one of a file
         expansion = HiddenLayers(model, around, label, rival, radius)
-        root = BallPart(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known), {})
+        combined = read_combinations(expansion, proof["combinations"]) if "combinations" in proof else None
+        if combined is not None and variables + len(combined.ranges) > LARGEST_SPACE:
+            raise Refused(
+                f"a lifted proof with {len(combined.ranges)} combinations has more than {LARGEST_SPACE} variables"
+            )
+        root = BallPart(root_ranges(expansion, proof["ranges"], proof.get("spectra"), known, combined), {})
         waiting: list[tuple[Any, BallPart]] = [(proof["tree"], root)]
         count = 0
         while waiting:
@@ -79,7 +86,7 @@ def check_lifted(
             if isinstance(node, dict) and "split" in node:
                 waiting += _parts(expansion, node, part)
             else:
-                check_leaf(expansion, node, f"leaf {count}", part)
+                check_leaf(expansion, node, f"leaf {count}", part, combined)
                 count += 1
     return radius
 

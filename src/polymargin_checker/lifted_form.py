@@ -5,16 +5,19 @@ In the variables (1, δ, w², …, wᴸ), with tˡ = aˡδ + wˡ, it is the matr
     B − μ(r² − ‖δ‖²) + Σ νˡ_i (wˡ_i − Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²)) − Σ κˡ_i (wˡ_i − lo)(hi − wˡ_i)
       − Σ θ_i (r²‖Q_iδ‖² − (w²_i)²) − Σ η_j (t¹_j − lo)(hi − t¹_j).
 
-What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B.
+What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B. Combinations
+of the last layer's rests are variables too, with a ν and a κ each (`lifted_combinations`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from flint import fmpq
 
+from polymargin_checker.lifted_combinations import Combinations
 from polymargin_checker.lifted_expansion import Coordinates, HiddenLayers, Range, Ranges
 
 
@@ -29,13 +32,17 @@ class TopMinorant:
 
 @dataclass(frozen=True)
 class ExactMultipliers:
-    """μ, ν and κ per lifted layer, θ per neuron of layer 2, η per first-layer neuron that was split."""
+    """μ, ν and κ per lifted layer, θ per neuron of layer 2, η per first-layer neuron that was split, e per combination.
+
+    The last layer's ν and κ go on with those of the combinations.
+    """
 
     ball: fmpq
     equalities: list[list[fmpq]]
     intervals: list[list[fmpq]]
     cuts: list[fmpq]
     first: list[fmpq]
+    exchanges: list[fmpq] = field(default_factory=list)
 
 
 def form(
@@ -45,8 +52,11 @@ def form(
     given: ExactMultipliers,
     ranges: Ranges,
     first: dict[int, Range],
+    combined: Combinations | None = None,
 ) -> Any | None:
     """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a form over 1 and the frame.
+
+    With combinations the ranges of the last layer go on with theirs.
 
     The rests meet each other nowhere, so their block of the whole matrix is diagonal and each is minimised by a division. None
     unless that block is surely positive; then the whole matrix is positive definite if and only if what is returned is.
@@ -55,11 +65,13 @@ def form(
     minus = fmpq(-1)
     equalities = [of(len(values), 1, values) for values in given.equalities]  # ν per lifted layer, as columns
     # What multiplies tˡ_j² and wˡ_j: −Wᵀν of the layer above times c and σ'(p), or what the last layer says.
-    outer = [
-        (above.weights.transpose @ column).times(minus) for above, column in zip(layers[1:], equalities, strict=True)
-    ]
-    squares = [*(factor.times(layer.bend) for factor, layer in zip(outer, layers[:-1], strict=True)), top.square]
-    linears = [*(factor.entrywise(layer.rise) for factor, layer in zip(outer, layers[:-1], strict=True)), top.linear]
+    weights, last = [layer.weights for layer in layers[1:]], (top.linear, top.square)
+    if combined is not None:
+        weights[-1] = combined.last_weights
+        last = (combined.padded(top.linear), combined.padded(top.square))
+    outer = [(matrix.transpose @ column).times(minus) for matrix, column in zip(weights, equalities, strict=True)]
+    squares = [*(factor.times(layer.bend) for factor, layer in zip(outer, layers[:-1], strict=True)), last[1]]
+    linears = [*(factor.entrywise(layer.rise) for factor, layer in zip(outer, layers[:-1], strict=True)), last[0]]
     border = frame.slopes[-1].transpose @ top.linear
     if first:
         curve, pull = _split_neurons(expansion, given.first, first)
@@ -73,14 +85,20 @@ def form(
         slopes, square, size = frame.slopes[k + 1], squares[k + 1], len(kappa)
         linear = equalities[k] + linears[k + 1]
         linear = linear + of(size, 1, [-q * (lo + hi) for q, (lo, hi) in zip(kappa, part, strict=True)])
-        own = square + of(size, 1, [q + (given.cuts[i] if k == 0 else 0) for i, q in enumerate(kappa)])
+        thetas = given.cuts if k == 0 else []
+        own = square + of(size, 1, [q + theta for q, theta in zip_longest(kappa, thetas, fillvalue=fmpq(0))])
         inverse = own.inverse()
         if inverse is None:
             return None
-        # own·w² + (linear + 2 square·a·δ) w is at least −(linear/2 + square·a·δ)²/own.
-        ratio = square.entrywise(inverse)
-        inner = inner + slopes.form(square + square.entrywise(ratio).times(minus))
-        border = border + slopes.transpose @ ratio.entrywise(linear).times(minus)
+        # own·w² + (linear + 2 g·δ) w is at least −(linear/2 + g·δ)²/own, where g is square·a but for combinations.
+        if combined is not None and k + 2 == len(layers):
+            products = combined.products(slopes, top.square, given.exchanges)
+            inner = inner + slopes.form(top.square) + products.form(inverse.times(minus))
+            border = border + products.transpose @ inverse.entrywise(linear).times(minus)
+        else:
+            ratio = square.entrywise(inverse)
+            inner = inner + slopes.form(square + square.entrywise(ratio).times(minus))
+            border = border + slopes.transpose @ ratio.entrywise(linear).times(minus)
         corner = corner + (linear.transpose @ linear.entrywise(inverse)).times(fmpq(-1, 4))
     return inner.bordered(corner, border.times(fmpq(1, 2)))
 

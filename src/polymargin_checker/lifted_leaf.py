@@ -9,6 +9,7 @@ from flint import arb_poly, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
+from polymargin_checker.lifted_combinations import Combinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
 from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_ranges import leaf_ranges
@@ -24,28 +25,42 @@ class BallPart:
     first: dict[int, Range]
 
 
-def check_leaf(expansion: HiddenLayers, leaf: Any, name: str, part: BallPart) -> None:
+_KEYS = ("ball", "equalities", "intervals", "cuts", "first", "minorants", "ranges")
+
+
+def check_leaf(
+    expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: Combinations | None = None
+) -> None:
     """Prove B > 0 on the part of the ball, or refuse."""
-    fields(leaf, name, ("ball", "equalities", "intervals", "cuts", "first", "minorants", "ranges"))
-    multipliers = _multipliers(expansion, leaf, name, part)
+    fields(leaf, name, _KEYS if combined is None else (*_KEYS, "exchanges"))
+    multipliers = _multipliers(expansion, leaf, name, part, combined)
     ranges = part.rests
     if leaf["ranges"] is not None:
         ranges = leaf_ranges(expansion, leaf["ranges"], name, part.rests, part.first)
     last = ranges[-1] if ranges else [(fmpq(0), fmpq(0))] * len(expansion.layers[0].value)  # t¹ has no rest
     top = _top(expansion, leaf["minorants"], name, last)
+    if combined is not None:
+        ranges = (*ranges[:-1], [*ranges[-1], *combined.ranges])
     for frame in expansion.around.frames:
-        found = form(expansion, frame, top, multipliers, ranges, part.first)
+        found = form(expansion, frame, top, multipliers, ranges, part.first, combined)
         if found is not None and found.positive_definite():
             return
     raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 
-def _multipliers(expansion: HiddenLayers, leaf: Any, name: str, part: BallPart) -> ExactMultipliers:
+def _multipliers(
+    expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: Combinations | None
+) -> ExactMultipliers:
     sizes = [len(layer.value) for layer in expansion.layers[1:]]
-    equalities, intervals = (_per_layer(leaf[key], f"{name}, {key}", sizes) for key in ("equalities", "intervals"))
     cuts = _numbers(leaf["cuts"], f"{name}, cuts", sizes[0] if sizes else 0)
+    exchanges: list[fmpq] = []
+    if combined is not None:
+        exchanges = _numbers(leaf["exchanges"], f"{name}, exchanges", len(combined.ranges))
+        sizes[-1] += len(exchanges)
+    equalities, intervals = (_per_layer(leaf[key], f"{name}, {key}", sizes) for key in ("equalities", "intervals"))
     first = _numbers(leaf["first"], f"{name}, first", len(part.first))
-    multipliers = ExactMultipliers(number(leaf["ball"], f"{name}, ball"), equalities, intervals, cuts, first)
+    ball_factor = number(leaf["ball"], f"{name}, ball")
+    multipliers = ExactMultipliers(ball_factor, equalities, intervals, cuts, first, exchanges)
     for what, values in (
         ("ball", [multipliers.ball]),
         ("cuts", cuts),

@@ -14,6 +14,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
+from polymargin_checker.lifted_combinations import Combinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings, rational_above
 from polymargin_checker.lifted_spectra import LOWER, UPPER, Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
@@ -22,12 +23,16 @@ from polymargin_checker.work import spend
 _TOUCHED = 128
 """Products that a weight counts for when it is read into interval arithmetic."""
 
+Claim = tuple[int, fmpq]
+"""A sign and a shift: that shift + sign·Q is positive definite."""
 Ends = list[tuple[arb, arb]]
 """Per neuron: what its rest does not leave."""
 
 
-def root_ranges(expansion: HiddenLayers, value: Any, spectra: Any, known: Known) -> Ranges:
-    """The stated ranges of the rests on the whole ball, proved layer by layer."""
+def root_ranges(
+    expansion: HiddenLayers, value: Any, spectra: Any, known: Known, combined: Combinations | None = None
+) -> Ranges:
+    """The stated ranges of the rests on the whole ball, proved layer by layer, and those of combinations of the last ones."""
     entries = items(value, "ranges", len(expansion.layers) - 1)
     ranges = [_read(expansion, entry, k + 2) for k, entry in enumerate(entries)]
     if ranges:
@@ -40,6 +45,8 @@ def root_ranges(expansion: HiddenLayers, value: Any, spectra: Any, known: Known)
             curved.prove(layer, own, below, ends)
         else:
             _refuse(layer, ends)
+    if combined is not None:
+        _check_combined(expansion, combined, ranges, curved)
     return tuple(ranges)
 
 
@@ -93,24 +100,51 @@ def _check_curvatures(expansion: HiddenLayers, ranges: list[Range], known: Known
 
 
 def dominated(
-    around: Surroundings, neuron: int, claims: list[tuple[int, fmpq]], proved: set[tuple[bytes, int, fmpq]]
-) -> list[tuple[int, fmpq]]:
+    around: Surroundings, neuron: int, claims: list[Claim], proved: set[tuple[bytes, int, fmpq]]
+) -> list[Claim]:
     """Those of the claims (sign, shift) of which it is not shown that shift + sign·Q_i is positive definite."""
-    missing = claims
-    if claims and around.layers[0].source.rows < around.dimension:
-        frame, row = around.small, around.row_of_second(neuron)
-        curvature = frame.slopes[0].form(row)
-        missing = [
-            (sign, shift)
-            for sign, shift in missing
-            if not curvature.shifted(shift, frame.metric, sign).positive_definite()
-        ]
+    missing = _missing_in_small(around, around.row_of_second(neuron), claims)
     if missing:
         seen = around.curvature(neuron)
         if seen is None:
             return []
         missing = [(sign, shift) for sign, shift in missing if not _shown(seen, sign, shift, proved)]
     return missing
+
+
+def _missing_in_small(around: Surroundings, row: Any, claims: list[Claim]) -> list[Claim]:
+    """The same for the curvature W¹ᵀ diag(row) W¹ in the smaller space, if there is one; else all claims."""
+    if not claims or around.layers[0].source.rows >= around.dimension:
+        return claims
+    frame = around.small
+    curvature = frame.slopes[0].form(row)
+    return [
+        (sign, shift) for sign, shift in claims if not curvature.shifted(shift, frame.metric, sign).positive_definite()
+    ]
+
+
+def _check_combined(
+    expansion: HiddenLayers, combined: Combinations, ranges: list[list[Range]], curved: ProvedSpectra | None
+) -> None:
+    """The ranges of combinations, by their curvatures. What is proved of them is kept nowhere."""
+    if len(expansion.layers) > 2:
+        if curved is None:
+            raise Refused("combinations beyond the second layer need spectra")
+        curved.prove_combined(combined, ranges[-2])
+        return
+    around, square = expansion.around, expansion.radius * expansion.radius
+    rows = combined.neurons.times(around.layers[0].bend)
+    for place, (low, high) in enumerate(combined.ranges):
+        claims, row = [(1, -low / square), (-1, high / square)], rows.row(place)
+        missing = [claim for claim in claims if claim[1] <= 0] or _missing_in_small(around, row, claims)
+        if missing and low < 0 < high:
+            curvature = around.layers[0].weights.form(row)
+            missing = [
+                (sign, shift) for sign, shift in missing if not curvature.shifted(shift, None, sign).positive_definite()
+            ]
+        if missing:
+            side = LOWER if missing[0][0] > 0 else UPPER
+            raise Refused(f"combinations, ranges, entry {place}: the {side} end is not proved")
 
 
 def _shown(curvature: Any, sign: int, shift: fmpq, proved: set[tuple[bytes, int, fmpq]]) -> bool:

@@ -23,12 +23,15 @@ from flint import ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
+from polymargin_checker.lifted_combinations import Combinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings, rational_above
 from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
 LOWER, UPPER, ERROR = "lower", "upper", "error"
+Levels = dict[tuple[int, str], fmpq]
+"""Per neuron and side: what is claimed to dominate, as a multiple of the identity."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,10 @@ class ShownLevel:
         return self.stretch == other.stretch and self.radius >= other.radius and self.level <= other.level
 
 
+Shown = dict[tuple[int, int, str], ShownLevel]
+"""Per layer, neuron and side."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What is proved about a model at a point, for every rival.
@@ -54,9 +61,18 @@ class Known:
     """
 
     curvatures: dict[tuple[int, str], fmpq] = field(default_factory=dict)
-    spectra: dict[tuple[int, int, str], ShownLevel] = field(default_factory=dict)
+    spectra: Shown = field(default_factory=dict)
     around: list[tuple[Model, Surroundings]] = field(default_factory=list)
     products: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Neurons:
+    """Neurons of a layer, or combinations of the last one's: their weights, and what a refusal calls them."""
+
+    layer: int
+    weights: Any
+    name: str
 
 
 class ProvedSpectra:
@@ -77,24 +93,44 @@ class ProvedSpectra:
 
     def prove(self, layer: int, ranges: list[Range], below: list[Range], ends: list[tuple[int, str]]) -> None:
         """That the rests do not leave these ends of their ranges, given those of the layer below, and what is said of η."""
-        expansion, square = self._expansion, self._expansion.radius * self._expansion.radius
-        more = self._scalars(layer, below)
-        claims = {(i, side): (-ranges[i][0] if side == LOWER else ranges[i][1]) / square for i, side in ends}
-        if layer < len(expansion.layers):
+        claims = self._levels(ranges, ends)
+        if layer < len(self._expansion.layers):
             claims |= {(i, ERROR): level for i, level in enumerate(self._errors[layer - 3])}
+        self._prove(self._neurons(layer), claims, below, self._known.spectra)
+
+    def prove_combined(self, combined: Combinations, below: list[Range]) -> None:
+        """The same for combinations of the last layer's rests. They are this proof's alone: nothing of them is known or kept."""
+        own = Neurons(len(self._expansion.layers), combined.neurons, "combinations, ranges, entry")
+        ends = [(place, side) for place in range(len(combined.ranges)) for side in (LOWER, UPPER)]
+        self._prove(own, self._levels(combined.ranges, ends), below, {})
+
+    def _neurons(self, layer: int) -> Neurons:
+        return Neurons(layer, self._expansion.layers[layer - 1].weights, f"ranges of layer {layer}, neuron")
+
+    def _levels(self, ranges: list[Range], ends: list[tuple[int, str]]) -> Levels:
+        square = self._expansion.radius * self._expansion.radius
+        return {(i, side): (-ranges[i][0] if side == LOWER else ranges[i][1]) / square for i, side in ends}
+
+    def _prove(self, own: Neurons, claims: Levels, below: list[Range], known: Shown) -> None:
+        """What is claimed and not known already; it is known then."""
+        more = self._scalars(own, below)
         open_claims: dict[int, list[tuple[str, ShownLevel]]] = {}
         for (neuron, side), level in claims.items():
-            claim = ShownLevel(self._stretch, expansion.radius, level - more[neuron])
-            shown = self._known.spectra.get((layer, neuron, side))
+            claim = ShownLevel(self._stretch, self._expansion.radius, level - more[neuron])
+            shown = known.get((own.layer, neuron, side))
             if shown is None or not shown.covers(claim):
                 open_claims.setdefault(neuron, []).append((side, claim))
-        factors = _factors(expansion, layer) if open_claims else []
+        factors = _factors(self._expansion, own) if open_claims else []
         for neuron, sides in open_claims.items():
-            self._prove_neuron(layer, neuron, sides, [factor.row(neuron) for factor in factors])
+            self._prove_neuron(own, neuron, sides, [factor.row(neuron) for factor in factors])
+            for side, claim in sides:
+                known[own.layer, neuron, side] = claim
 
-    def _prove_neuron(self, layer: int, neuron: int, claims: list[tuple[str, ShownLevel]], columns: list[Any]) -> None:
+    def _prove_neuron(
+        self, own: Neurons, neuron: int, claims: list[tuple[str, ShownLevel]], columns: list[Any]
+    ) -> None:
         """The matrices of one neuron, from its factors d^k for the layers k below."""
-        expansion, t = self._expansion, self._stretch
+        expansion, layer, t = self._expansion, own.layer, self._stretch
         slopes = [under.slopes for under in expansion.layers[: layer - 1]]
         sizes = columns[-1].absolute
         odd = [*columns[:-1], columns[-1].times(t * t / (t * t - 1))]
@@ -111,16 +147,15 @@ class ProvedSpectra:
                 form = form + grown
             # At δ = 0 all rests are zero: an end on the wrong side of that is false, whatever the form.
             if not (claim.level > 0 and form.shifted(claim.level, None, -1).positive_definite()):
-                raise Refused(_unproved(layer, neuron, side))
-            self._known.spectra[layer, neuron, side] = claim
+                raise Refused(_unproved(own, neuron, side))
 
-    def _scalars(self, layer: int, below: list[Range]) -> list[fmpq]:
+    def _scalars(self, own: Neurons, below: list[Range]) -> list[fmpq]:
         """t Σ |x_j| r²ρ_j² + ε_i for layers above the third, rounded up; zero for the third."""
-        expansion, own = self._expansion, self._expansion.layers[layer - 1]
+        expansion, layer, many = self._expansion, own.layer, own.weights.shape[0]
         if layer == 3:
-            return [fmpq(0)] * len(own.value)
+            return [fmpq(0)] * many
         under, square = expansion.layers[layer - 2], ball(expansion.radius) ** 2
-        spend(4 * len(own.value) * len(below), ctx.prec, f"the errors of layer {layer} of a lifted proof")
+        spend(4 * many * len(below), ctx.prec, f"the errors of layer {layer} of a lifted proof")
         arithmetic = expansion.arithmetic
         lengths = [ball(max(-low, high)) ** 2 / square for low, high in below]
         rises = [
@@ -131,17 +166,17 @@ class ProvedSpectra:
         return [rational_above(entry) for entry in (own.weights.absolute @ each).entries()]
 
 
-def _unproved(layer: int, neuron: int, side: str) -> str:
+def _unproved(own: Neurons, neuron: int, side: str) -> str:
     if side == ERROR:
-        return f"spectra, errors of layer {layer}, neuron {neuron}: not shown to be so small"
-    return f"ranges of layer {layer}, neuron {neuron}: the {side} end is proved neither by intervals nor by curvatures"
+        return f"spectra, errors of layer {own.layer}, neuron {neuron}: not shown to be so small"
+    return f"{own.name} {neuron}: the {side} end is proved neither by intervals nor by curvatures"
 
 
-def _factors(expansion: HiddenLayers, layer: int) -> list[Any]:
-    """d^k for the layers k = 1 … layer − 1, one row per neuron."""
-    factor = expansion.layers[layer - 1].weights
+def _factors(expansion: HiddenLayers, own: Neurons) -> list[Any]:
+    """d^k for the layers k below, one row per neuron."""
+    factor = own.weights
     result: list[Any] = []
-    for k in reversed(range(layer - 1)):
+    for k in reversed(range(own.layer - 1)):
         under = expansion.layers[k]
         result.insert(0, factor.times(under.bend))
         if k:

@@ -285,7 +285,7 @@ def test_every_layer_has_errors_of_its_own(tmp_path: Path) -> None:
     found = expansion(tmp_path, network, [0.0], 1, 1.0, Balls)
     unit, third, fourth = [(fmpq(-1), fmpq(1))], np.array([8.0]), np.array([16.0])
     spectra = ProvedSpectra(found, stated([third, fourth]), Known())
-    (to_fourth,), (to_fifth,) = spectra._scalars(4, unit), spectra._scalars(5, unit)
+    (to_fourth,), (to_fifth,) = spectra._scalars(spectra._neurons(4), unit), spectra._scalars(spectra._neurons(5), unit)
     assert to_fifth - to_fourth == 2  # Σ |W σ'| (η⁴ − η³)
     known = Known()
     spectra = ProvedSpectra(found, stated([third, fourth]), known)
@@ -312,7 +312,8 @@ def test_what_the_layer_below_adds_is_rounded_up(tmp_path: Path) -> None:
         sigma = [0.0, 1.0, 1.0]
         network = pm.PolynomialNetwork(layers, activations=[sigma, sigma, [0.0, rise, bend], sigma])
         found = expansion(tmp_path, network, [0.0], 1, radius, Balls)
-        (value,) = ProvedSpectra(found, stated([np.array([error])], t), Known())._scalars(4, [(fmpq(-end), fmpq(1))])
+        spectra = ProvedSpectra(found, stated([np.array([error])], t), Known())
+        (value,) = spectra._scalars(spectra._neurons(4), [(fmpq(-end), fmpq(1))])
         return value
 
     with working_precision(10):

@@ -139,9 +139,9 @@ def test_errors_of_the_layer_below_are_counted(tmp_path: Path, monkeypatch: pyte
         found, {"stretch": "0x1p+1", "errors": [["0x1p+0"] * 3]}, lifted_spectra.Known()
     )
     monkeypatch.setattr(lifted_spectra, "spend", lambda products, bits, what: asked.append(products))
-    spectra._scalars(3, [(fmpq(-1), fmpq(1))] * 5)
+    spectra._scalars(spectra._neurons(3), [(fmpq(-1), fmpq(1))] * 5)
     assert not asked
-    spectra._scalars(4, [(fmpq(-1), fmpq(1))] * 3)
+    spectra._scalars(spectra._neurons(4), [(fmpq(-1), fmpq(1))] * 3)
     assert asked == [4 * 2 * 3]
 
 

@@ -1,0 +1,79 @@
+"""Combinations s = C wᴸ of the last layer's rests, which a lifted proof may use as rests of their own.
+
+They are the rests of neurons with the weights C Wᴸ to which nobody listens, with ranges and equalities like all others. With d_i
+what multiplies (tᴸ_i)² in B, any matrix D, any numbers e_k and v_k = e_k Σ_i D_ki a_i,
+
+    Σ_i d_i (a_i·δ) w_i = Σ_i (d_i a_i − Σ_k C_ki v_k)·δ w_i + Σ_k (v_k·δ) s_k,
+
+because s = C w: the form of a leaf may say the right side for the left (docs/theorems.md, section 9). C, D and the ranges belong
+to one proof. Nothing that is proved of them is kept for another rival.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq
+
+from polymargin_checker.document import fields, items
+from polymargin_checker.dyadics import number
+from polymargin_checker.lifted_expansion import HiddenLayers, Range
+from polymargin_checker.refusal import Refused
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """One row per combination: C and D as stated, and C Wᴸ; Wᴸ with C Wᴸ below; and the ranges of s, which are to be proved."""
+
+    weights: Any
+    directions: Any
+    neurons: Any
+    last_weights: Any
+    ranges: list[Range]
+
+    def products(self, slopes: Any, square: Any, exchanges: list[fmpq]) -> Any:
+        """What meets 2δ w and, below, 2δ s in the form, a row per rest; `slopes` and `square` are a and d of the last layer."""
+        many = self.directions.shape[0]
+        shares = type(slopes).of(many, 1, exchanges)
+        directions = (self.directions @ slopes).entrywise(shares)
+        left = slopes.entrywise(square) + (self.weights.transpose @ directions).times(fmpq(-1))
+        return type(slopes).stacked([left, directions])
+
+    def padded(self, column: Any) -> Any:
+        """A column for the last layer with zeros for the combinations."""
+        many = self.weights.shape[0]
+        return type(column).stacked([column, type(column).of(many, 1, [fmpq(0)] * many)])
+
+
+def read_combinations(expansion: HiddenLayers, value: Any) -> Combinations:
+    """What a proof states, or a refusal; the ranges are not proved yet."""
+    if len(expansion.layers) < 2 or expansion.last.degree() > 2:
+        raise Refused(
+            "combinations need two hidden layers at least, the last one with an activation of degree two at most"
+        )
+    fields(value, "combinations", ("weights", "directions", "ranges", "balances"))
+    many = len(items(value["weights"], "combinations, weights"))
+    if not many:
+        raise Refused("combinations, weights: expected one row at least")
+    if value["balances"] is not None:
+        raise Refused("combinations, balances: not known yet")
+    weights, directions = (
+        _rows(expansion, value[key], f"combinations, {key}", many) for key in ("weights", "directions")
+    )
+    ranges = []
+    for place, entry in enumerate(items(value["ranges"], "combinations, ranges", many)):
+        where = f"combinations, ranges, entry {place}"
+        low, high = (number(end, where) for end in items(entry, where, 2))
+        if not low < high:
+            raise Refused(f"{where}: the range is empty")
+        ranges.append((low, high))
+    below = expansion.layers[-1].weights
+    neurons = weights @ below
+    return Combinations(weights, directions, neurons, expansion.arithmetic.stacked([below, neurons]), ranges)
+
+
+def _rows(expansion: HiddenLayers, value: Any, where: str, many: int) -> Any:
+    width = len(expansion.layers[-1].value)
+    rows = [[number(entry, where) for entry in items(row, where, width)] for row in items(value, where, many)]
+    return expansion.arithmetic.of(many, width, [entry for row in rows for entry in row])
