@@ -31,6 +31,7 @@ class Combinations:
     neurons: Any
     last_weights: Any
     ranges: list[Range]
+    balances: list[fmpq] | None
 
     def products(self, slopes: Any, square: Any, exchanges: list[fmpq]) -> Any:
         """What meets 2δ w and, below, 2δ s in the form, a row per rest; `slopes` and `square` are a and d of the last layer."""
@@ -56,8 +57,6 @@ def read_combinations(expansion: HiddenLayers, value: Any) -> Combinations:
     many = len(items(value["weights"], "combinations, weights"))
     if not many:
         raise Refused("combinations, weights: expected one row at least")
-    if value["balances"] is not None:
-        raise Refused("combinations, balances: not known yet")
     weights, directions = (
         _rows(expansion, value[key], f"combinations, {key}", many) for key in ("weights", "directions")
     )
@@ -68,9 +67,23 @@ def read_combinations(expansion: HiddenLayers, value: Any) -> Combinations:
         if not low < high:
             raise Refused(f"{where}: the range is empty")
         ranges.append((low, high))
+    balances = None
+    if value["balances"] is not None:
+        if len(expansion.layers) != 3:
+            raise Refused("combinations, balances: expected null, for there are not three hidden layers")
+        balances = read_balances(value["balances"], "combinations, balances", many)
     below = expansion.layers[-1].weights
     neurons = weights @ below
-    return Combinations(weights, directions, neurons, expansion.arithmetic.stacked([below, neurons]), ranges)
+    last = expansion.arithmetic.stacked([below, neurons])
+    return Combinations(weights, directions, neurons, last, ranges, balances)
+
+
+def read_balances(value: Any, where: str, many: int) -> list[fmpq]:
+    """One number above zero per neuron or combination of the third layer (`lifted_balances`)."""
+    balances = [number(entry, where) for entry in items(value, where, many)]
+    if any(balance <= 0 for balance in balances):
+        raise Refused(f"{where}: expected numbers above zero")
+    return balances
 
 
 def _rows(expansion: HiddenLayers, value: Any, where: str, many: int) -> Any:

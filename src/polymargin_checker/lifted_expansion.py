@@ -121,6 +121,26 @@ class Surroundings:
         neurons = range(self.layers[1].source.rows)
         return WeightedSquares(self.dimension, ((self.seen(neuron)[1], self.curvature(neuron)) for neuron in neurons))
 
+    def mixed_squares(self, weights: Any) -> Any:
+        """R = c² W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ over δ, Z = W²ᵀ diag(x) a², for a column x: (Σ_j x_j (a_j·δ) w²_j)² ≤ ‖δ‖⁴ δᵀRδ."""
+        first, second = self.layers[:2]
+        if self._mixed is not None:
+            found = self._mixed.form(weights)
+        else:
+            Z = second.weights.transpose @ second.slopes.entrywise(weights)
+            found = first.weights.congruence(self.gram.entrywise(Z @ Z.transpose))
+        return found.times(first.bend * first.bend)
+
+    @cached_property
+    def _mixed(self) -> Any | None:
+        """Place by place, where neurons see few inputs."""
+        if 2 * len(self.seen(0)[1]) > self.dimension:
+            return None
+        from polymargin_checker.float_mixed import MixedSquares  # balls do not look for zeros
+
+        first, second = self.layers[:2]
+        return MixedSquares.of(first.weights, second.weights, second.slopes)
+
     def row_of_second(self, neuron: int) -> Any:
         """c W²_i as a column."""
         return self.layers[1].weights.row(neuron).times(self.layers[0].bend)

@@ -15,16 +15,15 @@ from flint import arb, arb_mat, ctx, fmpq
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.lifted_combinations import Combinations
+from polymargin_checker.lifted_curvatures import LOWER, UPPER
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings, rational_above
-from polymargin_checker.lifted_spectra import LOWER, UPPER, Known, ProvedSpectra
+from polymargin_checker.lifted_spectra import Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
 _TOUCHED = 128
 """Products that a weight counts for when it is read into interval arithmetic."""
 
-Claim = tuple[int, fmpq]
-"""A sign and a shift: that shift + sign·Q is positive definite."""
 Ends = list[tuple[arb, arb]]
 """Per neuron: what its rest does not leave."""
 
@@ -100,27 +99,24 @@ def _check_curvatures(expansion: HiddenLayers, ranges: list[Range], known: Known
 
 
 def dominated(
-    around: Surroundings, neuron: int, claims: list[Claim], proved: set[tuple[bytes, int, fmpq]]
-) -> list[Claim]:
+    around: Surroundings, neuron: int, claims: list[tuple[int, fmpq]], proved: set[tuple[bytes, int, fmpq]]
+) -> list[tuple[int, fmpq]]:
     """Those of the claims (sign, shift) of which it is not shown that shift + sign·Q_i is positive definite."""
-    missing = _missing_in_small(around, around.row_of_second(neuron), claims)
+    missing = claims
+    if claims and around.layers[0].source.rows < around.dimension:
+        frame, row = around.small, around.row_of_second(neuron)
+        curvature = frame.slopes[0].form(row)
+        missing = [
+            (sign, shift)
+            for sign, shift in missing
+            if not curvature.shifted(shift, frame.metric, sign).positive_definite()
+        ]
     if missing:
         seen = around.curvature(neuron)
         if seen is None:
             return []
         missing = [(sign, shift) for sign, shift in missing if not _shown(seen, sign, shift, proved)]
     return missing
-
-
-def _missing_in_small(around: Surroundings, row: Any, claims: list[Claim]) -> list[Claim]:
-    """The same for the curvature W¹ᵀ diag(row) W¹ in the smaller space, if there is one; else all claims."""
-    if not claims or around.layers[0].source.rows >= around.dimension:
-        return claims
-    frame = around.small
-    curvature = frame.slopes[0].form(row)
-    return [
-        (sign, shift) for sign, shift in claims if not curvature.shifted(shift, frame.metric, sign).positive_definite()
-    ]
 
 
 def _check_combined(
@@ -135,16 +131,10 @@ def _check_combined(
     around, square = expansion.around, expansion.radius * expansion.radius
     rows = combined.neurons.times(around.layers[0].bend)
     for place, (low, high) in enumerate(combined.ranges):
-        claims, row = [(1, -low / square), (-1, high / square)], rows.row(place)
-        missing = [claim for claim in claims if claim[1] <= 0] or _missing_in_small(around, row, claims)
-        if missing and low < 0 < high:
-            curvature = around.layers[0].weights.form(row)
-            missing = [
-                (sign, shift) for sign, shift in missing if not curvature.shifted(shift, None, sign).positive_definite()
-            ]
-        if missing:
-            side = LOWER if missing[0][0] > 0 else UPPER
-            raise Refused(f"combinations, ranges, entry {place}: the {side} end is not proved")
+        forms = [(frame.slopes[0].form(rows.row(place)), frame.metric) for frame in around.frames]
+        for side, sign, shift in ((LOWER, 1, -low / square), (UPPER, -1, high / square)):
+            if shift <= 0 or not any(form.shifted(shift, metric, sign).positive_definite() for form, metric in forms):
+                raise Refused(f"combinations, ranges, entry {place}: the {side} end is not proved")
 
 
 def _shown(curvature: Any, sign: int, shift: fmpq, proved: set[tuple[bytes, int, fmpq]]) -> bool:

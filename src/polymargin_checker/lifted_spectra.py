@@ -1,49 +1,42 @@
 """Ranges of the rests beyond the second layer from their curvatures.
 
-With x_j = c Wˡ_ij over layer l − 1, a and c those of that layer, and t > 1 stated by the proof,
-
-    wˡ_i ≤ δᵀ(L_i + t²/(t² − 1) Σ x_j a_j a_jᵀ + t/(t² − 1) Σ |x_j| a_j a_jᵀ + t r² Σ |x_j| N_j)δ + r²ε_i
-
-on the ball, where L_i is what wˡ⁻¹ adds to second order, and −wˡ_i is at most the same with −L_i and −x_j in the first sum. For
-l = 3 N_j = Q_j² and ε = 0. Above it N_j = ρ_j², |wˡ⁻¹_j| ≤ r²ρ_j, and ε_i = Σ |Wˡ_ij σ'(p_j)| η_j, where |eˡ⁻¹_j| ≤ r²η_j for
-what is not of second order in wˡ⁻¹_j. A proof states η of all layers but the last, and proved here is also
-
-    η_i > 1/(t − 1) Σ |x_j| a_j a_jᵀ + t r² Σ |x_j| N_j + ε_i
-
-(docs/theorems.md, section 9). What is proved of a matrix does not depend on the rival, and is not proved again.
+`lifted_curvatures` has the forms that ±wˡ_i and eˡ_i, what is not of second order in it, stay below on the ball. A proof states
+the t > 1 of all layers or, for the third one, balances instead; and for all layers but the last η with |eˡ_i| ≤ r²η_i. Proved
+here are the ends of ranges and η, layer by layer. What is proved of a matrix is not about a rival, and is not proved again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 from flint import ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_combinations import Combinations
+from polymargin_checker.lifted_combinations import Combinations, read_balances
+from polymargin_checker.lifted_curvatures import ERROR, LOWER, UPPER, BalancedForms, StretchedForms
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings, rational_above
 from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
-LOWER, UPPER, ERROR = "lower", "upper", "error"
 Levels = dict[tuple[int, str], fmpq]
 """Per neuron and side: what is claimed to dominate, as a multiple of the identity."""
 
 
 @dataclass(frozen=True)
 class ShownLevel:
-    """With this t a form is below `level` times the identity on balls up to this radius."""
+    """With this t, or with this balance in its place, a form is below `level` times the identity on balls up to this radius."""
 
     stretch: fmpq
+    balance: fmpq | None
     radius: fmpq
     level: fmpq
 
     def covers(self, other: ShownLevel) -> bool:
-        return self.stretch == other.stretch and self.radius >= other.radius and self.level <= other.level
+        same = self.stretch == other.stretch and self.balance == other.balance
+        return same and self.radius >= other.radius and self.level <= other.level
 
 
 Shown = dict[tuple[int, int, str], ShownLevel]
@@ -68,10 +61,11 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Neurons:
-    """Neurons of a layer, or combinations of the last one's: their weights, and what a refusal calls them."""
+    """Neurons of a layer, or combinations of the last one's: their weights, their balances, and what a refusal calls them."""
 
     layer: int
     weights: Any
+    balances: list[fmpq] | None
     name: str
 
 
@@ -79,13 +73,16 @@ class ProvedSpectra:
     """t and the stated η, and proofs of ends with them, one layer after the other."""
 
     def __init__(self, expansion: HiddenLayers, value: Any, known: Known) -> None:
-        fields(value, "spectra", ("stretch", "errors"))
+        fields(value, "spectra", ("stretch", "errors"), ("balances",))
         self._expansion, self._known = expansion, known
         self._stretch = number(value["stretch"], "spectra, stretch")
         if not self._stretch > 1:
             raise Refused("spectra, stretch: expected a number above 1")
         entries = items(value["errors"], "spectra, errors", len(expansion.layers) - 3)
         self._errors = [self._read(entry, layer) for layer, entry in enumerate(entries, start=3)]
+        self._balances = None
+        if "balances" in value:
+            self._balances = read_balances(value["balances"], "spectra, balances", len(expansion.layers[2].value))
 
     def _read(self, value: Any, layer: int) -> list[fmpq]:
         where = f"spectra, errors of layer {layer}"
@@ -100,12 +97,13 @@ class ProvedSpectra:
 
     def prove_combined(self, combined: Combinations, below: list[Range]) -> None:
         """The same for combinations of the last layer's rests. They are this proof's alone: nothing of them is known or kept."""
-        own = Neurons(len(self._expansion.layers), combined.neurons, "combinations, ranges, entry")
+        own = Neurons(len(self._expansion.layers), combined.neurons, combined.balances, "combinations, ranges, entry")
         ends = [(place, side) for place in range(len(combined.ranges)) for side in (LOWER, UPPER)]
         self._prove(own, self._levels(combined.ranges, ends), below, {})
 
     def _neurons(self, layer: int) -> Neurons:
-        return Neurons(layer, self._expansion.layers[layer - 1].weights, f"ranges of layer {layer}, neuron")
+        weights, balances = self._expansion.layers[layer - 1].weights, self._balances if layer == 3 else None
+        return Neurons(layer, weights, balances, f"ranges of layer {layer}, neuron")
 
     def _levels(self, ranges: list[Range], ends: list[tuple[int, str]]) -> Levels:
         square = self._expansion.radius * self._expansion.radius
@@ -116,38 +114,26 @@ class ProvedSpectra:
         more = self._scalars(own, below)
         open_claims: dict[int, list[tuple[str, ShownLevel]]] = {}
         for (neuron, side), level in claims.items():
-            claim = ShownLevel(self._stretch, self._expansion.radius, level - more[neuron])
+            balance = None if own.balances is None else own.balances[neuron]
+            claim = ShownLevel(self._stretch, balance, self._expansion.radius, level - more[neuron])
             shown = known.get((own.layer, neuron, side))
             if shown is None or not shown.covers(claim):
                 open_claims.setdefault(neuron, []).append((side, claim))
         factors = _factors(self._expansion, own) if open_claims else []
         for neuron, sides in open_claims.items():
-            self._prove_neuron(own, neuron, sides, [factor.row(neuron) for factor in factors])
+            forms = self._forms(own, neuron, [factor.row(neuron) for factor in factors])
             for side, claim in sides:
+                level = claim.level - forms.more
+                # At δ = 0 all rests are zero: an end on the wrong side of that is false, whatever the form.
+                if not (level > 0 and forms.form(side).shifted(level, None, -1).positive_definite()):
+                    raise Refused(_unproved(own, neuron, side))
                 known[own.layer, neuron, side] = claim
 
-    def _prove_neuron(
-        self, own: Neurons, neuron: int, claims: list[tuple[str, ShownLevel]], columns: list[Any]
-    ) -> None:
+    def _forms(self, own: Neurons, neuron: int, columns: list[Any]) -> StretchedForms | BalancedForms:
         """The matrices of one neuron, from its factors d^k for the layers k below."""
-        expansion, layer, t = self._expansion, own.layer, self._stretch
-        slopes = [under.slopes for under in expansion.layers[: layer - 1]]
-        sizes = columns[-1].absolute
-        odd = [*columns[:-1], columns[-1].times(t * t / (t * t - 1))]
-        curved = reduce(lambda one, other: one + other, (a.form(d) for a, d in zip(slopes, odd, strict=True)))
-        spread = slopes[-1].form(sizes.times(t / (t * t - 1)))
-        grown = None
-        if layer == 3:
-            grown = expansion.around.squared_curvatures(sizes).times(t * expansion.radius * expansion.radius)
-        for side, claim in claims:
-            form = spread.times(1 + 1 / t) if side == ERROR else spread
-            if side != ERROR:
-                form = form + (curved if side == UPPER else curved.times(fmpq(-1)))
-            if grown is not None:
-                form = form + grown
-            # At δ = 0 all rests are zero: an end on the wrong side of that is false, whatever the form.
-            if not (claim.level > 0 and form.shifted(claim.level, None, -1).positive_definite()):
-                raise Refused(_unproved(own, neuron, side))
+        if own.balances is not None:
+            return BalancedForms(self._expansion, own.balances[neuron], columns)
+        return StretchedForms(self._expansion, own.layer, self._stretch, columns)
 
     def _scalars(self, own: Neurons, below: list[Range]) -> list[fmpq]:
         """t Σ |x_j| r²ρ_j² + ε_i for layers above the third, rounded up; zero for the third."""

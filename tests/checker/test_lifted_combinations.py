@@ -21,10 +21,11 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_combinations import read_combinations
+from polymargin_checker.lifted_curvatures import ERROR, LOWER, UPPER
 from polymargin_checker.lifted_form import ExactMultipliers, form
 from polymargin_checker.lifted_leaf import _top
 from polymargin_checker.lifted_ranges import root_ranges
-from polymargin_checker.lifted_spectra import ERROR, LOWER, UPPER, Known
+from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.refusal import Refused
 
 R = 0.5
@@ -216,6 +217,14 @@ def test_an_end_that_holds_nowhere_but_is_dominated_is_refused(tmp_path: Path) -
     root_ranges(point, ranges, None, Known(), read_combinations(point, chosen.written(np.array([[-(2.0**-40), 1e3]]))))
 
 
+def test_the_larger_space_is_tried_where_the_smaller_one_is_singular(tmp_path: Path) -> None:
+    network, u, _ = deep_squares((5, 3, 4, 2), change=lambda layers: np.copyto(layers[0][0][1], layers[0][0][0]))
+    around, point = Around(network, u), expansion(tmp_path, network, u, 1, R, Balls)
+    assert len(list(point.around.frames)) == 2
+    combined = read_combinations(point, Chosen(around).written(np.array([[-1e3, 1e3]] * 2)))
+    root_ranges(point, [[hexes(row) for row in around.root_ranges(R)[0]]], None, Known(), combined)
+
+
 def test_beyond_two_layers_spectra_are_needed(tmp_path: Path) -> None:
     network, u, _ = deep_squares(DEPTHS[2])
     around, point = Around(network, u), expansion(tmp_path, network, u, 1, R, Balls)
@@ -281,6 +290,7 @@ FORGERIES: list[tuple[str, Callable[[Json], object], str]] = [
     ("no end", lambda p: p["combinations"]["ranges"][0].__setitem__(0, "nan"), "not a hexadecimal float"),
     ("half a range", lambda p: p["combinations"]["ranges"][0].pop(), "entry 0: expected 2 entries, got 1"),
     ("an empty range", lambda p: p["combinations"]["ranges"][1].reverse(), "entry 1: the range is empty"),
+    ("a point for a range", lambda p: p["combinations"]["ranges"].__setitem__(1, ["0x1p+0"] * 2), "the range is empty"),
     ("a false range", lambda p: p["combinations"]["ranges"][1].__setitem__(1, "0x1p-40"), "entry 1: the upper end is"),
     ("other weights", lambda p: p["combinations"]["weights"][0].__setitem__(0, "0x1p+9"), "entry 0: the lower end is"),
     ("no ranges", lambda p: p["combinations"].pop("ranges"), "the key 'ranges' is missing"),

@@ -14,10 +14,10 @@ import polymargin as pm
 from polymargin_checker import check, lifted_leaf, lifted_ranges
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.lifted_curvatures import LOWER, UPPER
 from polymargin_checker.lifted_expansion import HiddenLayers
 from polymargin_checker.lifted_leaf import _top
 from polymargin_checker.lifted_ranges import _intervals, _open_ends, first_range
-from polymargin_checker.lifted_spectra import LOWER, UPPER
 
 MORE = 1 + 2.0**-12
 EXACT = fmpq(4097, 4096)

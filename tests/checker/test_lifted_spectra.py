@@ -22,8 +22,9 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_forms import FloatForm
 from polymargin_checker.floats import Floats
+from polymargin_checker.lifted_curvatures import ERROR, LOWER, UPPER
 from polymargin_checker.lifted_ranges import root_ranges
-from polymargin_checker.lifted_spectra import ERROR, LOWER, UPPER, Known, ProvedSpectra
+from polymargin_checker.lifted_spectra import Known, ProvedSpectra
 from polymargin_checker.refusal import Refused
 
 R = 0.5

@@ -29,6 +29,12 @@ _WEAKENINGS = [
     ),
     ("completeness.py", "_judge", "difference.abs_lower() ** 2", "difference.mid() ** 2"),
     ("completeness.py", "_judge", "difference.abs_upper() ** 2", "difference.mid() ** 2"),
+    (
+        "lifted_spectra.py",
+        "ProvedSpectra.prove_combined",
+        "self._levels(combined.ranges, ends), below, {})",
+        "self._levels(combined.ranges, ends), below, self._known.spectra)",
+    ),
     ("univariate.py", "_lower_bound", "for current in settled + waiting:", "for current in settled:"),
     (
         "attention.py",
