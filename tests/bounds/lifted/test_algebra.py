@@ -9,7 +9,7 @@ from bounds.lifted.test_spectra import convolutional
 
 import polymargin as pm
 from polymargin import gpu
-from polymargin.bounds.lifted import algebra, spectra
+from polymargin.bounds.lifted import algebra, eigenvalues
 from polymargin.bounds.lifted.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import SMALL, maximise
@@ -134,7 +134,7 @@ def test_the_same_radius_as_with_numpy(name: str, monkeypatch: pytest.MonkeyPatc
     there = _algebra(name)
     monkeypatch.setattr(gpu, "dense_algebra", lambda: there)
     monkeypatch.setattr(algebra, "WORTH_IT", 1)
-    monkeypatch.setattr(spectra, "SMALL", 8)
+    monkeypatch.setattr(eigenvalues, "SMALL", 8)
     again = convolutional(0)  # another network: nothing is remembered of it
     found = pm.lower_bound(again, point)
     assert found.rival == known.rival

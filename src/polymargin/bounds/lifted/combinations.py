@@ -10,7 +10,8 @@ of their parts add up to, and
 
     Σ_i d_i (a_i·δ) w_i = Σ_i (d_i a_i − Σ_k C_ki v_k)·δ w_i + Σ_k (v_k·δ) s_k
 
-says the same with the s_k in the place of what the w_i cost most. It holds for any C and v.
+has the s_k in the place of what the w_i cost most. It holds for any C and v, so each v_k may have a factor of its own, its share,
+which is as free as a multiplier.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Directions: few are left where the ranges of the parts would cost much.
-DIRECTIONS = 64
+# Lengths of directions, relative to the longest, that are worth nothing.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +35,25 @@ class Combinations:
     directions: Array
 
     @classmethod
-    def of(cls, slopes: Array, square: Array, halves: Array) -> Combinations:
-        """The directions in which |d_i| (a_i·δ), times half the range of w_i, is longest."""
-        sizes = np.maximum(np.abs(square) * halves, 1e-12 * float(np.max(np.abs(square) * halves)))
+    def of(cls, slopes: Array, square: Array, halves: Array, most: int) -> Combinations | None:
+        """The directions in which |d_i| (a_i·δ), times half the range of w_i, is longest; None if there is none."""
+        sizes = np.abs(square) * halves
         left, lengths, right = np.linalg.svd(sizes[:, None] * slopes, full_matrices=False)
-        many = min(DIRECTIONS, int((lengths > 1e-6 * lengths[0]).sum()))
-        directions = (left[:, :many] / lengths[:many]).T * sizes
-        return cls((right[:many] @ slopes.T) * square, directions)
+        count = min(most, int((lengths > NEGLIGIBLE * lengths[0]).sum()))
+        if not count or not lengths[0] > 0:
+            return None
+        directions = sizes * (left[:, :count] / lengths[:count]).T
+        return cls((right[:count] @ slopes.T) * square, directions)
+
+    @property
+    def differences(self) -> Array:
+        """s − C w as rows over (w, s)."""
+        return np.hstack([-self.weights, np.eye(len(self.weights))])
+
+    def along(self, slopes: Array) -> Array:
+        """v (k, m), from the slopes of the layer."""
+        return np.asarray(self.directions @ slopes[: self.weights.shape[1]])
 
     def exchanged(self, products: Array, slopes: Array, shares: Array) -> Array:
-        """Factors of w and s, from those of w alone with zeros below; `shares` says how much of each direction is exchanged."""
-        count = self.weights.shape[1]
-        directions = shares[:, None] * (self.directions @ slopes[:count])
-        result = products.copy()
-        result[:count] -= self.weights.T @ directions
-        result[count:] += directions
-        return result
+        """What w and s meet δ with, (h + k, m), from d_i a_i and zeros; `shares` says how much of each v is exchanged."""
+        return np.asarray(products + self.differences.T @ (shares[:, None] * self.along(slopes)))

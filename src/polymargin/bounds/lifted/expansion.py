@@ -143,19 +143,6 @@ class Expansion:
         among = among.toarray() if hasattr(among, "toarray") else among
         return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((gram * among) @ slopes))
 
-    def forms(self, number: int, radius: float, middles: list[Array], halves: list[Array]) -> Array:
-        """tˡ of layer l as forms in (1, δ/r, (w − middle)/half), one row per neuron."""
-        layer, m = self.layers[number - 1], self.dimension
-        sizes = [len(middle) for middle in middles]
-        result = np.zeros((len(layer.value), 1 + m + sum(sizes)))
-        result[:, 1 : 1 + m] = radius * layer.slopes
-        if number > 1:
-            first = 1 + m + sum(sizes[: number - 2])
-            result[:, 0] = middles[number - 2]
-            places = np.arange(len(layer.value))
-            result[places, first + places] = halves[number - 2]
-        return result
-
 
 _recent: list[Expansion] = []
 

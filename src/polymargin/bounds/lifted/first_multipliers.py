@@ -20,8 +20,7 @@ START_CUT = 2.0
 START_EXTRA = 0.5
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
-# The multiplier of the range of a combination, relative to the largest product of its two factors.
-COMBINED = 0.5
+# How much of the products in each direction combinations take over at the start: all of it costs more than it gives.
 START_EXCHANGE = 0.5
 
 
@@ -86,7 +85,7 @@ def _guess(relaxation: Relaxation, place: Array | None, slack: float) -> Array:
     theta[:1] = START_CUT
     y[relaxation.first_place] = 0.01 * scale
     y[relaxation.cut_place] = theta * relaxation.cut_scales
-    y[relaxation.exchange_place] = 2 * START_EXCHANGE * relaxation.exchange_scales
+    exchanges = y[relaxation.exchange_place] = 2 * START_EXCHANGE * relaxation.exchange_scales
     slope, square = relaxation.top.linear, relaxation.top.square
     if states:
         slope = slope + 2 * square * states[-1][1]
@@ -97,9 +96,8 @@ def _guess(relaxation: Relaxation, place: Array | None, slack: float) -> Array:
         cut = relaxation.cuts.T @ theta if k == 0 else np.zeros_like(half)
         y[kappa] = (1.2 + slack) * np.maximum(0.0, -bend - cut * half**2) + slack * np.maximum(0.0, bend)
         y[kappa] += 0.02 * np.abs(bend).mean() + 1e-6 * scale
-        if k + 1 == len(states) and relaxation.expansion.combinations is not None:
-            count = len(relaxation.expansion.combinations.weights)
-            y[kappa][-count:] += COMBINED * y[relaxation.exchange_place]
+        if k + 1 == len(states):
+            y[kappa][len(half) - len(exchanges) :] += exchanges / 2
         y[nu] = -(slope * half + 2 * y[kappa] * (rest - relaxation.middles[k]) / half + 2 * cut * rest * half)
         if k:
             layer, above = relaxation.expansion.layers[k], relaxation.expansion.layers[k + 1]

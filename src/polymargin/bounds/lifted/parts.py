@@ -37,6 +37,8 @@ CLEARLY = 1e-12
 CUTS, LARGEST_WITH_CUTS, NEARLY = 4, 400, 0.05
 # What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
 CLEAR = 0.01
+# Directions of combinations, for every lifted layer: sixteen are enough for two hidden layers, and not quite for three.
+DIRECTIONS = 16
 WORST_STEPS = 20
 ROUNDS = 10
 # Variables up to which the program is solved, on a CPU and on a GPU.
@@ -105,15 +107,16 @@ class Question:
         return outcome, LiftedProof(part.rests, outcome.leaf, known, expansion.combinations)
 
     def combined(self, deadline: Deadline) -> Question:
-        """The same with combinations of the last layer's rests."""
+        """The same with combinations of the last layer's rests, chosen once for all radii."""
         expansion, name = self.expansion, (Combinations, self.label, self.rival)
-        if len(expansion.layers) < 2 or len(expansion.view.activation(len(expansion.layers))) > 3:
+        depth = len(expansion.layers)
+        if depth < 2 or len(expansion.view.activation(depth)) > 3:
             return self
         if name not in expansion.known:
-            last = rest_ranges(expansion, self.radius, deadline)[-1]
-            gamma, layer = self.output[0], expansion.layers[-1]
-            chosen = Combinations.of(layer.slopes, layer.bend * gamma, (last[:, 1] - last[:, 0]) / 2)
-            expansion.known[name] = expansion.combined(chosen)
+            last, layer = rest_ranges(expansion, self.radius, deadline)[-1], expansion.layers[-1]
+            halves = (last[:, 1] - last[:, 0]) / 2
+            found = Combinations.of(layer.slopes, layer.bend * self.output[0], halves, DIRECTIONS * (depth - 1))
+            expansion.known[name] = expansion if found is None else expansion.combined(found)
         return replace(self, expansion=expansion.known[name])
 
     def by_norms(self) -> LiftedProof | None:

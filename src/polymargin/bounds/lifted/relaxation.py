@@ -6,7 +6,8 @@ Variables are δ and the rests w of all deeper layers (`expansion.py`); B is qua
     (w_i − l_i)(u_i − w_i) ≥ 0                     κ_i ≥ 0,
     r² − ‖δ‖² ≥ 0                                  μ ≥ 0,
     Σ_i α_i (r²‖Q_i δ‖² − (w²_i)²) ≥ 0             θ ≥ 0: Cauchy and Schwarz on w²_i = δᵀQ_iδ, for chosen α ≥ 0,
-    (t¹_k − l_k)(u_k − t¹_k) ≥ 0                   η_k ≥ 0, for first-layer neurons whose range was cut.
+    (t¹_k − l_k)(u_k − t¹_k) ≥ 0                   η_k ≥ 0, for first-layer neurons whose range was cut,
+    (v_k·δ)(s_k − Σ_i C_ki w_i) = 0                any sign, for combinations s of the last layer's rests (`combinations.py`).
 
 If B − γ minus these terms times their multipliers is a positive semidefinite form in (1, δ, w), then B ≥ γ on the ball: the
 best γ is Shor's bound. All variables are scaled to the unit ball and the interval [−1, 1].
@@ -21,15 +22,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from polymargin.bounds.lifted.assembly import assembled
 from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.local import LocalRows, as_array
-from polymargin.bounds.lifted.program import SemidefiniteProgram, SparseRows
+from polymargin.bounds.lifted.local import LocalRows
+from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.lifted.top import Top
 
 Array = NDArray[np.float64]
@@ -122,52 +124,7 @@ class Relaxation:
 
     @cached_property
     def program(self) -> SemidefiniteProgram:
-        m, side = self.expansion.dimension, self.places[-1].stop
-        count = self.unknown_count
-        forms = [self.expansion.forms(k + 1, self.radius, self.middles, self.halves) for k in range(len(self.places))]
-        last = self.expansion.forms(len(self.places) + 1, self.radius, self.middles, self.halves)
-        base = last.T @ (self.top.square[:, None] * last)
-        border = self.top.linear @ last / 2
-        base[0] += border
-        base[:, 0] += border
-        base[0, 0] += self.top.constant
-        directions, differences = self._exchanges()
-        forms += [directions + differences, directions - differences]
-        starts = np.cumsum([0, *map(len, forms)])
-        squares = np.zeros((count, starts[-1]))
-        for row in range(len(directions)):
-            squares[self.exchange_place.start + row, [starts[-3] + row, starts[-2] + row]] = 0.25, -0.25
-        linear, diagonal = SparseRows(count, side), SparseRows(count, side)
-        diagonal.add(0, 0, -1.0)
-        diagonal.add(1, 0, -1.0)
-        diagonal.add(1, np.arange(1, 1 + m), 1.0)
-        for k, (place, (nu, kappa)) in enumerate(zip(self.places, self.unknowns, strict=True)):
-            below, layer = self.expansion.layers[k], self.expansion.layers[k + 1]
-            middle, half = self.middles[k], self.halves[k]
-            each = np.arange(len(middle))
-            weights = as_array(layer.weights) / half[:, None]
-            squares[nu, starts[k] : starts[k + 1]] = -below.bend * weights
-            constant = middle / half
-            if k:
-                steep = weights * below.rise
-                constant = constant - steep @ self.middles[k - 1]
-                linear.add_block(nu.start, self.places[k - 1].start, -steep * self.halves[k - 1])
-            linear.add(nu.start + each, place.start + each, 1.0)
-            linear.add(nu.start + each, 0, constant)
-            diagonal.add(kappa.start + each, 0, -1.0)
-            diagonal.add(kappa.start + each, place.start + each, 1.0)
-        for row, (neuron, (low, high)) in enumerate(self.first.items(), start=self.first_place.start):
-            size = ((high - low) / 2) ** 2
-            squares[row, neuron] = 1 / size
-            linear.add_block(row, 0, -(low + high) / size * forms[0][[neuron]])
-            linear.add(row, 0, low * high / size)
-        cuts = self.cut_place
-        dense = tuple((row, self._cut(index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
-        intervals = (range(kappa.start, kappa.stop) for _, kappa in self.unknowns)
-        signed = [1, *chain(*intervals), *range(cuts.start, self.first_place.stop)]
-        return SemidefiniteProgram.build(
-            base, np.vstack(forms), squares, linear.matrix(), diagonal.matrix(), np.array(signed), dense
-        )
+        return assembled(self)
 
     @cached_property
     def exchange_scales(self) -> Array:
@@ -188,31 +145,6 @@ class Relaxation:
         """How much of the products in each direction combinations take over."""
         return np.asarray(y[self.exchange_place] / self.exchange_scales / 2)
 
-    def _exchanges(self) -> tuple[Array, Array]:
-        """The factors v_k·δ and s_k − Σ C_ki w_i of what combinations are known to keep zero, scaled, as forms."""
-        combinations, m = self.expansion.combinations, self.expansion.dimension
-        directions, differences = np.zeros((2, len(self.exchange_scales), self.places[-1].stop))
-        if combinations is not None:
-            plain = combinations.weights.shape[1]
-            slopes = self.expansion.layers[-1].slopes[:plain]
-            place, half = self.places[-1], self.halves[-1]
-            signs = np.hstack([-combinations.weights, np.eye(len(directions))]) / half[plain:, None]
-            directions[:, 1 : 1 + m] = combinations.directions @ slopes
-            differences[:, place] = signs * half
-            differences[:, 0] = signs @ self.middles[-1]
-        return directions, differences
-
-    def _cut(self, index: int) -> Array:
-        m, place, weights = self.expansion.dimension, self.places[0], self.cuts[index]
-        middle, half = self.middles[0], self.halves[0]
-        result = np.zeros((self.places[-1].stop, self.places[-1].stop))
-        result[0, 0] = weights @ middle**2
-        result[0, place] = result[place, 0] = weights * middle * half
-        np.einsum("ii->i", result)[place] = weights * half**2
-        result[1 : 1 + m, 1 : 1 + m] -= self.radius**4 * self._squared_curvatures[index]
-        result /= self.cut_scales[index]
-        return result
-
     def reduced(self, y: Array) -> Array:
         """Z(y) as a form in (1, δ/r), the rests minimised over: they meet each other nowhere, so that is a division each.
 
@@ -227,7 +159,7 @@ class Relaxation:
         for squares, factors in weights:
             inner += r * r * squares.weighted(factors)
         for index, multiplier in enumerate(y[self.cut_place] / self.cut_scales):
-            inner -= multiplier * r**4 * self._squared_curvatures[index]
+            inner -= multiplier * r**4 * self.squared_curvatures[index]
         result = np.empty((1 + m, 1 + m))
         result[0, 0], result[1:, 1:] = corner, inner
         result[0, 1:] = result[1:, 0] = border
@@ -278,7 +210,7 @@ class Relaxation:
         return np.asarray(-self.radius * linalg.solve(form[1:, 1:], form[1:, 0], assume_a="sym"))
 
     @cached_property
-    def _squared_curvatures(self) -> list[Array]:
+    def squared_curvatures(self) -> list[Array]:
         return [self.expansion.squared_curvature(weights) for weights in self.cuts]
 
     def scale(self, value: float) -> float:
@@ -287,11 +219,12 @@ class Relaxation:
 
     def natural(self, y: Array) -> Multipliers:
         """The multipliers in the variables as they are."""
+        second = sum(len(layer.value) for layer in self.expansion.plain.lifted[:1])  # combinations have no cuts
         return Multipliers(
             ball=float(y[1]) / self.radius**2,
             equalities=tuple(y[nu] / half for (nu, _), half in zip(self.unknowns, self.halves, strict=True)),
             intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
-            cuts=(y[self.cut_place] / self.cut_scales) @ self.cuts,
+            cuts=((y[self.cut_place] / self.cut_scales) @ self.cuts)[:second],
             first=y[self.first_place] / self._first_halves**2,
             exchanges=self._shares(y),
         )
