@@ -20,6 +20,7 @@ from polymargin.bounds.view import View
 from polymargin_checker import lifted
 
 WIDTHS = {
+    "two layers": (8, 12, 6, 3),
     "three layers": (8, 12, 12, 6, 3),
     "fewer neurons than inputs": (8, 5, 12, 6, 2),
     "four layers": (8, 12, 9, 6, 5, 2),
@@ -63,7 +64,7 @@ def test_both_arithmetics_accept(
     for entry in data["rivals"]:
         proof = entry["proof"]
         assert any(float.fromhex(share) for share in proof["tree"]["exchanges"])
-        assert (proof["combinations"]["balances"] is not None) == (name != "four layers")
+        assert (proof["combinations"]["balances"] is not None) == (name not in ("two layers", "four layers"))
     monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
     verdict = judged(network, data, tmp_path)
     assert verdict.accepted, verdict.reason

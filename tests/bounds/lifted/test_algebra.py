@@ -9,11 +9,12 @@ from bounds.lifted.test_spectra import convolutional
 
 import polymargin as pm
 from polymargin import gpu
-from polymargin.bounds.lifted import algebra, eigenvalues
+from polymargin.bounds.lifted import algebra, eigenvalues, parts
 from polymargin.bounds.lifted.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import SMALL, maximise
 from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.bounds.lifted.radius import COSTLY
 from polymargin.bounds.provers import DEEP_TOLERANCE
 from polymargin.gpu import device
 
@@ -140,3 +141,7 @@ def test_the_same_radius_as_with_numpy(name: str, monkeypatch: pytest.MonkeyPatc
     assert found.rival == known.rival
     assert found.radius == pytest.approx(known.radius, rel=DEEP_TOLERANCE)
     assert pm.verify(again, point, 0.99 * found.radius).answer is pm.Answer.ROBUST
+    # Where solutions are costly, guesses come first, and the radius is found less well.
+    monkeypatch.setattr(parts, "LARGEST_PROGRAM", 1)
+    costly = pm.lower_bound(convolutional(0), point)
+    assert costly.radius == pytest.approx(known.radius, rel=COSTLY)
