@@ -30,6 +30,7 @@ class LiftedVerifier:
         self.label, self.rival = label, rival
         self.sizes = [len(b) for b in self.bias[1:-1]]
         self.leaves = 0
+        self.combined: list[list[Fraction]] = []
         self.values: list[list[Fraction]] = []
         a = self.u
         for W, b, (c0, c1, c2) in zip(self.weights[:-1], self.bias[:-1], self.sigma, strict=True):
@@ -49,7 +50,27 @@ class LiftedVerifier:
                 assert positive_definite(matrix_of(form, len(self.u)))
         for layer in range(1, len(ranges)):
             self.intervals_hold(ranges, layer, {}, ranges[layer])
+        self.combinations(proof.get("combinations"), len(ranges))
         self.tree(proof["tree"], ranges, {})
+
+    def combinations(self, stated: dict[str, Any] | None, lifted: int) -> None:
+        """C, the directions and the ranges of the combinations; the ranges are proved where there is one lifted layer."""
+        self.combined, self.directions, self.combined_ranges = [], [], []
+        if stated is None:
+            return
+        self.combined, self.directions = (
+            [[number(v) for v in row] for row in stated[name]] for name in ("weights", "directions")
+        )
+        self.combined_ranges = [(number(lo), number(hi)) for lo, hi in stated["ranges"]]
+        assert len(self.combined) == len(self.directions) == len(self.combined_ranges)
+        if lifted > 1:
+            return
+        for row, (low, high) in zip(self.combined, self.combined_ranges, strict=True):
+            for sign, end in ((1, -low), (-1, high)):
+                rest = lambda d, row=row: dot(row, self.second_rest(d))  # noqa: E731
+                form = lambda d, s=sign, e=end, f=rest: s * f(d) + e / self.radius**2 * dot(d, d)  # noqa: E731
+                assert end >= 0
+                assert positive_definite(matrix_of(form, len(self.u)))
 
     def second_rest(self, delta: list[Fraction]) -> list[Fraction]:
         bend = self.sigma[0][2]
@@ -140,13 +161,18 @@ class LiftedVerifier:
         linear = self.linear_parts()
         n = len(self.u)
         below_top = self.minorants(leaf["minorants"], ranges[-1], linear[-1])
+        shares, plain = [number(v) for v in leaf.get("exchanges", [])], self.sizes[-1]
+        columns = list(zip(*self.weights[-2], strict=True))
+        listening = [*self.weights[1:-2], self.weights[-2] + [[dot(row, c) for c in columns] for row in self.combined]]
+        known = [*ranges[:-1], [*ranges[-1], *self.combined_ranges]]
 
         def lagrangian(one: Fraction, vector: list[Fraction]) -> Fraction:
             """Homogenised: linear terms times `one`, constants times its square."""
             delta, rests, place = vector[:n], [], n
-            for size in self.sizes:
-                rests.append(vector[place : place + size])
-                place += size
+            for layer in known:
+                rests.append(vector[place : place + len(layer)])
+                place += len(layer)
+            sums, rests[-1] = rests[-1][plain:], rests[-1][:plain]
             zero = [Fraction(0)] * len(self.weights[0])
             t = [
                 [dot(a, delta) + w for a, w in zip(A, r, strict=True)]
@@ -165,10 +191,14 @@ class LiftedVerifier:
                 below = rests[k - 1] if k else zero
                 rises = [c1 + 2 * c2 * p for p in self.values[k]]
                 inner = [r * w * one + c2 * s * s for r, w, s in zip(rises, below, t[k], strict=True)]
-                for multiplier, w, row in zip(layer, rests[k], self.weights[k + 1], strict=True):
+                own = rests[k] + sums if k == len(nu) - 1 else rests[k]
+                for multiplier, w, row in zip(layer, own, listening[k], strict=True):
                     total += multiplier * (w * one - dot(row, inner))
-                for multiplier, w, (low, high) in zip(kappa[k], rests[k], ranges[k], strict=True):
+                for multiplier, w, (low, high) in zip(kappa[k], own, known[k], strict=True):
                     total -= multiplier * (w - low * one) * (high * one - w)
+            moved = [dot(a, delta) for a in linear[-1]]
+            for share, s, row, direction in zip(shares, sums, self.combined, self.directions, strict=True):
+                total += 2 * share * dot(direction, moved) * (s - dot(row, rests[-1]))
             total -= mu * (self.radius**2 * one * one - dot(delta, delta))
             bend = self.sigma[0][2]
             for multiplier, w, row in zip(theta, rests[0], self.weights[1], strict=True):
@@ -179,7 +209,7 @@ class LiftedVerifier:
                 total -= multiplier * (t[0][j] - low * one) * (high * one - t[0][j])
             return total
 
-        side = n + sum(self.sizes)
+        side = n + sum(map(len, known))
         assert positive_definite(matrix_of(lambda v: lagrangian(v[0], v[1:]), 1 + side))
 
 

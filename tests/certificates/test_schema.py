@@ -20,10 +20,12 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 def documents() -> list[dict]:
     shallow, deep = random_network([3, 4, 3], 3, seed=1), random_network([2, 3, 3, 2], 2, seed=1)
+    deeper = random_network([2, 3, 3, 3, 2], 2, seed=1)
     flat = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [0.0, 5.0])])
     certificates = [
         pm.certify(shallow, [0.1, 0.2, 0.3], method="completeness", cache=False).certificate,
         pm.certify(deep, [0.1, 0.2], method="exclusion", cache=False, timeout=2).certificate,
+        pm.verify(deeper, [0.1, 0.2], 0.95 * pm.lower_bound(deeper, [0.1, 0.2]).radius).certificate,
         pm.certify(flat, [3.0, 4.0]).certificate,
     ]
     near = {"norm": "linf", "domain": (0, 1), "movable": [0, 2], "rivals": [0, 1], "abstain": 1e-6}
@@ -54,6 +56,8 @@ def test_certificates_fit_the_schema() -> None:
     VALIDATOR.check_schema(SCHEMA)
     made = documents()
     assert len(made) >= 4
+    lifted = [rival["proof"] for document in made for rival in document["rivals"] if "combinations" in rival["proof"]]
+    assert any("spectra" in proof for proof in lifted)
     for document in made:
         VALIDATOR.validate(document)
         broken = copy.deepcopy(document)

@@ -38,7 +38,8 @@ CUTS, LARGEST_WITH_CUTS, NEARLY = 4, 400, 0.05
 # What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
 CLEAR = 0.01
 # Directions of combinations, for every lifted layer: sixteen are enough for two hidden layers, and not quite for three.
-DIRECTIONS = 16
+# Where multipliers are guessed there are many neurons, and a range takes long.
+DIRECTIONS, FEWER_DIRECTIONS = 16, 4
 WORST_STEPS = 20
 ROUNDS = 10
 # Variables up to which the program is solved, on a CPU and on a GPU.
@@ -115,7 +116,8 @@ class Question:
         if name not in expansion.known:
             last, layer = rest_ranges(expansion, self.radius, deadline)[-1], expansion.layers[-1]
             halves = (last[:, 1] - last[:, 0]) / 2
-            found = Combinations.of(layer.slopes, layer.bend * self.output[0], halves, DIRECTIONS * (depth - 1))
+            most = (FEWER_DIRECTIONS if self.by_guesses else DIRECTIONS) * (depth - 1)
+            found = Combinations.of(layer.slopes, layer.bend * self.output[0], halves, most)
             expansion.known[name] = expansion if found is None else expansion.combined(found)
         return replace(self, expansion=expansion.known[name])
 
