@@ -1,4 +1,4 @@
-"""Combinations s = C wᴸ of the last layer's rests, which a lifted proof may use as rests of their own.
+"""StatedCombinations s = C wᴸ of the last layer's rests, which a lifted proof may use as rests of their own.
 
 They are the rests of neurons with the weights C Wᴸ to which nobody listens, with ranges and equalities like all others. With d_i
 what multiplies (tᴸ_i)² in B, any matrix D, any numbers e_k and v_k = e_k Σ_i D_ki a_i,
@@ -23,7 +23,7 @@ from polymargin_checker.refusal import Refused
 
 
 @dataclass(frozen=True, eq=False)
-class Combinations:
+class StatedCombinations:
     """One row per combination: C and D as stated, and C Wᴸ; Wᴸ with C Wᴸ below; and the ranges of s, which are to be proved."""
 
     weights: Any
@@ -47,7 +47,7 @@ class Combinations:
         return type(column).stacked([column, type(column).of(many, 1, [fmpq(0)] * many)])
 
 
-def read_combinations(expansion: HiddenLayers, value: Any) -> Combinations:
+def read_combinations(expansion: HiddenLayers, value: Any) -> StatedCombinations:
     """What a proof states, or a refusal; the ranges are not proved yet."""
     if len(expansion.layers) < 2 or expansion.last.degree() > 2:
         raise Refused(
@@ -75,7 +75,7 @@ def read_combinations(expansion: HiddenLayers, value: Any) -> Combinations:
     below = expansion.layers[-1].weights
     neurons = weights @ below
     last = expansion.arithmetic.stacked([below, neurons])
-    return Combinations(weights, directions, neurons, last, ranges, balances)
+    return StatedCombinations(weights, directions, neurons, last, ranges, balances)
 
 
 def read_balances(value: Any, where: str, many: int) -> list[fmpq]:

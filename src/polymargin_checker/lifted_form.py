@@ -5,7 +5,7 @@ In the variables (1, δ, w², …, wᴸ), with tˡ = aˡδ + wˡ, it is the matr
     B − μ(r² − ‖δ‖²) + Σ νˡ_i (wˡ_i − Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²)) − Σ κˡ_i (wˡ_i − lo)(hi − wˡ_i)
       − Σ θ_i (r²‖Q_iδ‖² − (w²_i)²) − Σ η_j (t¹_j − lo)(hi − t¹_j).
 
-What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B. Combinations
+What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B. StatedCombinations
 of the last layer's rests are variables too, with a ν and a κ each (`lifted_combinations`).
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.lifted_combinations import Combinations
+from polymargin_checker.lifted_combinations import StatedCombinations
 from polymargin_checker.lifted_expansion import Coordinates, HiddenLayers, Range, Ranges
 
 
@@ -52,7 +52,7 @@ def form(
     given: ExactMultipliers,
     ranges: Ranges,
     first: dict[int, Range],
-    combined: Combinations | None = None,
+    combined: StatedCombinations | None = None,
 ) -> Any | None:
     """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a form over 1 and the frame.
 

@@ -9,7 +9,7 @@ from flint import arb_poly, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_combinations import Combinations
+from polymargin_checker.lifted_combinations import StatedCombinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
 from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_ranges import leaf_ranges
@@ -29,7 +29,7 @@ _KEYS = ("ball", "equalities", "intervals", "cuts", "first", "minorants", "range
 
 
 def check_leaf(
-    expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: Combinations | None = None
+    expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: StatedCombinations | None = None
 ) -> None:
     """Prove B > 0 on the part of the ball, or refuse."""
     fields(leaf, name, _KEYS if combined is None else (*_KEYS, "exchanges"))
@@ -49,7 +49,7 @@ def check_leaf(
 
 
 def _multipliers(
-    expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: Combinations | None
+    expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: StatedCombinations | None
 ) -> ExactMultipliers:
     sizes = [len(layer.value) for layer in expansion.layers[1:]]
     cuts = _numbers(leaf["cuts"], f"{name}, cuts", sizes[0] if sizes else 0)

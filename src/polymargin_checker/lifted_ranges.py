@@ -14,7 +14,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_combinations import Combinations
+from polymargin_checker.lifted_combinations import StatedCombinations
 from polymargin_checker.lifted_curvatures import LOWER, UPPER
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings, rational_above
 from polymargin_checker.lifted_spectra import Known, ProvedSpectra
@@ -29,7 +29,7 @@ Ends = list[tuple[arb, arb]]
 
 
 def root_ranges(
-    expansion: HiddenLayers, value: Any, spectra: Any, known: Known, combined: Combinations | None = None
+    expansion: HiddenLayers, value: Any, spectra: Any, known: Known, combined: StatedCombinations | None = None
 ) -> Ranges:
     """The stated ranges of the rests on the whole ball, proved layer by layer, and those of combinations of the last ones."""
     entries = items(value, "ranges", len(expansion.layers) - 1)
@@ -120,7 +120,7 @@ def dominated(
 
 
 def _check_combined(
-    expansion: HiddenLayers, combined: Combinations, ranges: list[list[Range]], curved: ProvedSpectra | None
+    expansion: HiddenLayers, combined: StatedCombinations, ranges: list[list[Range]], curved: ProvedSpectra | None
 ) -> None:
     """The ranges of combinations, by their curvatures. What is proved of them is kept nowhere."""
     if len(expansion.layers) > 2:

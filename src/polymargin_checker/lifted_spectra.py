@@ -14,7 +14,7 @@ from flint import ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.lifted_combinations import Combinations, read_balances
+from polymargin_checker.lifted_combinations import StatedCombinations, read_balances
 from polymargin_checker.lifted_curvatures import ERROR, LOWER, UPPER, BalancedForms, StretchedForms
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings, rational_above
 from polymargin_checker.model import Model
@@ -95,7 +95,7 @@ class ProvedSpectra:
             claims |= {(i, ERROR): level for i, level in enumerate(self._errors[layer - 3])}
         self._prove(self._neurons(layer), claims, below, self._known.spectra)
 
-    def prove_combined(self, combined: Combinations, below: list[Range]) -> None:
+    def prove_combined(self, combined: StatedCombinations, below: list[Range]) -> None:
         """The same for combinations of the last layer's rests. They are this proof's alone: nothing of them is known or kept."""
         own = Neurons(len(self._expansion.layers), combined.neurons, combined.balances, "combinations, ranges, entry")
         ends = [(place, side) for place in range(len(combined.ranges)) for side in (LOWER, UPPER)]

@@ -25,7 +25,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Listeners:
+class _HeardTogether:
     """Second-layer neurons that listen to the same first-layer ones: W² and a² where they are not zero."""
 
     neurons: Places
@@ -88,12 +88,12 @@ class CubicParts:
         return result + result.T
 
     @cached_property
-    def _listeners(self) -> list[_Listeners]:
+    def _listeners(self) -> list[_HeardTogether]:
         result = []
         for neurons, heard, block in LocalRows(as_array(self._second.weights)).groups:
             slopes = self._second.slopes[neurons]
             inputs = np.flatnonzero(slopes.any(axis=0))
-            result.append(_Listeners(neurons, heard, inputs, block, slopes[:, inputs]))
+            result.append(_HeardTogether(neurons, heard, inputs, block, slopes[:, inputs]))
         return result
 
     @cached_property
