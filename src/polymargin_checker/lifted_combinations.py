@@ -1,4 +1,4 @@
-"""StatedCombinations s = C wᴸ of the last layer's rests, which a lifted proof may use as rests of their own.
+"""Combinations s = C wᴸ of the last layer's rests, which a lifted proof may use as rests of their own.
 
 They are the rests of neurons with the weights C Wᴸ to which nobody listens, with ranges and equalities like all others. With d_i
 what multiplies (tᴸ_i)² in B, any matrix D, any numbers e_k and v_k = e_k Σ_i D_ki a_i,

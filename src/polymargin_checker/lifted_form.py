@@ -5,7 +5,7 @@ In the variables (1, δ, w², …, wᴸ), with tˡ = aˡδ + wˡ, it is the matr
     B − μ(r² − ‖δ‖²) + Σ νˡ_i (wˡ_i − Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²)) − Σ κˡ_i (wˡ_i − lo)(hi − wˡ_i)
       − Σ θ_i (r²‖Q_iδ‖² − (w²_i)²) − Σ η_j (t¹_j − lo)(hi − t¹_j).
 
-What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B. StatedCombinations
+What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B. Combinations
 of the last layer's rests are variables too, with a ν and a κ each (`lifted_combinations`).
 """
 

@@ -1,4 +1,4 @@
-"""StatedCombinations of the last layer's rests: what the form says, which ranges are proved, and what files may say of them."""
+"""Combinations of the last layer's rests: what the form says, which ranges are proved, and what files may say of them."""
 
 from __future__ import annotations
 
