@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from polymargin_checker.refusal import Refused
 
 FLAT = 1 << 44
-PER_NUMBER = 1 << 34
+PER_NUMBER = 1 << 35
 SHORTEST = 128
 PATIENCE = 64
 
