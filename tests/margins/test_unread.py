@@ -15,7 +15,7 @@ import pytest
 
 import polymargin as pm
 from polymargin.margins.result import Margin
-from polymargin.margins.unread import UnreadMargin, later, unread_margins
+from polymargin.margins.unread import UnreadMargin, UnreadMargins, gathered, later, unread_margins
 from polymargin.standing import Standing
 
 QUADRATIC = pm.PolynomialNetwork(
@@ -28,9 +28,16 @@ QUADRATIC = pm.PolynomialNetwork(
 POINTS = np.random.default_rng(5).normal(size=(12, 5))
 
 
-def batch() -> pm.Margins:
+def unread() -> pm.Margins:
     found = pm.margin(QUADRATIC, POINTS)
+    assert type(found) is UnreadMargins
+    return found
+
+
+def batch() -> pm.Margins:
+    found = unread()
     assert all(type(row) is UnreadMargin for row in found)
+    assert type(found) is pm.Margins
     return found
 
 
@@ -75,10 +82,143 @@ def test_copies_of_unread_rows_are_margins(travel: Callable[[Any], Any]) -> None
     assert {type(travel(row)) for row in batch()} == {Margin}
 
 
+def changed(found: list[Any], change: Callable[[list[Any]], object]) -> list[Any]:
+    change(found)
+    return found
+
+
+def unpacked(*rows: Any) -> list[Any]:
+    return list(rows)
+
+
+def matched(found: Any) -> list[Any]:
+    match found:
+        case [first, *others]:
+            return [*others, first]
+    raise AssertionError
+
+
+# What becomes of a list; `other` is a row that is not in it.
+LIST_LOOKS: dict[str, Callable[[Any, Any], list[Any]]] = {
+    "iterated over": lambda rows, other: [row for row in rows],  # noqa: C416
+    "first and last": lambda rows, other: [rows[0], rows[-1]],
+    "slice": lambda rows, other: rows[2:9:3],
+    "reversed": lambda rows, other: list(reversed(rows)),
+    "list": lambda rows, other: list(rows),
+    "tuple": lambda rows, other: list(tuple(rows)),  # noqa: C414
+    "starred": lambda rows, other: unpacked(*rows),
+    "unpacked": lambda rows, other: (lambda first, *others: others)(*rows),
+    "matched": lambda rows, other: matched(rows),
+    "sorted": lambda rows, other: sorted(rows, key=lambda row: row.radius),
+    "array": lambda rows, other: np.array(rows, dtype=object).tolist(),
+    "added to": lambda rows, other: rows + [other],  # noqa: RUF005
+    "added": lambda rows, other: [other] + rows,  # noqa: RUF005
+    "added to itself": lambda rows, other: rows + rows,
+    "doubled": lambda rows, other: rows * 2,
+    "doubled from the left": lambda rows, other: 2 * rows,
+    "in place": lambda rows, other: changed(rows, lambda it: it.__iadd__([other])),
+    "doubled in place": lambda rows, other: changed(rows, lambda it: it.__imul__(2)),
+    "extended": lambda rows, other: changed(rows, lambda it: it.extend([other])),
+    "extending": lambda rows, other: changed([other], lambda it: it.extend(rows)),
+    "put into a slice": lambda rows, other: changed([other], lambda it: it.__setitem__(slice(0, 0), rows)),
+    "copied": lambda rows, other: rows.copy(),
+    "appended to": lambda rows, other: changed(rows, lambda it: it.append(other)),
+    "inserted into": lambda rows, other: changed(rows, lambda it: it.insert(1, other)),
+    "replaced": lambda rows, other: changed(rows, lambda it: it.__setitem__(1, other)),
+    "deleted from": lambda rows, other: changed(rows, lambda it: it.__delitem__(1)),
+    "popped": lambda rows, other: changed(rows, lambda it: it.pop()),
+    "removed": lambda rows, other: changed(rows, lambda it: it.remove(it[2])),
+    "turned round": lambda rows, other: changed(rows, lambda it: it.reverse()),
+    "sorted in place": lambda rows, other: changed(rows, lambda it: it.sort(key=lambda row: row.radius)),
+    "cleared": lambda rows, other: changed(rows, lambda it: it.clear()),
+    "index": lambda rows, other: [rows[rows.index(rows[4])]],
+    "told": lambda rows, other: [rows[0]] if repr(rows) == "Margins(12 points: 12 NUMERICAL)" else [],
+    "shown": lambda rows, other: [rows[0]] if "12 NUMERICAL" in rows._repr_html_() else [],
+}
+
+
+@pytest.mark.parametrize("look", LIST_LOOKS)
+def test_whatever_is_done_with_a_batch_first_its_rows_are_there(look: str) -> None:
+    other, found = pm.margin(QUADRATIC, POINTS[0] / 2), unread()
+    told, expected = LIST_LOOKS[look](found, other), LIST_LOOKS[look](pm.Margins(list(unread())), other)
+    assert [plain(row) for row in told] == [plain(row) for row in expected]
+    assert type(told) is type(expected)
+    assert type(found) is pm.Margins
+    assert vars(found) == {}
+
+
+@pytest.mark.parametrize(
+    "relation", ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "count"]
+)
+def test_an_unread_batch_compares_as_a_read_one(relation: str) -> None:
+    """Rows are equal to themselves alone, so what is compared is never the same but for the batch itself."""
+    found, read = unread(), list(unread())
+    if relation in ("__contains__", "count"):
+        row = found[3]
+        assert getattr(found, relation)(row) == getattr(list(found), relation)(row) == 1
+        assert getattr(unread(), relation)(None) == getattr(read, relation)(None) == 0
+        return
+    if relation in ("__eq__", "__ne__"):
+        assert getattr(unread(), relation)(unread()) is getattr(read, relation)(list(unread()))
+        assert getattr(unread(), relation)([None] * len(POINTS)) is (relation == "__ne__")
+        assert getattr(found, relation)(found) is (relation == "__eq__")
+        assert (([None] * len(POINTS)) == unread()) is False
+        return
+    with pytest.raises(TypeError):  # margins have no order
+        getattr(unread(), relation)(unread())
+    assert getattr(unread(), relation)([]) is getattr(read, relation)([])
+
+
+def test_every_method_of_a_list_that_sees_rows_is_one_of_an_unread_batch() -> None:
+    shared = {name for name, what in vars(list).items() if callable(what) and name not in vars(UnreadMargins)}
+    assert shared == {"__new__", "__len__", "__getattribute__", "__sizeof__", "__class_getitem__"}
+
+
+def test_two_threads_that_look_at_a_batch_at_once_see_the_same_rows() -> None:
+    seen: list[Any] = []
+    others: list[Thread] = []
+
+    def told(rows: list[Margin], places: Any) -> list[Margin]:
+        others.append(Thread(target=lambda: seen.append((found[0], found.radii.tolist()))))
+        others[-1].start()
+        return list(rows)
+
+    found = gathered([(np.arange(1), unread_margins(Watched(lambda: None), 1))], told)
+    first = found[0]
+    (other,) = others
+    other.join()
+    assert seen == [(first, [2.5])]
+
+
+def test_a_batch_that_could_not_be_made_is_made_the_next_time() -> None:
+    tries: list[int] = []
+
+    def told(rows: list[Margin], places: Any) -> list[Margin]:
+        tries.append(len(rows))
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        return list(rows)
+
+    found = gathered([(np.arange(1), unread_margins(Watched(lambda: None), 1))], told)
+    with pytest.raises(KeyboardInterrupt):
+        _ = found[0]
+    assert found.radii.tolist() == [2.5]
+    assert (len(found), found[0].notes, tries) == (1, ("met",), [1, 1])
+
+
+def test_batches_are_gathered_in_the_order_of_their_places() -> None:
+    rows = list(unread())
+    parts = [(np.array([4, 1]), unread()[:2]), (np.array([0, 3]), [rows[2], rows[3]]), (np.array([2]), [rows[4]])]
+    found = gathered(parts, lambda part, places: list(part))
+    assert found.radii.tolist() == [row.radius for row in found] == [rows[i].radius for i in (2, 1, 4, 3, 0)]
+
+
 def test_radii_are_read_without_making_a_row() -> None:
-    found = batch()
+    found = unread()
     radii = found.radii
+    assert (type(found), len(found), bool(found)) == (UnreadMargins, len(POINTS), True)
     assert all(type(row) is UnreadMargin for row in found)
+    assert found.radii.tolist() == radii.tolist()
     assert radii.tolist() == [row.radius for row in found] == [row["radius"] for row in ALONE]
     assert [row.upper for row in found] == radii.tolist()
     assert found.radii.tolist() == radii.tolist()

@@ -99,7 +99,7 @@ def _margins_of_block(shared: _Session, points: Array) -> list[Margin]:
 def ordinary_margins(block: Block) -> Ordinary:
     """The rows that nothing is wrong with, all at once."""
     points = block.points
-    finite = np.flatnonzero(np.isfinite(points).all(axis=1))
+    finite = finite_rows(points)
     if points.shape[1] != block.session.dimension or not len(finite):
         return finite[:0], []
     own = points[finite]  # rows that are made later start from these, whatever becomes of the array that was given
@@ -108,6 +108,11 @@ def ordinary_margins(block: Block) -> Ordinary:
     except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
         return finite[:0], []  # one of them broke it; alone, each tells
     return finite[places], found
+
+
+def finite_rows(points: Array) -> Rows:
+    finite = np.isfinite(points)
+    return np.arange(len(points)) if finite.all() else np.flatnonzero(finite.all(axis=1))
 
 
 def margin_or_failure(session: ModelMargins, u: Array, tracker: Tracker) -> Margin:
@@ -172,7 +177,7 @@ def _side_by_side(
 
 def _prepare(session: ModelMargins, points: Array) -> None:
     """Stage 1 belongs to this thread, so that it is done once; a row that cannot have it says so when its turn comes."""
-    finite = points[np.isfinite(points).all(axis=1)]
+    finite = points[finite_rows(points)]
     if len(finite) and points.shape[1] == session.dimension:
         try:
             session.prepare(finite)

@@ -57,7 +57,7 @@ def _most_noise(network: Network, points: Array) -> Array:
     """No point has more noise than this. Without signs, logits grow with every |x_i|: they are largest where all of these are."""
     if getattr(network, "without_signs", None) is None:
         return rounding_noise(network, points)
-    return rounding_noise(network, np.abs(points).max(axis=0))
+    return rounding_noise(network, np.maximum(points.max(axis=0), -points.min(axis=0)))
 
 
 def predicted_class(network: Network, u: Array) -> tuple[int, int | None]:

@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import Any, cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polymargin.margins.columns import Array, Details, Mask, PairColumn, Places
-from polymargin.margins.result import Margin, PairMargin
+from polymargin.margins.result import Margins, PairMargin
 from polymargin.margins.unread import unread_margins
 from polymargin.standing import Standing
 
@@ -26,37 +27,57 @@ class PairTable:
 
     known             (p,): the points all of whose pairs are known
     beyond_rounding   (p, k): where arithmetic decided that logits close to each other do not trouble
+
+    What hardly anybody asks for, or nobody before a row is read, is laid out when it is asked for.
     """
 
     def __init__(self, labels: Places, classes: int) -> None:
-        self.labels, shape = labels, (len(labels), classes)
+        self.labels, self._shape = labels, (len(labels), classes)
         self._columns: list[PairColumn] = []
-        self._column, self._place = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
-        self._known = np.zeros(shape, dtype=bool)
+        self._where: list[Places] = []  # those of each column in arrays (p, k) laid out flat
+        self._known = np.zeros(self._shape, dtype=bool)
         self._known[np.arange(len(labels)), labels] = True
-        self.lower, self.upper = np.full(shape, np.inf), np.full(shape, np.inf)
-        self.proved, self.beyond_rounding = np.ones(shape, dtype=bool), np.ones(shape, dtype=bool)
+        self.upper = np.full(self._shape, np.inf)
 
     def add(self, rows: Places, rivals: Places, column: PairColumn) -> None:
         """One answer for each of the rows, against a rival of its own."""
-        where = rows * self.upper.shape[1] + rivals  # in the arrays laid out flat
-        for array, values in (
-            (self._column, len(self._columns)),
-            (self._place, np.arange(len(rows))),
-            (self.lower, column.lower),
-            (self.upper, column.upper),
-            (self.proved, column.proved),
-            (self.beyond_rounding, column.beyond_rounding),
-            (self._known, column.known),
-        ):
-            array.reshape(-1)[where] = values
+        where = rows * self._shape[1] + rivals
+        self.upper.reshape(-1)[where] = column.upper
+        self._known.reshape(-1)[where] = column.known
         self._columns.append(column)
+        self._where.append(where)
+
+    @cached_property
+    def lower(self) -> Array:
+        return self._laid_out(np.inf, [column.lower for column in self._columns])
+
+    @cached_property
+    def proved(self) -> Mask:
+        return self._laid_out(True, [column.proved for column in self._columns])
+
+    @cached_property
+    def beyond_rounding(self) -> Mask:
+        return self._laid_out(True, [column.beyond_rounding for column in self._columns])
+
+    @cached_property
+    def _column(self) -> Places:
+        return self._laid_out(0, range(len(self._columns)))
+
+    @cached_property
+    def _place(self) -> Places:
+        return self._laid_out(0, [np.arange(len(where)) for where in self._where])
+
+    def _laid_out(self, label: Any, columns: Sequence[Any]) -> NDArray[Any]:
+        array = np.full(self._shape, label)
+        for where, values in zip(self._where, columns, strict=True):
+            array.reshape(-1)[where] = values
+        return array
 
     @property
     def known(self) -> Mask:
         return np.asarray(self._known.all(axis=1))
 
-    def margins(self, rows: Places, seconds: float) -> list[Margin]:
+    def margins(self, rows: Places, seconds: float) -> Margins:
         """Of known points: the nearest of the rivals, the first of equally near ones."""
         rivals = self.upper[rows].argmin(axis=1)
         rivals[rivals == self.labels[rows]] = 1  # nobody ties: the first rival of class 0
@@ -77,7 +98,7 @@ class PairTable:
 
     @property
     def rival_count(self) -> int:
-        return int(self.upper.shape[1]) - 1
+        return self._shape[1] - 1
 
 
 class TableRows:
