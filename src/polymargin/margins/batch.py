@@ -58,10 +58,14 @@ def margins_in_blocks(
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
     threads = tracker.threads or available_threads()
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
-    if tracker.device == "cuda":
+    most, paths = MOST_ROWS, PATHS_PER_BLOCK
+    if executor is not None:
+        most, paths = max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor))), PATHS_PER_TASK
+    if on_gpu := tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
-    most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
-    blocks = _blocks(session, rows, most, PATHS_PER_BLOCK if executor is None else PATHS_PER_TASK, tracker, threads)
+        paths = PATHS_PER_GPU_BLOCK if session.paths_per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
+    size = max(1, min(most, paths // max(1, session.paths_per_point), MOST_ENTRIES // session.dimension))
+    blocks = _blocks(rows, size, threads, in_turns=executor is None and not on_gpu)
     if executor is not None:
         _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
         shared = _Session(session, replace(tracker, threads=1))
@@ -141,18 +145,21 @@ def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[tuple[Rows
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 
-def _blocks(
-    session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker, threads: int
-) -> list[Rows]:
-    """Equal pieces, and as many for each thread: none is left alone with the last one."""
-    paths, per_point = most_paths, session.paths_per_point
-    if tracker.device == "cuda":
-        paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
-    size = max(1, min(most_rows, paths // max(1, per_point), MOST_ENTRIES // session.dimension))
-    count = -(-len(rows) // size)
-    if count > 1:  # the threads of the core share a single block
-        count = min(len(rows), threads * -(-count // threads))
-    return np.array_split(rows, count) if count else []
+def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
+    """As much for each thread: none is left alone with the last piece.
+
+    Between two calls of the core a thread needs Python's lock; with equal pieces all of them would at the same time. `in_turns`
+    the first pieces are 1/t, 2/t, …, t/t of the others, and the last ones make up for that.
+    """
+    if len(rows) <= size:  # the threads of the core share a single block
+        return [rows] if len(rows) else []
+    whole = threads * -(-len(rows) // (size * threads))
+    shares = [threads] * whole
+    if in_turns:
+        rising = list(range(1, threads))
+        shares = [*rising, *[threads] * (whole - threads + 1), *reversed(rising)]
+    ends = np.cumsum(shares) * len(rows) // sum(shares)
+    return [piece for piece in np.split(rows, ends[:-1]) if len(piece)]
 
 
 def _side_by_side(
