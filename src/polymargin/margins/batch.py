@@ -141,7 +141,9 @@ def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[tuple[Rows
     places, margins = ordinary
     if margins:
         yield rows[places], margins
-    for place in np.delete(np.arange(len(rows)), places).tolist():
+    others = np.ones(len(rows), dtype=bool)
+    others[places] = False
+    for place in np.flatnonzero(others).tolist():
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 

@@ -181,8 +181,9 @@ class _Told:
     def of(cls, model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64]) -> _Told:
         images = np.zeros(len(points), dtype=bool)
         if near.is_everything and not isinstance(model, Boundary):
-            ends = points[:, 0], points[:, -1]  # two coordinates tell most points that are no images
-            rows = np.flatnonzero(np.logical_and.reduce([(end >= 0) & (end <= 1) for end in ends]))
+            first, last = points[:, 0], points[:, -1]  # two coordinates tell most points that are no images
+            rows = np.flatnonzero((first >= 0) & (first <= 1))
+            rows = rows[(last[rows] >= 0) & (last[rows] <= 1)]
             images[rows] = ((points[rows] >= 0) & (points[rows] <= 1)).all(axis=1)
         return cls(names_of(model), images)
 
