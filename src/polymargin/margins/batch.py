@@ -54,7 +54,7 @@ class Block:
 
 def margins_in_blocks(
     session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Workers | None = None
-) -> Iterator[tuple[Rows, list[Margin]]]:
+) -> Iterator[Ordinary]:
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
     threads = tracker.threads or available_threads()
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
@@ -136,7 +136,7 @@ def _shared_rows(points: Array, rows: Rows) -> Array:
     return points[first:end] if end - first == len(rows) else points[rows]
 
 
-def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[tuple[Rows, list[Margin]]]:
+def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[Ordinary]:
     """The ordinary rows of a block together, then each of the others, which may take long, as soon as it is done."""
     places, margins = ordinary
     if margins:
@@ -166,7 +166,7 @@ def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
 
 def _side_by_side(
     session: ModelMargins, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
-) -> Iterator[tuple[Rows, list[Margin]]]:
+) -> Iterator[Ordinary]:
     alone = replace(tracker, threads=1)
     waiting: deque[tuple[Rows, Future[Ordinary]]] = deque()
     left = iter(blocks)

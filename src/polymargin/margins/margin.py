@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -19,10 +18,10 @@ from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
+from polymargin.margins.gathered import gathered
 from polymargin.margins.pairs import Enumeration
-from polymargin.margins.result import Margin, Margins
+from polymargin.margins.result import Margin, Margins, Ordinary
 from polymargin.margins.sessions import session_for
-from polymargin.margins.unread import gathered, later
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
@@ -136,7 +135,7 @@ def margin(
     told = _Told.of(model, near, rows)
     stored = {} if store is None else {row: found for row in range(len(rows)) if (found := store.get(row)) is not None}
     kept, left = np.array(list(stored), dtype=np.intp), np.delete(np.arange(len(rows)), list(stored))
-    parts: list[tuple[NDArray[np.intp], list[Margin]]] = [(kept, list(stored.values()))]
+    parts: list[Ordinary] = [(kept, list(stored.values()))]
     if array.ndim == 1:
         if len(left):
             _, plain = ordinary_margins(Block(session, rows, tracker))
@@ -148,8 +147,8 @@ def margin(
     if progress is not None and len(kept):
         progress(len(kept))
     if on_row is not None:
-        for row, result in zip(stored, told(list(stored.values()), kept), strict=True):
-            on_row(row, result)
+        for row, result in stored.items():
+            on_row(row, told(result, row))
     for block, answers in margins_in_blocks(session, rows, left, tracker, executor):
         found = _kept(answers, pair_points)
         parts.append((block, found))
@@ -157,14 +156,14 @@ def margin(
             done = zip(block.tolist(), found, strict=True)
             store.add([(row, result) for row, result in done if result.standing is not Standing.FAILED])
         if on_row is not None:
-            for row, result in zip(block.tolist(), told(found, block), strict=True):
-                on_row(row, result)
+            for row, result in zip(block.tolist(), found, strict=True):
+                on_row(row, told(result, row))
         if progress is not None:
             progress(len(block))
     return gathered(parts, told)
 
 
-def _kept(found: list[Margin], pair_points: bool) -> list[Margin]:
+def _kept(found: Sequence[Margin], pair_points: bool) -> Sequence[Margin]:
     if pair_points:
         return found
     return [replace(one, pairs=tuple(replace(pair, point=None) for pair in one.pairs)) for one in found]
@@ -187,11 +186,9 @@ class _Told:
             images[rows] = ((points[rows] >= 0) & (points[rows] <= 1)).all(axis=1)
         return cls(names_of(model), images)
 
-    def __call__(self, found: list[Margin], rows: NDArray[np.intp]) -> list[Margin]:
-        told, names = list(found), self.names
-        for place in np.flatnonzero(self.images[rows]).tolist():
-            told[place] = later(told[place], _remarked)
-        return told if names is None else [later(result, partial(with_names, names=names)) for result in told]
+    def __call__(self, found: Margin, row: int) -> Margin:
+        told = _remarked(found) if self.images[row] else found
+        return told if self.names is None else with_names(told, self.names)
 
 
 def _remarked(found: Margin) -> Margin:

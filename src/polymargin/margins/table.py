@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.margins.columns import Array, Details, Mask, PairColumn, Places
-from polymargin.margins.result import Margins, PairMargin
-from polymargin.margins.unread import unread_margins
+from polymargin.margins.result import Margin, PairMargin, margin_with
 from polymargin.standing import Standing
 
 CERTIFIED, NUMERICAL = Standing.CERTIFIED, Standing.NUMERICAL
@@ -77,11 +76,11 @@ class PairTable:
     def known(self) -> Mask:
         return np.asarray(self._known.all(axis=1))
 
-    def margins(self, rows: Places, seconds: float) -> Margins:
+    def margins(self, rows: Places, seconds: float) -> TableRows:
         """Of known points: the nearest of the rivals, the first of equally near ones."""
         rivals = self.upper[rows].argmin(axis=1)
         rivals[rivals == self.labels[rows]] = 1  # nobody ties: the first rival of class 0
-        return unread_margins(TableRows(self, rows, rivals, seconds), len(rows))
+        return TableRows(self, rows, rivals, seconds)
 
     def details(self, rows: Places, rivals: Places) -> list[Details]:
         """What is known of one rival for each of some known points."""
@@ -101,41 +100,50 @@ class PairTable:
         return self._shape[1] - 1
 
 
-class TableRows:
-    """The margins of some rows of a table against their nearest rivals, as columns; lists of these as soon as somebody looks."""
+class TableRows(Sequence[Margin]):
+    """The margins of some rows of a table against their nearest rivals, as columns; a row is made whenever it is asked for."""
 
     def __init__(self, table: PairTable, rows: Places, rivals: Places, seconds: float) -> None:
         self._table, self._rows, self._rivals, self._seconds = table, rows, rivals, seconds
 
-    @cached_property
-    def radii(self) -> list[float]:
-        return cast(list[float], self._table.upper[self._rows, self._rivals].tolist())
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def radii(self) -> Array:
+        return self._table.upper[self._rows, self._rivals]
 
     @cached_property
     def _known(self) -> list[tuple[Any, ...]]:
         table, rows, rivals = self._table, self._rows, self._rivals
         lower, proved = table.lower[rows].min(axis=1), np.asarray(table.proved[rows].all(axis=1))
-        arrays = (rows, table.labels[rows], rivals, lower, proved)
+        arrays = (rows, table.labels[rows], rivals, self.radii, lower, proved)
         return list(zip(*[array.tolist() for array in arrays], table.details(rows, rivals), strict=True))
 
-    def fields(self, place: int) -> dict[str, Any]:
-        row, label, rival, lower, proved, details = self._known[place]
-        radius, (point, method, complex_count, real_count, _, notes) = self.radii[place], details
-        return {
-            "radius": radius,
-            "lower": lower,
-            "upper": radius,
-            "point": point,
-            "label": label,
-            "rival": rival,
-            "standing": CERTIFIED if proved else NUMERICAL,
-            "method": method,
-            "seconds": self._seconds,
-            "complex_count": complex_count,
-            "real_count": real_count,
-            "pairs": TablePairs(self._table, row, label, rival, point),
-            "notes": tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
-        }
+    @overload
+    def __getitem__(self, place: int) -> Margin: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Margin]: ...
+    def __getitem__(self, place: int | slice) -> Margin | list[Margin]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        row, label, rival, radius, lower, proved, details = self._known[place]
+        point, method, complex_count, real_count, _, notes = details
+        return margin_with(
+            radius=radius,
+            lower=lower,
+            upper=radius,
+            point=point,
+            label=label,
+            rival=rival,
+            standing=CERTIFIED if proved else NUMERICAL,
+            method=method,
+            seconds=self._seconds,
+            complex_count=complex_count,
+            real_count=real_count,
+            pairs=TablePairs(self._table, row, label, rival, point),
+            notes=tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
+        )
 
 
 class TablePairs(Sequence[PairMargin]):
