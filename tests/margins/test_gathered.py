@@ -133,7 +133,7 @@ def test_rows_do_not_need_the_arrays_that_were_given_nor_the_batch() -> None:
 
 def test_rows_of_a_batch_are_as_complete_and_as_frozen_as_any() -> None:
     values = {item.name: getattr(GIVEN, item.name) for item in fields(Margin)}
-    assert vars(margin_with(**values)) == vars(GIVEN)
+    assert vars(margin_with(values)) == vars(GIVEN)
     row = batch()[0]
     assert row.error is None
     with pytest.raises(FrozenInstanceError):

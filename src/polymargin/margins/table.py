@@ -129,21 +129,22 @@ class TableRows(Sequence[Margin]):
             return [self[one] for one in range(len(self))[place]]
         row, label, rival, radius, lower, proved, details = self._known[place]
         point, method, complex_count, real_count, _, notes = details
-        return margin_with(
-            radius=radius,
-            lower=lower,
-            upper=radius,
-            point=point,
-            label=label,
-            rival=rival,
-            standing=CERTIFIED if proved else NUMERICAL,
-            method=method,
-            seconds=self._seconds,
-            complex_count=complex_count,
-            real_count=real_count,
-            pairs=TablePairs(self._table, row, label, rival, point),
-            notes=tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
-        )
+        values = {
+            "radius": radius,
+            "lower": lower,
+            "upper": radius,
+            "point": point,
+            "label": label,
+            "rival": rival,
+            "standing": CERTIFIED if proved else NUMERICAL,
+            "method": method,
+            "seconds": self._seconds,
+            "complex_count": complex_count,
+            "real_count": real_count,
+            "pairs": TablePairs(self._table, row, label, rival, point),
+            "notes": tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
+        }
+        return margin_with(values)
 
 
 class TablePairs(Sequence[PairMargin]):
