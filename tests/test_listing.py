@@ -1,10 +1,11 @@
-"""Results of a batch: a list, a table in a file, in pandas and in a notebook; single results in a notebook."""
+"""Results of a batch: a sequence, a table in a file, in pandas and in a notebook; single results in a notebook."""
 
 from __future__ import annotations
 
 import csv
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,8 @@ def margins() -> pm.Margins:
     return found
 
 
-def test_margins_are_a_list_with_columns(margins: pm.Margins) -> None:
-    assert isinstance(margins, list)
+def test_margins_are_a_sequence_with_columns(margins: pm.Margins) -> None:
+    assert isinstance(margins, Sequence)
     assert margins.standings == [row.standing for row in margins]
     assert margins.radii.shape == (3,)
     assert math.isnan(margins.radii[1])

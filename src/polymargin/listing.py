@@ -1,4 +1,4 @@
-"""Answers for many points as one object: a list that knows its columns, for spreadsheets, pandas and notebooks.
+"""Answers for many points as one object: a sequence that knows its columns, for spreadsheets, pandas and notebooks.
 
 An answer says what its cells are (`to_row`); everything else follows from that. Nothing is rounded in files; what a notebook
 shows is rounded as a person would.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Self, SupportsIndex, TypeVar, overload
+from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar, overload
 
 from polymargin.errors import MissingExtraError, printable
 from polymargin.standing import HasStanding, Standing
@@ -40,16 +40,55 @@ class Listed(HasStanding, Protocol):
 Row = TypeVar("Row", bound=Listed)
 
 
-class Listing(list[Row]):
-    """A list of answers, one per point, in the order of the points."""
+class RowsOnDemand(Generic[Row]):
+    """Rows that are made when somebody first asks for them; threads that ask at the same time get the same one."""
+
+    def __init__(self, count: int, make: Callable[[int], Row]) -> None:
+        self._places, self._make = range(count), make
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(self._row, self._places)
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        chosen = self._places[index]
+        return [self._row(place) for place in chosen] if isinstance(chosen, range) else self._row(chosen)
+
+    def _row(self, place: int) -> Row:
+        found = self._made.get(place)
+        return self._made.setdefault(place, self._make(place)) if found is None else found
+
+
+class Listing(Sequence[Row]):
+    """Answers, one per point, in the order of the points; it does not change."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._rows: tuple[Row, ...] | RowsOnDemand[Row] = rows if isinstance(rows, RowsOnDemand) else tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Row: ...
     @overload
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Row | Self:
-        found: Any = super().__getitem__(index)
+        found: Any = self._rows[index]
         return type(self)(found) if isinstance(index, slice) else found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (list(self),)
 
     @property
     def standings(self) -> list[Standing]:

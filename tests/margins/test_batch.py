@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import tracemalloc
@@ -189,4 +190,15 @@ def test_a_tie_between_neighbouring_doubles_is_not_ordinary() -> None:
     for u in points(CUBIC, 4):
         found = pm.margin(CUBIC, u)
         beside = found.point + 1e-15 * np.array([[1.0], [-1.0], [30.0], [-30.0]])
-        assert session.ordinary(beside, tracker)[1] == []
+        assert not session.ordinary(beside, tracker)[1]
+
+
+@pytest.mark.parametrize("in_turns", [False, True])
+def test_blocks_have_every_row_once_and_as_many_for_each_thread(in_turns: bool) -> None:
+    for count, size, threads in itertools.product((0, 1, 5, 64, 2000), (1, 7, 780, 4096), (1, 2, 3, 16)):
+        blocks = batch._blocks(np.arange(10, 10 + count), size, threads, in_turns)
+        assert np.concatenate([np.arange(0), *blocks]).tolist() == list(range(10, 10 + count))
+        assert all(1 <= len(block) <= size for block in blocks)
+        assert (len(blocks) <= 1) == (count <= size)
+    halves = [len(block) for block in batch._blocks(np.arange(2000), 780, 2, in_turns)]
+    assert halves == ([250, 500, 500, 500, 250] if in_turns else [500] * 4)

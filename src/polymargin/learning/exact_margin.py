@@ -13,6 +13,7 @@ Networks of degree two in many inputs are solved in the span of their first laye
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -80,7 +81,7 @@ def _is_large_quadratic(network: Network, inputs: Array) -> TypeGuard[Polynomial
     )
 
 
-def _predicted(found: list[Margin]) -> NDArray[np.int64]:
+def _predicted(found: Sequence[Margin]) -> NDArray[np.int64]:
     failures = [row.error for row in found if row.error is not None]
     if failures:
         raise InputError(f"{len(failures)} of {len(found)} points have no margin; the first says: {failures[0]}")
@@ -97,7 +98,7 @@ def _labels(labels: Any, predicted: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _nearest_ties(
-    found: list[Margin], labels: NDArray[np.int64], inputs: Array
+    found: Sequence[Margin], labels: NDArray[np.int64], inputs: Array
 ) -> tuple[Array, Array, NDArray[np.int64]]:
     """Signed distances, the ties themselves (the point where there is none), and the other class of each tie."""
     distances, rivals, ties = np.empty(len(found)), np.empty(len(found), dtype=np.int64), inputs.copy()

@@ -54,14 +54,18 @@ class Block:
 
 def margins_in_blocks(
     session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Workers | None = None
-) -> Iterator[tuple[Rows, list[Margin]]]:
+) -> Iterator[Ordinary]:
     """The margins of the rows of points (m, n), some rows at a time as they are done."""
     threads = tracker.threads or available_threads()
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
-    if tracker.device == "cuda":
+    most, paths = MOST_ROWS, PATHS_PER_BLOCK
+    if executor is not None:
+        most, paths = max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor))), PATHS_PER_TASK
+    if on_gpu := tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
-    most = MOST_ROWS if executor is None else max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor)))
-    blocks = _blocks(session, rows, most, PATHS_PER_BLOCK if executor is None else PATHS_PER_TASK, tracker, threads)
+        paths = PATHS_PER_GPU_BLOCK if session.paths_per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
+    size = max(1, min(most, paths // max(1, session.paths_per_point), MOST_ENTRIES // session.dimension))
+    blocks = _blocks(rows, size, threads, in_turns=executor is None and not on_gpu)
     if executor is not None:
         _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
         shared = _Session(session, replace(tracker, threads=1))
@@ -99,7 +103,7 @@ def _margins_of_block(shared: _Session, points: Array) -> list[Margin]:
 def ordinary_margins(block: Block) -> Ordinary:
     """The rows that nothing is wrong with, all at once."""
     points = block.points
-    finite = np.flatnonzero(np.isfinite(points).all(axis=1))
+    finite = finite_rows(points)
     if points.shape[1] != block.session.dimension or not len(finite):
         return finite[:0], []
     own = points[finite]  # rows that are made later start from these, whatever becomes of the array that was given
@@ -108,6 +112,11 @@ def ordinary_margins(block: Block) -> Ordinary:
     except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
         return finite[:0], []  # one of them broke it; alone, each tells
     return finite[places], found
+
+
+def finite_rows(points: Array) -> Rows:
+    finite = np.isfinite(points)
+    return np.arange(len(points)) if finite.all() else np.flatnonzero(finite.all(axis=1))
 
 
 def margin_or_failure(session: ModelMargins, u: Array, tracker: Tracker) -> Margin:
@@ -127,32 +136,37 @@ def _shared_rows(points: Array, rows: Rows) -> Array:
     return points[first:end] if end - first == len(rows) else points[rows]
 
 
-def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[tuple[Rows, list[Margin]]]:
+def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[Ordinary]:
     """The ordinary rows of a block together, then each of the others, which may take long, as soon as it is done."""
     places, margins = ordinary
     if margins:
         yield rows[places], margins
-    for place in np.delete(np.arange(len(rows)), places).tolist():
+    others = np.ones(len(rows), dtype=bool)
+    others[places] = False
+    for place in np.flatnonzero(others).tolist():
         yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
 
 
-def _blocks(
-    session: ModelMargins, rows: Rows, most_rows: int, most_paths: int, tracker: Tracker, threads: int
-) -> list[Rows]:
-    """Equal pieces, and as many for each thread: none is left alone with the last one."""
-    paths, per_point = most_paths, session.paths_per_point
-    if tracker.device == "cuda":
-        paths = PATHS_PER_GPU_BLOCK if per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
-    size = max(1, min(most_rows, paths // max(1, per_point), MOST_ENTRIES // session.dimension))
-    count = -(-len(rows) // size)
-    if count > 1:  # the threads of the core share a single block
-        count = min(len(rows), threads * -(-count // threads))
-    return np.array_split(rows, count) if count else []
+def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
+    """As much for each thread: none is left alone with the last piece.
+
+    Between two calls of the core a thread needs Python's lock; with equal pieces all of them would at the same time. `in_turns`
+    the first pieces are 1/t, 2/t, …, t/t of the others, and the last ones make up for that.
+    """
+    if len(rows) <= size:  # the threads of the core share a single block
+        return [rows] if len(rows) else []
+    whole = threads * -(-len(rows) // (size * threads))
+    shares = [threads] * whole
+    if in_turns:
+        rising = list(range(1, threads))
+        shares = [*rising, *[threads] * (whole - threads + 1), *reversed(rising)]
+    ends = np.cumsum(shares) * len(rows) // sum(shares)
+    return [piece for piece in np.split(rows, ends[:-1]) if len(piece)]
 
 
 def _side_by_side(
     session: ModelMargins, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
-) -> Iterator[tuple[Rows, list[Margin]]]:
+) -> Iterator[Ordinary]:
     alone = replace(tracker, threads=1)
     waiting: deque[tuple[Rows, Future[Ordinary]]] = deque()
     left = iter(blocks)
@@ -172,7 +186,7 @@ def _side_by_side(
 
 def _prepare(session: ModelMargins, points: Array) -> None:
     """Stage 1 belongs to this thread, so that it is done once; a row that cannot have it says so when its turn comes."""
-    finite = points[np.isfinite(points).all(axis=1)]
+    finite = points[finite_rows(points)]
     if len(finite) and points.shape[1] == session.dimension:
         try:
             session.prepare(finite)

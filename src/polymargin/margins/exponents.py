@@ -7,6 +7,7 @@ last layer may be multiplied by anything positive. Both powers are one for every
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -41,7 +42,7 @@ class Unscaled:
             return margin
         return replace(self._lengthened(margin), pairs=tuple(self._lengthened(pair) for pair in margin.pairs))
 
-    def originals(self, margins: list[Margin]) -> list[Margin]:
+    def originals(self, margins: Sequence[Margin]) -> Sequence[Margin]:
         return margins if self.unit == 1.0 else [self.original(margin) for margin in margins]
 
     def _lengthened(self, found: Answer) -> Answer:

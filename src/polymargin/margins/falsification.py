@@ -20,7 +20,7 @@ SHARES = np.array([0.3, 0.7, 1 - 1e-6])
 # Where to look if no tie is claimed anywhere, in units of the size of the point.
 FAR = np.array([1.0, 1e2, 1e4])
 # Coordinates of points that are looked at together; bounds the memory.
-MOST_ENTRIES = 1 << 20
+MOST_ENTRIES = 1 << 15
 EPSILON = float(np.finfo(np.float64).eps)
 
 

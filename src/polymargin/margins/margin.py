@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -19,10 +18,10 @@ from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.faces.margins import NeighbourhoodMargins
+from polymargin.margins.gathered import gathered
 from polymargin.margins.pairs import Enumeration
-from polymargin.margins.result import Margin, Margins
+from polymargin.margins.result import Margin, Margins, Ordinary
 from polymargin.margins.sessions import session_for
-from polymargin.margins.unread import later
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.network import Network
 from polymargin.networks.readers.any_model import any_model
@@ -133,58 +132,63 @@ def margin(
     session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
     rows = np.atleast_2d(array)
     store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows, pair_points)
-    results: list[Any] = [None] * len(rows)
-    left = np.arange(len(rows))
-    if store is not None:
-        results = [store.get(index) for index in range(len(rows))]
-        left = np.array([index for index, result in enumerate(results) if result is None], dtype=np.intp)
+    told = _Told.of(model, near, rows)
+    stored = {} if store is None else {row: found for row in range(len(rows)) if (found := store.get(row)) is not None}
+    kept, left = np.array(list(stored), dtype=np.intp), np.delete(np.arange(len(rows)), list(stored))
+    parts: list[Ordinary] = [(kept, list(stored.values()))]
     if array.ndim == 1:
         if len(left):
             _, plain = ordinary_margins(Block(session, rows, tracker))
-            (known,) = _kept(plain or [session.margin_at(array, tracker)], pair_points)
+            known = _kept(plain or [session.margin_at(array, tracker)], pair_points)
             if store is not None:
-                store.add([(0, known)])
-            results = [known]
-        return _as_told(model, near, rows, results)[0]
-    if progress is not None and len(left) < len(rows):
-        progress(len(rows) - len(left))
+                store.add([(0, known[0])])
+            parts.append((left, known))
+        return gathered(parts, told)[0]
+    if progress is not None and len(kept):
+        progress(len(kept))
     if on_row is not None:
-        kept = np.setdiff1d(np.arange(len(rows)), left)
-        for index, result in zip(
-            kept.tolist(), _as_told(model, near, rows[kept], [results[i] for i in kept]), strict=True
-        ):
-            on_row(index, result)
+        for row, result in stored.items():
+            on_row(row, told(result, row))
     for block, answers in margins_in_blocks(session, rows, left, tracker, executor):
         found = _kept(answers, pair_points)
-        for index, result in zip(block.tolist(), found, strict=True):
-            results[index] = result
+        parts.append((block, found))
         if store is not None:
             done = zip(block.tolist(), found, strict=True)
-            store.add([(index, result) for index, result in done if result.standing is not Standing.FAILED])
+            store.add([(row, result) for row, result in done if result.standing is not Standing.FAILED])
         if on_row is not None:
-            for index, result in zip(block.tolist(), _as_told(model, near, rows[block], found), strict=True):
-                on_row(index, result)
+            for row, result in zip(block.tolist(), found, strict=True):
+                on_row(row, told(result, row))
         if progress is not None:
             progress(len(block))
-    return Margins(_as_told(model, near, rows, results))
+    return gathered(parts, told)
 
 
-def _kept(found: list[Margin], pair_points: bool) -> list[Margin]:
+def _kept(found: Sequence[Margin], pair_points: bool) -> Sequence[Margin]:
     if pair_points:
         return found
     return [replace(one, pairs=tuple(replace(pair, point=None) for pair in one.pairs)) for one in found]
 
 
-def _as_told(
-    model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64], results: list[Any]
-) -> list[Any]:
-    """With the model's names for its classes, and a word on ties outside [0, 1] where the input is an image."""
-    told, names = list(results), names_of(model)
-    if near.is_everything and not isinstance(model, Boundary):
-        inside = np.flatnonzero((points >= 0).all(axis=1))
-        for row in inside[(points[inside] <= 1).all(axis=1)].tolist():
-            told[row] = later(told[row], _remarked)
-    return told if names is None else [later(result, partial(with_names, names=names)) for result in told]
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Rows with the model's names for its classes, and a word on ties outside [0, 1] where the input is an image."""
+
+    names: tuple[str, ...] | None
+    images: NDArray[np.bool_]  # (m,)
+
+    @classmethod
+    def of(cls, model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64]) -> _Told:
+        images = np.zeros(len(points), dtype=bool)
+        if near.is_everything and not isinstance(model, Boundary):
+            first, last = points[:, 0], points[:, -1]  # two coordinates tell most points that are no images
+            rows = np.flatnonzero((first >= 0) & (first <= 1))
+            rows = rows[(last[rows] >= 0) & (last[rows] <= 1)]
+            images[rows] = ((points[rows] >= 0) & (points[rows] <= 1)).all(axis=1)
+        return cls(names_of(model), images)
+
+    def __call__(self, found: Margin, row: int) -> Margin:
+        told = _remarked(found) if self.images[row] else found
+        return told if self.names is None else with_names(told, self.names)
 
 
 def _remarked(found: Margin) -> Margin:

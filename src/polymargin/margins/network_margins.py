@@ -73,7 +73,9 @@ class NetworkMargins:
         work = self._work(labels, clear)
         started = perf_counter()
         table, enumerated = answers(u, labels, network.class_count, work, tracker)
-        answered = table.known & ~(cancelled & ~table.beyond_rounding).any(axis=1)
+        answered = table.known
+        if cancelled.any():
+            answered &= ~(cancelled & ~table.beyond_rounding).any(axis=1)
         if (looked_at := np.flatnonzero(enumerated & answered)).size:
             radii = table.upper[looked_at].min(axis=1)
             answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)

@@ -38,7 +38,8 @@ def answers(
     if quadrics := [(each.pair.solver, each.pieces) for each in work if isinstance(each.pair, QuadricPair)]:
         asked = [(solver, rows) for solver, pieces in quadrics for rows, _ in pieces]
         nearest = nearest_of(u, asked, tracker.threads or available_threads())
-        table.add(*_together([piece for _, pieces in quadrics for piece in pieces]), QuadricColumn(nearest))
+        rivals = np.repeat([rival for _, pieces in quadrics for _, rival in pieces], nearest.counts)
+        table.add(nearest.rows, rivals, QuadricColumn(nearest))
     return table, enumerated
 
 

@@ -42,12 +42,16 @@ def clear_classes(network: Network, points: Array) -> tuple[NDArray[np.intp], Ma
     with np.errstate(all="ignore"):
         logits = network(points)
         labels = logits.argmax(axis=1)
-        ahead = np.take_along_axis(logits, labels[:, None], axis=1) - logits
-        gaps = np.partition(ahead, 1, axis=1)[:, 1]
+        by_class = np.ascontiguousarray(logits.T)  # along the first axis NumPy takes the least of all points at once
+        ahead = by_class.max(axis=0) - by_class
+        own = labels, np.arange(len(labels))
+        ahead[own] = np.inf
+        gaps = ahead.min(axis=0)
+        ahead[own] = 0.0
         clear = gaps > 2 * np.maximum(_most_noise(network, points) / LARGEST_NOISE, SMALLEST_TERM)
         cancelled = np.zeros(logits.shape, dtype=bool)
         if (doubted := np.flatnonzero(~clear)).size:
-            noise, least = rounding_noise(network, points[doubted]), ahead[doubted]
+            noise, least = rounding_noise(network, points[doubted]), ahead[:, doubted].T
             clear[doubted] = np.isfinite(noise) & (gaps[doubted] > CLEARLY * noise)
             cancelled[doubted] = (least != 0) & (noise[:, None] > LARGEST_NOISE * least)
     return labels, clear, cancelled
@@ -57,7 +61,7 @@ def _most_noise(network: Network, points: Array) -> Array:
     """No point has more noise than this. Without signs, logits grow with every |x_i|: they are largest where all of these are."""
     if getattr(network, "without_signs", None) is None:
         return rounding_noise(network, points)
-    return rounding_noise(network, np.abs(points).max(axis=0))
+    return rounding_noise(network, np.maximum(points.max(axis=0), -points.min(axis=0)))
 
 
 def predicted_class(network: Network, u: Array) -> tuple[int, int | None]:

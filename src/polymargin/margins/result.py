@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.class_names import AboutClasses
-from polymargin.listing import Listing, html_of_one, joined
+from polymargin.listing import Listing, RowsOnDemand, html_of_one, joined
 from polymargin.standing import PublishedStatus, Standing
 
 
@@ -119,20 +119,38 @@ class Margin(AboutClasses, PublishedStatus):
 
 
 # Of many points those that are known, by their places, and their margins.
-Ordinary: TypeAlias = tuple[NDArray[np.intp], list[Margin]]
+Ordinary: TypeAlias = tuple[NDArray[np.intp], Sequence[Margin]]
 
 
 class Margins(Listing[Margin]):
-    """The margins of a batch, a list with one `Margin` per point.
+    """The margins of a batch, a sequence with one `Margin` per point, made when it is first asked for.
 
     radii          the margins as an array; NaN where a row has no answer
     standings      how each is known
     to_csv(path), to_frame()   one line per point, as a file or as a pandas DataFrame
     """
 
+    _known_radii: Callable[[], NDArray[np.float64]] | None = None
+
+    @classmethod
+    def on_demand(cls, count: int, make: Callable[[int], Margin], radii: Callable[[], NDArray[np.float64]]) -> Self:
+        """The rows 0, 1, …, `count` − 1 as `make` makes them; their radii are known without."""
+        found = cls(RowsOnDemand(count, make))
+        found._known_radii = radii
+        return found
+
     @property
     def radii(self) -> NDArray[np.float64]:
+        if self._known_radii is not None:
+            return self._known_radii()
         return np.array([row.radius for row in self], dtype=np.float64)
+
+
+def margin_with(values: dict[str, Any]) -> Margin:
+    """Takes the fields over as they are. The constructor of a frozen class sets one after the other: three times as long."""
+    found = object.__new__(Margin)
+    object.__setattr__(found, "__dict__", values)
+    return found
 
 
 def failed(error: str, seconds: float = 0.0) -> Margin:

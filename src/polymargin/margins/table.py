@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polymargin.margins.columns import Array, Details, Mask, PairColumn, Places
-from polymargin.margins.result import Margin, PairMargin
-from polymargin.margins.unread import unread_margins
+from polymargin.margins.result import Margin, PairMargin, margin_with
 from polymargin.standing import Standing
 
 CERTIFIED, NUMERICAL = Standing.CERTIFIED, Standing.NUMERICAL
@@ -26,41 +26,61 @@ class PairTable:
 
     known             (p,): the points all of whose pairs are known
     beyond_rounding   (p, k): where arithmetic decided that logits close to each other do not trouble
+
+    What hardly anybody asks for, or nobody before a row is read, is laid out when it is asked for.
     """
 
     def __init__(self, labels: Places, classes: int) -> None:
-        self.labels, shape = labels, (len(labels), classes)
+        self.labels, self._shape = labels, (len(labels), classes)
         self._columns: list[PairColumn] = []
-        self._column, self._place = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
-        self._known = np.zeros(shape, dtype=bool)
+        self._where: list[Places] = []  # those of each column in arrays (p, k) laid out flat
+        self._known = np.zeros(self._shape, dtype=bool)
         self._known[np.arange(len(labels)), labels] = True
-        self.lower, self.upper = np.full(shape, np.inf), np.full(shape, np.inf)
-        self.proved, self.beyond_rounding = np.ones(shape, dtype=bool), np.ones(shape, dtype=bool)
+        self.upper = np.full(self._shape, np.inf)
 
     def add(self, rows: Places, rivals: Places, column: PairColumn) -> None:
         """One answer for each of the rows, against a rival of its own."""
-        where = rows * self.upper.shape[1] + rivals  # in the arrays laid out flat
-        for array, values in (
-            (self._column, len(self._columns)),
-            (self._place, np.arange(len(rows))),
-            (self.lower, column.lower),
-            (self.upper, column.upper),
-            (self.proved, column.proved),
-            (self.beyond_rounding, column.beyond_rounding),
-            (self._known, column.known),
-        ):
-            array.reshape(-1)[where] = values
+        where = rows * self._shape[1] + rivals
+        self.upper.reshape(-1)[where] = column.upper
+        self._known.reshape(-1)[where] = column.known
         self._columns.append(column)
+        self._where.append(where)
+
+    @cached_property
+    def lower(self) -> Array:
+        return self._laid_out(np.inf, [column.lower for column in self._columns])
+
+    @cached_property
+    def proved(self) -> Mask:
+        return self._laid_out(True, [column.proved for column in self._columns])
+
+    @cached_property
+    def beyond_rounding(self) -> Mask:
+        return self._laid_out(True, [column.beyond_rounding for column in self._columns])
+
+    @cached_property
+    def _column(self) -> Places:
+        return self._laid_out(0, range(len(self._columns)))
+
+    @cached_property
+    def _place(self) -> Places:
+        return self._laid_out(0, [np.arange(len(where)) for where in self._where])
+
+    def _laid_out(self, label: Any, columns: Sequence[Any]) -> NDArray[Any]:
+        array = np.full(self._shape, label)
+        for where, values in zip(self._where, columns, strict=True):
+            array.reshape(-1)[where] = values
+        return array
 
     @property
     def known(self) -> Mask:
         return np.asarray(self._known.all(axis=1))
 
-    def margins(self, rows: Places, seconds: float) -> list[Margin]:
+    def margins(self, rows: Places, seconds: float) -> TableRows:
         """Of known points: the nearest of the rivals, the first of equally near ones."""
         rivals = self.upper[rows].argmin(axis=1)
         rivals[rivals == self.labels[rows]] = 1  # nobody ties: the first rival of class 0
-        return unread_margins(TableRows(self, rows, rivals, seconds), len(rows))
+        return TableRows(self, rows, rivals, seconds)
 
     def details(self, rows: Places, rivals: Places) -> list[Details]:
         """What is known of one rival for each of some known points."""
@@ -77,30 +97,39 @@ class PairTable:
 
     @property
     def rival_count(self) -> int:
-        return int(self.upper.shape[1]) - 1
+        return self._shape[1] - 1
 
 
-class TableRows:
-    """The margins of some rows of a table against their nearest rivals, as columns; lists of these as soon as somebody looks."""
+class TableRows(Sequence[Margin]):
+    """The margins of some rows of a table against their nearest rivals, as columns; a row is made whenever it is asked for."""
 
     def __init__(self, table: PairTable, rows: Places, rivals: Places, seconds: float) -> None:
         self._table, self._rows, self._rivals, self._seconds = table, rows, rivals, seconds
 
-    @cached_property
-    def radii(self) -> list[float]:
-        return cast(list[float], self._table.upper[self._rows, self._rivals].tolist())
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def radii(self) -> Array:
+        return self._table.upper[self._rows, self._rivals]
 
     @cached_property
     def _known(self) -> list[tuple[Any, ...]]:
         table, rows, rivals = self._table, self._rows, self._rivals
         lower, proved = table.lower[rows].min(axis=1), np.asarray(table.proved[rows].all(axis=1))
-        arrays = (rows, table.labels[rows], rivals, lower, proved)
+        arrays = (rows, table.labels[rows], rivals, self.radii, lower, proved)
         return list(zip(*[array.tolist() for array in arrays], table.details(rows, rivals), strict=True))
 
-    def fields(self, place: int) -> dict[str, Any]:
-        row, label, rival, lower, proved, details = self._known[place]
-        radius, (point, method, complex_count, real_count, _, notes) = self.radii[place], details
-        return {
+    @overload
+    def __getitem__(self, place: int) -> Margin: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Margin]: ...
+    def __getitem__(self, place: int | slice) -> Margin | list[Margin]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        row, label, rival, radius, lower, proved, details = self._known[place]
+        point, method, complex_count, real_count, _, notes = details
+        values = {
             "radius": radius,
             "lower": lower,
             "upper": radius,
@@ -115,6 +144,7 @@ class TableRows:
             "pairs": TablePairs(self._table, row, label, rival, point),
             "notes": tuple([f"against class {rival}: {note}" for note in notes]) if notes else (),
         }
+        return margin_with(values)
 
 
 class TablePairs(Sequence[PairMargin]):

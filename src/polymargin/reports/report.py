@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -98,7 +98,7 @@ def report(
     files: tuple[Path | None, ...] = (None,) * len(array)
     if isinstance(model, (ReLUNetwork, SplineNetwork)):
         told = None if progress is None else lambda row, found: progress(1)
-        margins: list[Margin] = piecewise_margin(
+        margins: Sequence[Margin] = piecewise_margin(
             model, array, timeout=timeout, seed=seed, on_row=told, executor=executor
         )
     else:
@@ -136,7 +136,7 @@ def report(
 def _proved(
     network: Network,
     array: NDArray[np.float64],
-    margins: list[Margin],
+    margins: Sequence[Margin],
     directory: Path,
     options: dict[str, Any],
     progress: Callable[[int], None] | None,

@@ -94,7 +94,7 @@ def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: floa
     with tempfile.TemporaryDirectory() as cache:
         started = perf_counter()
         # Stage 1 is kept for the verdicts, which otherwise would each pay for it.
-        margins: list[Margin] = margin(network, points, threads=1, seed=seed, cache=cache)
+        margins = margin(network, points, threads=1, seed=seed, cache=cache)
         shared = perf_counter() - started - sum(found.seconds for found in margins)
         verdicts = [
             verify(network, instance.point, instance.radius, timeout=timeout, seed=seed, threads=1, cache=cache)
