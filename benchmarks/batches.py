@@ -4,7 +4,9 @@ Shallow cubic networks with standard normal weights and points, stage 1 from the
 the CPU time of `margin` for the whole batch, divided by rows × rivals × paths; "core" is that of one pass of the core over
 the same paths. The quadratic network is compared with `QuadricSolver.nearest_batch` for the same pairs and rows. Threads are
 compared by the clock, best of several, on as many cores as there are: of `margin`, and of `margin` with the radius, the standing
-and the nearest tie of every row read, because rows are made when somebody looks. Memory is the peak beyond what the answers keep.
+and the nearest tie of every row read, because rows are made when somebody looks. "Machine" is what two threads gain in the same
+rounds for products of small matrices, which share nothing: what the two cores had to give. Memory is the peak beyond what the
+answers keep.
 
     python benchmarks/batches.py [--rows 2000] [--classes 2] [--repetitions 3] [--seed 0]
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from time import perf_counter, process_time
@@ -29,7 +32,7 @@ from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.ordinary_points import paths_to
 from polymargin.quadric import NetworkSolvers
 
-READ = ("every row read, 1 thread", "2 threads", "times faster")
+READ = ("machine", "every row read, 1 thread", "2 threads", "times faster")
 CUBICS = ((3, 5), (4, 6), (6, 8))
 QUADRATIC = (64, 32, 10)
 
@@ -84,8 +87,8 @@ def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[st
     few = points[: max(1, 16384 // len(base.solutions))]
     core = best(lambda: tracker.run([paths_to(base, few)]), repetitions, process_time) / len(few) / len(base.solutions)
     all_told = best(lambda: pm.margin(net, points, threads=1), repetitions, process_time) / paths
-    one, two = on_threads(partial(pm.margin, net, points), repetitions)
-    one_read, two_read = on_threads(partial(read, net, points), repetitions)
+    one, two, machine = on_threads(partial(pm.margin, net, points), repetitions)
+    one_read, two_read, _ = on_threads(partial(read, net, points), repetitions)
     return [
         f"({net.widths[0]}, {net.widths[1]}), {net.class_count} classes",
         f"{paths:,}",
@@ -95,6 +98,7 @@ def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[st
         f"{all_told / core:.2f}",
         f"{two / paths * 1e6:.2f}",
         f"{one / two:.2f}",
+        f"{machine:.2f}",
         f"{one_read / paths * 1e6:.2f}",
         f"{two_read / paths * 1e6:.2f}",
         f"{one_read / two_read:.2f}",
@@ -113,8 +117,8 @@ def quadratic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> lis
 
     alone = best(inner, repetitions, process_time) / len(points)
     all_told = best(lambda: pm.margin(net, points, threads=1), repetitions, process_time) / len(points)
-    one, two = on_threads(partial(pm.margin, net, points), repetitions)
-    one_read, two_read = on_threads(partial(read, net, points), repetitions)
+    one, two, machine = on_threads(partial(pm.margin, net, points), repetitions)
+    one_read, two_read, _ = on_threads(partial(read, net, points), repetitions)
     return [
         "-".join(map(str, net.widths)),
         f"{len(points):,}",
@@ -123,6 +127,7 @@ def quadratic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> lis
         f"{all_told / alone:.2f}",
         f"{two / len(points) * 1e6:.1f}",
         f"{one / two:.2f}",
+        f"{machine:.2f}",
         f"{one_read / len(points) * 1e6:.1f}",
         f"{two_read / len(points) * 1e6:.1f}",
         f"{one_read / two_read:.2f}",
@@ -133,10 +138,23 @@ def read(net: pm.PolynomialNetwork, points: Array, threads: int) -> list[object]
     return [(row.radius, row.standing, row.point) for row in pm.margin(net, points, threads=threads)]
 
 
-def on_threads(work: Callable[..., object], repetitions: int) -> tuple[float, float]:
-    """Seconds by the clock on one thread and on two, taken in turn."""
-    times = [[best(partial(work, threads=count), 1, perf_counter) for count in (1, 2)] for _ in range(repetitions)]
-    return min(one for one, _ in times), min(two for _, two in times)
+def on_threads(work: Callable[..., object], repetitions: int) -> tuple[float, float, float]:
+    """Seconds by the clock on one thread and on two, taken in turn, and what two threads gain where nothing is shared."""
+    jobs = [partial(each, threads=count) for each in (work, products) for count in (1, 2)]
+    times = np.array([[best(job, 1, perf_counter) for job in jobs] for _ in range(repetitions)]).min(axis=0)
+    return float(times[0]), float(times[1]), float(times[2] / times[3])
+
+
+def products(threads: int) -> None:
+    """400 products of matrices that fit the first cache but one, about 20 ms, shared out."""
+    matrix = np.eye(128)
+
+    def some(count: int) -> None:
+        for _ in range(count):
+            matrix @ matrix
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(some, [400 // threads] * threads))
 
 
 def memory(net: pm.PolynomialNetwork, points: Array) -> str:
