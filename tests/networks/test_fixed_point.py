@@ -30,6 +30,18 @@ def test_logits_are_those_of_fractions(widths: tuple[int, ...], degree: int) -> 
     assert network.exact_logits(between) == list(network.logits(between))
 
 
+def test_zeros_are_left_out() -> None:
+    """Rows with the same zeros, with zeros of their own, and without anything else."""
+    generator = np.random.default_rng(2)
+    first, second = generator.normal(size=(9, 6)), generator.normal(size=(5, 9))
+    first[:4, [0, 3]] = first[4:6, 1:] = first[6] = 0.0
+    second[generator.random(size=second.shape) < 0.5] = 0.0
+    network = pm.PolynomialNetwork([first, (second, generator.normal(size=5)), generator.normal(size=(2, 5))], degree=2)
+    point = generator.normal(size=6)
+    expected = network.logits(np.array([Fraction(v) for v in point.tolist()], dtype=object))
+    assert network.exact_logits(point) == list(expected)
+
+
 def test_other_networks_take_exact_points_too() -> None:
     generator = np.random.default_rng(1)
     gates = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))

@@ -1,12 +1,14 @@
 """Logits without rounding, fast: layers as integer matrices over a power of two.
 
 Doubles are dyadic, and so are sums and products of them. A vector is (integers, e) and stands for integers · 2^(−e); a layer
-is one integer matrix product, which python-flint does in C. Half a million weights take some hundredths of a second.
+is an integer matrix product, which python-flint does in C, or one for all rows with the same zeros: those of convolutions are
+most of their weights. Half a million weights take some hundredths of a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,15 +25,15 @@ class FixedPointLayers:
     """Affine layers and the activations between them, prepared once."""
 
     def __init__(self, layers: Sequence[tuple[Array, Array]], activations: Sequence[Sequence[float]]) -> None:
-        self._layers = [(*_matrix(weights), *_matrix(bias[:, None])) for weights, bias in layers]
+        self._layers = [(_IntegerRows.of(weights), *_column(bias)) for weights, bias in layers]
         self._activations = [integers(np.array(row)) for row in activations]
 
     def __call__(self, point: ArrayLike) -> list[Fraction]:
         """The logits at a point."""
         whole, exponent = whole_numbers(point)
         values = fmpz_mat(len(whole), 1, whole)
-        for index, (weights, weight_exponent, bias, bias_exponent) in enumerate(self._layers):
-            values, exponent = weights * values, exponent + weight_exponent
+        for index, (weights, bias, bias_exponent) in enumerate(self._layers):
+            values, exponent = weights.times(values), exponent + weights.exponent
             common = max(exponent, bias_exponent)
             values = values * (1 << (common - exponent)) + bias * (1 << (common - bias_exponent))
             exponent = common
@@ -53,10 +55,42 @@ def _activated(coefficients: list[int], own: int, values: Any, exponent: int) ->
     return fmpz_mat(len(results), 1, results), exponent * degree + own
 
 
-def _matrix(values: Array) -> tuple[Any, int]:
+@dataclass(frozen=True, eq=False)
+class _IntegerRows:
+    """A matrix over a power of two: rows with the same zeros are a block without these, of which the places are known."""
+
+    height: int
+    blocks: list[tuple[list[int], list[int], Any]]
+    exponent: int
+
+    @classmethod
+    def of(cls, values: Array) -> _IntegerRows:
+        pattern = values != 0
+        whole, exponent = integers(values[pattern])
+        ends = np.cumsum(pattern.sum(axis=1)).tolist()
+        alike: dict[bytes, list[int]] = {}
+        for number, line in enumerate(np.packbits(pattern, axis=1)):
+            alike.setdefault(line.tobytes(), []).append(number)
+        blocks = []
+        for rows in alike.values():
+            columns = np.flatnonzero(pattern[rows[0]]).tolist()
+            entries = [entry for row in rows for entry in whole[ends[row] - len(columns) : ends[row]]]
+            if columns:
+                blocks.append((rows, columns, fmpz_mat(len(rows), len(columns), entries)))
+        return cls(len(values), blocks, exponent)
+
+    def times(self, vector: Any) -> Any:
+        given, result = vector.entries(), [0] * self.height
+        for rows, columns, block in self.blocks:
+            seen = fmpz_mat(len(columns), 1, [given[column] for column in columns])
+            for row, value in zip(rows, (block * seen).entries(), strict=True):
+                result[row] = value
+        return fmpz_mat(self.height, 1, result)
+
+
+def _column(values: Array) -> tuple[Any, int]:
     whole, exponent = integers(values)
-    rows, columns = values.shape
-    return fmpz_mat(rows, columns, whole), exponent
+    return fmpz_mat(len(whole), 1, whole), exponent
 
 
 def whole_numbers(point: ArrayLike) -> tuple[list[int], int]:
