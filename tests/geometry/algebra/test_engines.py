@@ -162,6 +162,7 @@ def test_an_engine_dies_with_its_parent(tmp_path: Path, number: int) -> None:
         [
             sys.executable,
             "-c",
+            "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # it is ignored where tests run under nohup
             "import polymargin.geometry.algebra.engines as e; e.run_engine('endless', [], {}, timeout=900)",
         ],
         env=os.environ | {"PATH": f"{script.parent}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "scratch")},
