@@ -17,6 +17,7 @@ from polymargin.bounds import attack
 from polymargin.bounds.lifted.expansion import expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.view import View
+from polymargin.deadlines import NEVER
 from polymargin_checker import lifted
 
 WIDTHS = {
@@ -36,7 +37,7 @@ def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.PolynomialNe
     for rival in range(network.class_count):
         if rival != nearest.label:
             question = Question(expansion_at(View.of(network, u, nearest.label, rival)), nearest.label, rival, radius)
-            _, proof = question.attempt()
+            _, proof = question.combined(NEVER).attempt()
             assert proof is not None
             written = {"kind": "lifted", "radius": float(radius).hex(), **proof.to_proof()}
             rivals.append({"rival": rival, "lower": float(radius).hex(), "proof": written})

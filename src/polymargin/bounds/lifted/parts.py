@@ -37,7 +37,9 @@ CLEARLY = 1e-12
 CUTS, LARGEST_WITH_CUTS, NEARLY = 4, 400, 0.05
 # What norms have to leave of the value at the point: nobody looks at the matrix before the checker does.
 CLEAR = 0.01
-# Directions of combinations, for every lifted layer: sixteen are enough for two hidden layers, and not quite for three.
+# Hidden layers from which combinations pay: with two LoLa and CryptoNets take twice as long and prove the same radii.
+DEEP = 3
+# Directions of combinations, for every lifted layer.
 # Where multipliers are guessed there are many neurons, and a range takes long.
 DIRECTIONS, FEWER_DIRECTIONS = 16, 4
 WORST_STEPS = 20
@@ -98,7 +100,7 @@ class Question:
         """The whole ball in one part, and the proof if it is one; `cheaply` by intervals if no better ranges are known."""
         deadline.check()
         plain = cheaply and not spectra_are_known(self.expansion)
-        asked = self if cheaply else self.combined(deadline)
+        asked = self if cheaply or len(self.expansion.layers) < DEEP else self.combined(deadline)
         expansion, radius = asked.expansion, asked.radius
         part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
         outcome = bound_part(asked, part, tolerance=tolerance, decide=decide, solve=solve, deadline=deadline)
@@ -111,7 +113,7 @@ class Question:
         """The same with combinations of the last layer's rests, chosen once for all radii."""
         expansion, name = self.expansion, (Combinations, self.label, self.rival)
         depth = len(expansion.layers)
-        if depth < 2 or len(expansion.view.activation(depth)) > 3:
+        if expansion.combinations is not None or depth < 2 or len(expansion.view.activation(depth)) > 3:
             return self
         if name not in expansion.known:
             last, layer = rest_ranges(expansion, self.radius, deadline)[-1], expansion.layers[-1]
