@@ -17,11 +17,9 @@ from polymargin.bounds import attack
 from polymargin.bounds.lifted.expansion import expansion_at
 from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.view import View
-from polymargin.deadlines import NEVER
 from polymargin_checker import lifted
 
 WIDTHS = {
-    "two layers": (8, 12, 6, 3),
     "three layers": (8, 12, 12, 6, 3),
     "fewer neurons than inputs": (8, 5, 12, 6, 2),
     "four layers": (8, 12, 9, 6, 5, 2),
@@ -37,7 +35,7 @@ def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.PolynomialNe
     for rival in range(network.class_count):
         if rival != nearest.label:
             question = Question(expansion_at(View.of(network, u, nearest.label, rival)), nearest.label, rival, radius)
-            _, proof = question.combined(NEVER).attempt()
+            _, proof = question.attempt()
             assert proof is not None
             written = {"kind": "lifted", "radius": float(radius).hex(), **proof.to_proof()}
             rivals.append({"rival": rival, "lower": float(radius).hex(), "proof": written})
@@ -65,7 +63,7 @@ def test_both_arithmetics_accept(
     for entry in data["rivals"]:
         proof = entry["proof"]
         assert any(float.fromhex(share) for share in proof["tree"]["exchanges"])
-        assert (proof["combinations"]["balances"] is not None) == (name not in ("two layers", "four layers"))
+        assert (proof["combinations"]["balances"] is not None) == (name != "four layers")
     monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
     verdict = judged(network, data, tmp_path)
     assert verdict.accepted, verdict.reason

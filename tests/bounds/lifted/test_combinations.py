@@ -30,7 +30,6 @@ def dense(widths: tuple[int, ...], seed: int) -> pm.PolynomialNetwork:
 
 
 NETWORKS = {
-    "two layers": (lambda: dense((5, 8, 7, 3), 0), 0.3),
     "three layers": (lambda: dense((5, 8, 7, 6, 3), 1), 0.3),
     "four layers": (lambda: dense((5, 6, 6, 6, 6, 3), 2), 0.2),
     "convolutions": (lambda: convolutional(0), 0.3),

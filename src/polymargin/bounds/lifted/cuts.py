@@ -50,7 +50,6 @@ def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:
     mixed = (first.slopes @ first.slopes.T) * moved
     bounds = (relaxation.radius * first.bend) ** 2 * ((second @ mixed) * second).sum(axis=1)
     broken = np.maximum(0.0, squares - bounds)
-    broken[len(expansion.plain.layers[1].value) :] = 0.0  # combinations have no cuts
     if broken.max() <= BROKEN * float(squares.max()):
         return None
     # At the start it should count for little beside the first cut, whose weights are curvatures of the functional.

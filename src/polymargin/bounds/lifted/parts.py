@@ -100,7 +100,7 @@ class Question:
         """The whole ball in one part, and the proof if it is one; `cheaply` by intervals if no better ranges are known."""
         deadline.check()
         plain = cheaply and not spectra_are_known(self.expansion)
-        asked = self if cheaply or len(self.expansion.layers) < DEEP else self.combined(deadline)
+        asked = self if cheaply else self.combined(deadline)
         expansion, radius = asked.expansion, asked.radius
         part = Part(tuple(interval_ranges(expansion, radius) if plain else rest_ranges(expansion, radius, deadline)))
         outcome = bound_part(asked, part, tolerance=tolerance, decide=decide, solve=solve, deadline=deadline)
@@ -110,10 +110,10 @@ class Question:
         return outcome, LiftedProof(part.rests, outcome.leaf, known, expansion.combinations)
 
     def combined(self, deadline: Deadline) -> Question:
-        """The same with combinations of the last layer's rests, chosen once for all radii."""
+        """The same with combinations of the last layer's rests where they pay, chosen once for all radii."""
         expansion, name = self.expansion, (Combinations, self.label, self.rival)
         depth = len(expansion.layers)
-        if expansion.combinations is not None or depth < 2 or len(expansion.view.activation(depth)) > 3:
+        if depth < DEEP or len(expansion.view.activation(depth)) > 3:
             return self
         if name not in expansion.known:
             last, layer = rest_ranges(expansion, self.radius, deadline)[-1], expansion.layers[-1]

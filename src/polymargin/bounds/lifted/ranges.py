@@ -73,9 +73,9 @@ def _layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_La
         low, high = np.maximum(intervals[:, 0], curved[:, 0]), np.minimum(intervals[:, 1], curved[:, 1])
         result.append(_Layer(np.stack([low, high], axis=-1), found))
     if expansion.combinations is not None:
-        found, last = curved_combinations(expansion, radius, below, deadline), result[-1]
-        ranges = np.concatenate([last.ranges, _widened(radius**2 * found.eigenvalues)])
-        result[-1] = _Layer(ranges, found if last.curved is None else Curved.stacked([last.curved, found]))
+        more = curved_combinations(expansion, radius, below, deadline)
+        ranges = np.concatenate([result[-1].ranges, _widened(radius**2 * more.eigenvalues)])
+        result[-1] = _Layer(ranges, Curved.stacked([found, more]))
     return result
 
 

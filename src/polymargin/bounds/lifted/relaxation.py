@@ -219,12 +219,11 @@ class Relaxation:
 
     def natural(self, y: Array) -> Multipliers:
         """The multipliers in the variables as they are."""
-        second = sum(len(layer.value) for layer in self.expansion.plain.lifted[:1])  # combinations have no cuts
         return Multipliers(
             ball=float(y[1]) / self.radius**2,
             equalities=tuple(y[nu] / half for (nu, _), half in zip(self.unknowns, self.halves, strict=True)),
             intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
-            cuts=((y[self.cut_place] / self.cut_scales) @ self.cuts)[:second],
+            cuts=(y[self.cut_place] / self.cut_scales) @ self.cuts,
             first=y[self.first_place] / self._first_halves**2,
             exchanges=self._shares(y),
         )

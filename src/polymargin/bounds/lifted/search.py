@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.interior_point import Optimum
-from polymargin.bounds.lifted.parts import DEEP, Part, Question, bound_part
+from polymargin.bounds.lifted.parts import Part, Question, bound_part
 from polymargin.bounds.lifted.ranges import rest_ranges, spectra
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit
@@ -50,7 +50,7 @@ def prove_positive(
     """B > 0 on the ball; `suspect` says whether a place is a counterexample, which ends the search."""
     expansion = question.expansion
     try:
-        whole = question.attempt(deadline)[1] if len(expansion.layers) >= DEEP else None
+        whole = None if question.combined(deadline) is question else question.attempt(deadline)[1]
         if whole is not None:
             return Search(whole, 1, 0, "proved")
         root = Part(tuple(rest_ranges(expansion, question.radius, deadline)))

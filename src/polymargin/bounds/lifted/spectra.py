@@ -106,7 +106,7 @@ def _on(
 ) -> Curved:
     """Neurons of layer `number` with these weights; what does not depend on the radius is found once."""
     known = expansion.known
-    if number == 3:
+    if below is None:
         if name not in known:
             known[name] = ThirdLayer(expansion, as_array(weights), deadline)
         third: ThirdLayer = known[name]
@@ -118,22 +118,20 @@ def _on(
 
 
 class Deeper:
-    """Neurons of layer `number`, not the third, with these weights around a point."""
+    """Neurons of layer `number` ≥ 4 with these weights around a point."""
 
     def __init__(self, expansion: Expansion, number: int, weights: Array, deadline: Deadline) -> None:
         layers, algebra = expansion.layers, algebra_for(expansion.dimension)
         factors, last = factors_below(expansion, number, weights), number == len(layers)
         sums = [weighted_squares(algebra, layer.squares) for layer in layers[: number - 1]]
-        # What a form takes of Σ x_j (a_j·δ)² and Σ |x_j| (a_j·δ)²: below the second layer there are no rests.
         t = STRETCH
-        whole, spread = (1.0, 0.0) if number == 2 else (t**2 / (t**2 - 1), t / (t**2 - 1))
         self._limits, errors = np.empty((len(weights), 2)), np.empty(len(weights))
         for rows in _blocks(len(weights), 1 if algebra is NUMPY else BLOCK):
             deadline.check()
             *lower, own = (factor[rows] for factor in factors)
             even: Any = sum(weighted(part) for weighted, part in zip(sums[:-1], lower, strict=True))
-            even = even + sums[-1](whole * own)
-            sizes = sums[-1](spread * np.abs(own))
+            even = even + sums[-1](t**2 / (t**2 - 1) * own)
+            sizes = sums[-1](t / (t**2 - 1) * np.abs(own))
             self._limits[rows, 1] = largest_eigenvalues(algebra, even + sizes)
             self._limits[rows, 0] = -largest_eigenvalues(algebra, sizes - even)
             if not last:
@@ -141,12 +139,10 @@ class Deeper:
         self._errors = None if last else errors
         self._weights, self._rise, self._sizes = weights, layers[number - 2].rise, np.abs(factors[-1])
 
-    def on(self, radius: float, below: Below | None) -> Curved:
-        """On the ball of this radius, given what is known of the layer below unless that is the first."""
-        more = np.zeros(len(self._limits))
-        if below is not None:
-            more = STRETCH * radius**2 * (self._sizes @ below.largest**2)
-            more = (more + np.abs(self._weights * self._rise) @ below.errors) * (1 + OUTWARD)
+    def on(self, radius: float, below: Below) -> Curved:
+        """On the ball of this radius, given what is known of the layer below."""
+        more = STRETCH * radius**2 * (self._sizes @ below.largest**2)
+        more = (more + np.abs(self._weights * self._rise) @ below.errors) * (1 + OUTWARD)
         return Curved(
             self._limits + np.stack([-more, more], axis=-1), None if self._errors is None else self._errors + more
         )
