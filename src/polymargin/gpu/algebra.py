@@ -38,6 +38,9 @@ class CupyAlgebra:
     def get(self, matrix: Any) -> NDArray[np.float64]:
         return np.asarray(matrix.get())
 
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        return self._cupy.zeros(shape)
+
     def stack(self, matrices: Sequence[Any]) -> Any:
         return self._cupy.stack(matrices)
 

@@ -16,6 +16,9 @@ class TorchAlgebra:
     def get(self, matrix: torch.Tensor) -> np.ndarray:
         return matrix.numpy().copy()
 
+    def zeros(self, shape: tuple[int, ...]) -> torch.Tensor:
+        return torch.zeros(shape, dtype=torch.float64)
+
     def stack(self, matrices: Sequence[torch.Tensor]) -> torch.Tensor:
         return torch.stack(list(matrices))
 

@@ -35,6 +35,10 @@ class Algebra(Protocol):
         """Back to the host."""
         ...
 
+    def zeros(self, shape: tuple[int, ...]) -> Matrix:
+        """To be written to."""
+        ...
+
     def stack(self, matrices: Sequence[Matrix]) -> Matrix:
         """Along a new first axis."""
         ...
@@ -80,6 +84,9 @@ class NumpyAlgebra:
 
     def get(self, matrix: Matrix) -> Array:
         return np.asarray(matrix)
+
+    def zeros(self, shape: tuple[int, ...]) -> Matrix:
+        return np.zeros(shape)
 
     def stack(self, matrices: Sequence[Matrix]) -> Matrix:
         return np.stack(matrices)

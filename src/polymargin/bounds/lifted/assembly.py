@@ -2,63 +2,41 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.bounds.lifted.blocks import BlockMatrix
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.program import SemidefiniteProgram, SparseRows
+from polymargin.bounds.lifted.program import SemidefiniteProgram
 
 if TYPE_CHECKING:
     from polymargin.bounds.lifted.relaxation import Relaxation
 
 Array = NDArray[np.float64]
+# Row and column of the corner of each block, and its entries.
+Blocks = list[tuple[int, int, Any]]
 
 
 def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
     """Unknowns in the order γ, μ, ν and κ of each lifted layer, θ, η, exchanges."""
-    expansion, places, unknowns = relaxation.expansion, relaxation.places, relaxation.unknowns
-    m, side, count = expansion.dimension, places[-1].stop, relaxation.unknown_count
+    unknowns, cuts, side = relaxation.unknowns, relaxation.cut_place, relaxation.places[-1].stop
+    held = (*(nu for nu, _ in unknowns), relaxation.first_place, relaxation.exchange_place)
+    rows = list(accumulate((run.stop - run.start for run in held), initial=0))  # of each run among those held
     forms, starts = _forms(relaxation)
-    held = [*(nu for nu, _ in unknowns), relaxation.first_place, relaxation.exchange_place]
-    held = [run for run in held if run.start < run.stop]
-    rows = np.concatenate([np.arange(run.start, run.stop) for run in held])
-    own = {run.start: int(np.searchsorted(rows, run.start)) for run in held}  # where each run is among those held
-    squares = np.zeros((len(rows), len(forms)))
-    linear, diagonal = SparseRows(len(rows), side), SparseRows(count, side)
-    diagonal.add(0, 0, -1.0)
-    diagonal.add(1, 0, -1.0)
-    diagonal.add(1, np.arange(1, 1 + m), 1.0)
-    for k, (place, (nu, kappa)) in enumerate(zip(places, unknowns, strict=True)):
-        below, middle, half = expansion.layers[k], relaxation.middles[k], relaxation.halves[k]
-        each, row = np.arange(len(middle)), own[nu.start]
-        weights = as_array(expansion.layers[k + 1].weights) / half[:, None]
-        np.multiply(weights, -below.bend, out=squares[row : row + len(each), starts[k] : starts[k + 1]])
-        constant = middle / half
-        if k:
-            steep = weights * below.rise
-            constant = constant - steep @ relaxation.middles[k - 1]
-            linear.add_block(row, places[k - 1].start, -steep * relaxation.halves[k - 1])
-        linear.add(row + each, place.start + each, 1.0)
-        linear.add(row + each, 0, constant)
-        diagonal.add(kappa.start + each, 0, -1.0)
-        diagonal.add(kappa.start + each, place.start + each, 1.0)
-    for row, (neuron, (low, high)) in enumerate(relaxation.first.items(), own.get(relaxation.first_place.start, 0)):
-        size = ((high - low) / 2) ** 2
-        squares[row, neuron] = 1 / size
-        linear.add_block(row, 0, -(low + high) / size * forms[[neuron]])
-        linear.add(row, 0, low * high / size)
-    for number in range(len(relaxation.exchange_scales)):
-        row = own[relaxation.exchange_place.start] + number
-        squares[row, [starts[-3] + number, starts[-2] + number]] = 0.25, -0.25
-    cuts = relaxation.cut_place
-    dense = tuple((row, _cut(relaxation, index)) for index, row in enumerate(range(cuts.start, cuts.stop)))
+    squares, linear = _squares(relaxation, rows, starts), _linear(relaxation, rows)
     intervals = (range(kappa.start, kappa.stop) for _, kappa in unknowns)
-    signed = np.array([1, *chain(*intervals), *range(cuts.start, relaxation.first_place.stop)])
     return SemidefiniteProgram(
-        _base(relaxation), forms, squares, linear.matrix(), diagonal.matrix(), tuple(held), signed, dense
+        _base(relaxation),
+        BlockMatrix.stacked((starts[-1], side), forms),
+        BlockMatrix.stacked((rows[-1], starts[-1]), squares),
+        BlockMatrix.stacked((rows[-1], side), linear),
+        BlockMatrix.stacked((relaxation.unknown_count, side), _diagonal(relaxation)),
+        tuple(run for run in held if run.start < run.stop),
+        np.array([1, *chain(*intervals), *range(cuts.start, relaxation.first_place.stop)]),
+        tuple((row, _cut(relaxation, index)) for index, row in enumerate(range(cuts.start, cuts.stop))),
     )
 
 
@@ -79,26 +57,68 @@ def _base(relaxation: Relaxation) -> Array:
     return result
 
 
-def _forms(relaxation: Relaxation) -> tuple[Array, list[int]]:
+def _forms(relaxation: Relaxation) -> tuple[Blocks, list[int]]:
     """tˡ of all layers but the last, then v·δ + (s − Cw) and v·δ − (s − Cw) of the exchanges, and where each of them begins."""
-    expansion, places, m = relaxation.expansion, relaxation.places, relaxation.expansion.dimension
-    layers, count = expansion.layers[:-1], len(relaxation.exchange_scales)
-    starts: list[int] = np.cumsum([0, *(len(layer.value) for layer in layers), count, count]).tolist()
-    result = np.zeros((starts[-1], places[-1].stop))
+    expansion, places, r = relaxation.expansion, relaxation.places, relaxation.radius
+    layers, count, combinations = expansion.layers[:-1], len(relaxation.exchange_scales), expansion.combinations
+    starts = list(accumulate((*(len(layer.value) for layer in layers), count, count), initial=0))
+    result: Blocks = []
     for k, layer in enumerate(layers):
-        rows = result[starts[k] : starts[k + 1]]
-        np.multiply(layer.slopes, relaxation.radius, out=rows[:, 1 : 1 + m])
+        middle = relaxation.middles[k - 1] if k else np.zeros(len(layer.value))
+        result.append((starts[k], 0, np.hstack([middle[:, None], r * layer.slopes])))
         if k:
-            rows[:, 0] = relaxation.middles[k - 1]
-            np.einsum("ii->i", rows[:, places[k - 1]])[:] = relaxation.halves[k - 1]
-    if expansion.combinations is not None:
-        above, below = result[starts[-3] : starts[-2]], result[starts[-2] :]
-        above[:, 1 : 1 + m] = below[:, 1 : 1 + m] = expansion.combinations.along(expansion.layers[-1].slopes)
-        differences = expansion.combinations.differences / relaxation.halves[-1][-count:, None]
-        above[:, 0] += differences @ relaxation.middles[-1]
-        above[:, places[-1]] = differences * relaxation.halves[-1]
-        below[:, 0], below[:, places[-1]] = -above[:, 0], -above[:, places[-1]]
+            result.append((starts[k], places[k - 1].start, relaxation.halves[k - 1]))
+    if combinations is not None:
+        directions = combinations.along(expansion.layers[-1].slopes)
+        differences = combinations.differences / relaxation.halves[-1][-count:, None]
+        for start, sign in zip(starts[-3:], (1, -1), strict=False):
+            result.append((start, 0, np.hstack([sign * (differences @ relaxation.middles[-1])[:, None], directions])))
+            result.append((start, places[-1].start, sign * differences * relaxation.halves[-1]))
     return result, starts
+
+
+def _squares(relaxation: Relaxation, rows: list[int], starts: list[int]) -> Blocks:
+    """Of ν in the forms of the layer below, of η in the first layer's, of exchanges in theirs."""
+    result: Blocks = []
+    for k, half in enumerate(relaxation.halves):
+        below, above = relaxation.expansion.layers[k : k + 2]
+        result.append((rows[k], starts[k], as_array(above.weights) * (-below.bend / half[:, None])))
+    if relaxation.first:
+        chosen = np.zeros((len(relaxation.first), len(relaxation.expansion.layers[0].value)))
+        chosen[np.arange(len(chosen)), list(relaxation.first)] = relaxation.first_halves**-2
+        result.append((rows[-3], 0, chosen))
+    each = np.full(len(relaxation.exchange_scales), 0.25)
+    return [*result, (rows[-2], starts[-3], each), (rows[-2], starts[-2], -each)]
+
+
+def _linear(relaxation: Relaxation, rows: list[int]) -> Blocks:
+    """Of ν in its own rests and those of the layer below, of η in δ."""
+    expansion, middles, halves = relaxation.expansion, relaxation.middles, relaxation.halves
+    result: Blocks = []
+    for k, (place, middle, half) in enumerate(zip(relaxation.places, middles, halves, strict=True)):
+        constant = middle / half
+        if k:
+            steep = as_array(expansion.layers[k + 1].weights) * expansion.layers[k].rise / half[:, None]
+            constant = constant - steep @ middles[k - 1]
+            result.append((rows[k], relaxation.places[k - 1].start, -steep * halves[k - 1]))
+        result += [(rows[k], place.start, np.ones(len(half))), (rows[k], 0, constant[:, None])]
+    if relaxation.first:
+        low, high = np.array(list(relaxation.first.values())).T
+        slopes = relaxation.radius * expansion.layers[0].slopes[list(relaxation.first)]
+        both = np.hstack([(low * high)[:, None], -(low + high)[:, None] * slopes])
+        result.append((rows[-3], 0, both / relaxation.first_halves[:, None] ** 2))
+    return result
+
+
+def _diagonal(relaxation: Relaxation) -> Blocks:
+    """Of γ, μ and κ."""
+    ball = np.ones((1, 1 + relaxation.expansion.dimension))
+    ball[0, 0] = -1.0
+    result: Blocks = [(0, 0, -np.ones((1, 1))), (1, 0, ball)]
+    for place, (_, kappa) in zip(relaxation.places, relaxation.unknowns, strict=True):
+        each = np.ones(kappa.stop - kappa.start)
+        result += [(kappa.start, 0, -each[:, None]), (kappa.start, place.start, each)]
+    return result
 
 
 def _cut(relaxation: Relaxation, index: int) -> Array:

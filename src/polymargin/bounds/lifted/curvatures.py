@@ -75,7 +75,7 @@ class SquaredCurvatures:
         if not is_local(expansion):
             return algebra.put(np.stack([expansion.squared_curvature(row) for row in weights]))
         m = expansion.dimension
-        result, given = algebra.put(np.zeros((len(weights), m, m))), algebra.put(weights)
+        result, given = algebra.zeros((len(weights), m, m)), algebra.put(weights)
         for inputs, neurons, stack in self._groups:
             width = len(inputs)
             result[:, inputs[:, None], inputs] += (given[:, neurons] @ stack).reshape(len(weights), width, width)

@@ -94,13 +94,14 @@ def maximise(
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """y and Z(y) with its root L⁻¹ and inverse S; X and x; what part of the dual residual of the start is left."""
+    """y and Z(y) with its root L⁻¹ and inverse S; X with its root, and x; what part of the dual residual of the start is left."""
 
     program: SemidefiniteProgram
     y: Array
     Z: Matrix
     root: Matrix
     X: Matrix
+    dual_root: Matrix
     x: Array
     infeasible: float
 
@@ -112,7 +113,9 @@ class _Point:
         if root is None:
             return None
         tau = 0.3 * scale
-        return cls(program, y, Z, root, tau * program.algebra.gram(root), tau / y[program.signed], 1.0)
+        X = tau * program.algebra.gram(root)
+        dual_root = program.algebra.inverse_root(X)
+        return None if dual_root is None else cls(program, y, Z, root, X, dual_root, tau / y[program.signed], 1.0)
 
     @cached_property
     def S(self) -> Matrix:
@@ -167,20 +170,19 @@ class _Step:
         return dy, dZ, dX, dx
 
     def lengths(self, dy: Array, dZ: Matrix, dX: Matrix, dx: Array) -> tuple[float, float]:
-        up, down = _longest(self.algebra, (self.now.root, dZ), (self.dual_root, dX))
+        up, down = _longest(self.algebra, (self.now.root, dZ), (self.now.dual_root, dX))
         return min(up, _ratio(self.slack, dy[self.program.signed])), min(down, _ratio(self.now.x, dx))
 
     def take(self) -> _Point | None:
         """The next iterate; None where there is no way on."""
         now, program, algebra = self.now, self.program, self.algebra
         signed, tau = program.signed, now.total / program.order
-        dual_root = algebra.inverse_root(now.X)
-        if dual_root is None or not algebra.finite(self.normal):
+        if not algebra.finite(self.normal):
             return None
         solve = algebra.solver(self.normal)
         if solve is None:
             return None
-        self.solve, self.dual_root = solve, dual_root
+        self.solve = solve
         dy, dZ, dX, dx = self.direction(0.0, tau, None, 0.0)
         up, down = (min(1.0, length) for length in self.lengths(dy, dZ, dX, dx))
         after = algebra.inner(now.X + down * dX, now.Z + up * dZ)
@@ -191,16 +193,21 @@ class _Step:
         up, down = (min(1.0, STEP * length) for length in self.lengths(dy, dZ, dX, dx))
         if not np.isfinite(dy).all() or not algebra.finite(dX):
             return None
-        root = algebra.inverse_root(now.Z + up * dZ)
-        while root is None and up > SHORTEST:
-            up /= 2
-            root = algebra.inverse_root(now.Z + up * dZ)
-        while down > SHORTEST and algebra.inverse_root(now.X + down * dX) is None:
-            down /= 2
-        if root is None or max(up, down) <= SHORTEST:
+        up, root = self._kept(now.Z, dZ, up)
+        down, dual_root = self._kept(now.X, dX, down)
+        if root is None or dual_root is None or max(up, down) <= SHORTEST:
             return None
         left = now.infeasible * (1.0 - down * (1.0 - share))
-        return _Point(program, now.y + up * dy, now.Z + up * dZ, root, now.X + down * dX, now.x + down * dx, left)
+        y, Z, X, x = now.y + up * dy, now.Z + up * dZ, now.X + down * dX, now.x + down * dx
+        return _Point(program, y, Z, root, X, dual_root, x, left)
+
+    def _kept(self, matrix: Matrix, change: Matrix, length: float) -> tuple[float, Matrix | None]:
+        """A step of this length or less that keeps the matrix positive definite, and the root there."""
+        root = self.algebra.inverse_root(matrix + length * change)
+        while root is None and length > SHORTEST:
+            length /= 2
+            root = self.algebra.inverse_root(matrix + length * change)
+        return length, root
 
 
 def _ratio(values: Array, changes: Array) -> float:

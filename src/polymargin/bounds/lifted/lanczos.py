@@ -52,13 +52,9 @@ def _tridiagonal(
     algebra: Algebra, multiply: Callable[[Matrix], Matrix], start: Array, count: int, steps: int
 ) -> tuple[Array, Array]:
     """Operators (count,) in the spaces of their first products with the start, (steps, steps) each, and what leads out."""
-    basis = np.zeros((count, len(start), steps + 1))
-    basis[:, :, 0] = start
-    vectors, alphas, betas = (
-        algebra.put(basis),
-        algebra.put(np.zeros((count, steps))),
-        algebra.put(np.zeros((count, steps))),
-    )
+    vectors = algebra.zeros((count, len(start), steps + 1))
+    alphas, betas = algebra.zeros((count, steps)), algebra.zeros((count, steps))
+    vectors[:, :, 0] = algebra.put(start)
     for k in range(steps):
         image = multiply(vectors[:, :, k])
         alphas[:, k] = (image * vectors[:, :, k]).sum(axis=1)

@@ -21,43 +21,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
+from polymargin.bounds.lifted.blocks import BlockMatrix
 
 Array = NDArray[np.float64]
 
 
-class SparseRows:
-    """Entries of a sparse matrix, collected; those in the same place are added up."""
-
-    def __init__(self, rows: int, columns: int) -> None:
-        self._shape = (rows, columns)
-        self._entries: list[Any] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-
-    def add(self, rows: Any, columns: Any, values: Any) -> None:
-        """Numbers, or arrays of the same length."""
-        self._entries.append([part.ravel() for part in np.broadcast_arrays(rows, columns, values)])
-
-    def add_block(self, row: int, column: int, block: Array) -> None:
-        """A dense block whose corner is there."""
-        rows, columns = np.nonzero(block)
-        self.add(row + rows, column + columns, block[rows, columns])
-
-    def matrix(self) -> Any:
-        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
-        return sparse.csr_matrix((values, (rows, columns)), shape=self._shape)
-
-
 @dataclass(frozen=True, eq=False)
 class SemidefiniteProgram:
-    """base (N, N), forms F (K, N), diagonal (n, N) sparse, signed (k,), dense {i: (N, N)}.
+    """base (N, N), forms F (K, N), diagonal (n, N), signed (k,), dense {i: (N, N)}.
 
-    `held` are the unknowns with squares or a linear part, in runs; squares (h, K) and linear (h, N), sparse, are theirs alone.
+    `held` are the unknowns with squares or a linear part, in runs; squares (h, K) and linear (h, N) are theirs alone.
     """
 
     base: Matrix
-    forms: Matrix
-    squares: Matrix
-    linear: Any
-    diagonal: Any
+    forms: BlockMatrix
+    squares: BlockMatrix
+    linear: BlockMatrix
+    diagonal: BlockMatrix
     held: tuple[slice, ...]
     signed: NDArray[np.int64]
     dense: tuple[tuple[int, Matrix], ...] = ()
@@ -79,16 +59,17 @@ class SemidefiniteProgram:
         rows = np.flatnonzero(squares.any(axis=1) | (np.diff(linear.indptr) > 0))
         runs = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
         held = tuple(slice(int(run[0]), int(run[-1]) + 1) for run in runs if len(run))
-        return cls(base, forms, squares[rows], linear[rows], diagonal, held, signed, dense)
+        of = BlockMatrix.of
+        return cls(base, of(forms), of(squares[rows]), of(linear[rows]), of(diagonal), held, signed, dense)
 
     def on(self, algebra: Algebra) -> SemidefiniteProgram:
         """The same program where that algebra keeps its matrices."""
         if algebra is self.algebra:
             return self
-        names = ("base", "forms", "squares", "linear", "diagonal")
-        moved = {name: algebra.put(getattr(self, name)) for name in names}
+        names = ("forms", "squares", "linear", "diagonal")
+        moved: dict[str, Any] = {name: getattr(self, name).on(algebra) for name in names}
         dense = tuple((index, algebra.put(matrix)) for index, matrix in self.dense)
-        return replace(self, **moved, dense=dense, algebra=algebra)
+        return replace(self, base=algebra.put(self.base), **moved, dense=dense, algebra=algebra)
 
     @cached_property
     def placed(self) -> SemidefiniteProgram:
@@ -122,12 +103,12 @@ class SemidefiniteProgram:
         """Σ y_i A_i."""
         known = self.algebra.put(y)
         own = self.algebra.put(np.concatenate([np.zeros(0), *(y[run] for run in self.held)]))
-        result = self.forms.T @ ((own @ self.squares)[:, None] * self.forms)
-        border = (own @ self.linear) / 2
+        result = self.forms.squared(self.squares.T @ own)
+        border = (self.linear.T @ own) / 2
         result[0] += border
         result[:, 0] += border
         places = self.algebra.diagonal(result)
-        places += known @ self.diagonal
+        places += self.diagonal.T @ known
         for index, matrix in self.dense:
             result += float(y[index]) * matrix
         return result
@@ -140,7 +121,7 @@ class SemidefiniteProgram:
         """⟨A_i, X⟩ for symmetric X; `image` is F X where it is known already."""
         algebra = self.algebra
         image = self.forms @ X if image is None else image
-        own = algebra.get(self.squares @ algebra.row_sums(image, self.forms) + self.linear @ X[0])
+        own = algebra.get(self.squares @ self.forms.inner_rows(image) + self.linear @ X[0])
         result = algebra.get(self.diagonal @ algebra.diagonal(X))
         for run, place in self._runs:
             result[run] += own[place]
@@ -159,8 +140,8 @@ class SemidefiniteProgram:
         both = float(X[0, 0]) * (linear @ linear_S) + float(S[0, 0]) * (linear @ linear_X)
         # The held unknowns among themselves, and with the diagonal of all.
         cross = C @ with_forms
-        among = C @ (((image_X @ F.T) * (image_S @ F.T)) @ C.T) + (cross + cross.T) / 2 + (both + corner + corner.T) / 4
-        beside = diagonal @ (mixed.T @ C.T + with_units / 2)
+        among = C @ (C @ ((F @ image_X.T) * (F @ image_S.T))).T + (cross + cross.T) / 2 + (both + corner + corner.T) / 4
+        beside = diagonal @ ((C @ mixed).T + with_units / 2)
         result = diagonal @ (diagonal @ (X * S)).T
         for run, place in self._runs:
             result[:, run] += beside[:, place]

@@ -114,7 +114,7 @@ class Relaxation:
         return int(self.exchange_place.stop)
 
     @cached_property
-    def _first_halves(self) -> Array:
+    def first_halves(self) -> Array:
         return np.array([(high - low) / 2 for low, high in self.first.values()])
 
     @cached_property
@@ -224,7 +224,7 @@ class Relaxation:
             equalities=tuple(y[nu] / half for (nu, _), half in zip(self.unknowns, self.halves, strict=True)),
             intervals=tuple(y[kappa] / half**2 for (_, kappa), half in zip(self.unknowns, self.halves, strict=True)),
             cuts=(y[self.cut_place] / self.cut_scales) @ self.cuts,
-            first=y[self.first_place] / self._first_halves**2,
+            first=y[self.first_place] / self.first_halves**2,
             exchanges=self._shares(y),
         )
 

@@ -100,8 +100,8 @@ def choose_cut(
     X = optimum.X / optimum.X[0, 0]
     natural = relaxation.natural(optimum.y)
     best: tuple[float, int, int, float] = (-1.0, 0, 0, 0.0)
-    forms = relaxation.program.forms[: len(question.expansion.layers[0].value)]
-    means, squares = forms @ X[0], ((forms @ X) * forms).sum(axis=1)
+    slopes, inner = question.radius * question.expansion.layers[0].slopes, slice(1, 1 + question.expansion.dimension)
+    means, squares = slopes @ X[inner, 0], ((slopes @ X[inner, inner]) * slopes).sum(axis=1)
     reach = question.radius * question.expansion.view.norms
     limits = np.stack([-reach, reach], axis=-1)
     for neuron, ends in part.first.items():

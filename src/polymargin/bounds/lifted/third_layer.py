@@ -31,7 +31,7 @@ from polymargin.deadlines import Deadline
 Array = NDArray[np.float64]
 
 # Neurons that a GPU has at a time.
-BLOCK = 32
+BLOCK = 128
 # Ladder of radii for which a GPU finds eigenvalues anew: those of a larger radius hold for a smaller one.
 RUNG = 1.005
 
