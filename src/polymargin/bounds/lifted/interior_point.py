@@ -9,7 +9,8 @@ Each step linearises them (HKM direction with Mehrotra's predictor and corrector
 y_0 is large enough; X becomes feasible on the way. A barrier method in y alone needs hundreds of steps for these
 programs: eigenvalues of Z that start too small double once a step. Here six to ten do, provided that no step asks for more
 feasibility than complementarity: the corrector leaves the same share of both. One that asked for all of it stalled for dozens
-of steps, with a single eigenvalue of X Z close to zero.
+of steps, with a single eigenvalue of X Z close to zero. So did, on LeNet, correctors that trusted the second-order terms of a
+predictor that could go a tenth of its way: where a corrector gets nowhere, they count as much as the predictor went.
 
 Z, X and the normal matrix belong to the program's `Algebra`, on the CPU or on a GPU; y and x are NumPy's.
 """
@@ -33,6 +34,8 @@ Array = NDArray[np.float64]
 
 STEP = 0.95
 ITERATIONS = 40
+# A corrector that goes less far than this is made again.
+SHORT = 0.6
 # Smaller steps than this get nowhere.
 SHORTEST = 1e-6
 # Sizes up to which the largest step is computed from all eigenvalues, and Lanczos steps beyond.
@@ -188,9 +191,13 @@ class _Step:
         after = algebra.inner(now.X + down * dX, now.Z + up * dZ)
         after += float((now.x + down * dx) @ (self.slack + up * dy[signed]))
         share = min(1.0, max(after / now.total, 0.01))
-        second = (dX @ dZ) @ now.S
-        dy, dZ, dX, dx = self.direction(share, tau, (second + second.T) / 2, dx * dy[signed] / self.slack)
-        up, down = (min(1.0, STEP * length) for length in self.lengths(dy, dZ, dX, dx))
+        second, second_x, trust = (dX @ dZ) @ now.S, dx * dy[signed] / self.slack, up * down
+        second = (second + second.T) / 2
+        for trusted in (1.0, trust):
+            dy, dZ, dX, dx = self.direction(share, tau, trusted * second, trusted * second_x)
+            up, down = (min(1.0, STEP * length) for length in self.lengths(dy, dZ, dX, dx))
+            if min(up, down) >= SHORT:
+                break
         if not np.isfinite(dy).all() or not algebra.finite(dX):
             return None
         up, root = self._kept(now.Z, dZ, up)

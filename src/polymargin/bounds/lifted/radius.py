@@ -21,8 +21,9 @@ TRIALS = 40
 # Where solutions are costly, guesses come first: how well their radius is found, and how far beyond it a solution is tried.
 GUESSED = 0.1
 BEYOND_GUESSES = 1.2
-# How well the radius is found there in the end.
+# How well the radius is found there in the end, and the relative accuracy of the first bound.
 COSTLY = 0.01
+ROUGH = 0.1
 # How far to stay below the root of a tangent, as a part of the way to it.
 CAUTION = 0.1
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
@@ -135,7 +136,8 @@ def _by_tangents(
     for attempt in range(SOLVES):
         here = question.on(trial)
         try:
-            outcome, found = here.attempt(deadline, tolerance=max(ACCURACY, tolerance / 2), decide=attempt > 0)
+            accuracy = ROUGH if question.costly and not attempt else max(ACCURACY, tolerance / 2)
+            outcome, found = here.attempt(deadline, tolerance=accuracy, decide=attempt > 0)
         except TimeUpError:
             break
         reach = _tangent_root(here, outcome)
