@@ -145,7 +145,9 @@ def lower_bound_at(
             continue
         exclusion = None if best is None or reach == 0 else against[rival].at(reach)
         if exclusion is None or not exclusion.proved:
-            exclusion = against[rival].largest(tolerance, reach) if reach > 0 else nothing(views[rival], label, rival)
+            exclusion = nothing(views[rival], label, rival)
+            if reach > 0:
+                exclusion = against[rival].largest(tolerance, reach, close=best is not None)
         if known is not None and known.radius > exclusion.radius:
             exclusion = known
         found[rival] = exclusion

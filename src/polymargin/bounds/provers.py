@@ -44,8 +44,10 @@ DEEP_TOLERANCE = 2e-3
 # Nor that of a shallow network in more dimensions than this.
 LARGE = 48
 LARGE_TOLERANCE = 1e-3
-# Where the search for such a radius starts, relative to the nearest counterexample.
+# Where the search for such a radius starts, relative to the nearest counterexample, and where programs are costly: there less
+# of it is proved, and from far above the radius a search takes long.
 FIRST_TRIAL = 0.975
+FIRST_COSTLY_TRIAL = 0.7
 
 
 class Prover(Protocol):
@@ -59,8 +61,8 @@ class Prover(Protocol):
         """Try one radius; the answer is a sign."""
         ...
 
-    def largest(self, tolerance: float, limit: float) -> Exclusion:
-        """The largest radius up to the limit."""
+    def largest(self, tolerance: float, limit: float, *, close: bool = False) -> Exclusion:
+        """The largest radius up to the limit; `close` if it is likely to be close to that."""
         ...
 
 
@@ -104,9 +106,10 @@ class LiftedProver:
             found, proof = proved_by_norms(question, radius)
         return self._exclusion(found, proof, started)
 
-    def largest(self, tolerance: float, limit: float) -> Exclusion:
+    def largest(self, tolerance: float, limit: float, *, close: bool = False) -> Exclusion:
         started = perf_counter()
-        first = min(FIRST_TRIAL * limit, 2 * first_order(self.expansion.view, self.label, self.rival))
+        share = FIRST_COSTLY_TRIAL if self._question(limit).costly and not close else FIRST_TRIAL
+        first = min(share * limit, 2 * first_order(self.expansion.view, self.label, self.rival))
         tolerance = max(tolerance, DEEP_TOLERANCE)
         radius, proof = largest_radius(self._question(first), limit, tolerance, self.deadline)
         if proof is None:  # the gradient says little: norms tell where to begin
@@ -157,7 +160,7 @@ class ParabolaProver:
                 return found
         return nothing(self.view, self.label, self.rival)
 
-    def largest(self, tolerance: float, limit: float) -> Exclusion:
+    def largest(self, tolerance: float, limit: float, *, close: bool = False) -> Exclusion:
         """Bracket and shrink: `low` is proved, `high` is not."""
         view, label, rival = self.view, self.label, self.rival
         low, high = 0.0, math.inf

@@ -141,7 +141,7 @@ def test_the_same_radius_as_with_numpy(name: str, monkeypatch: pytest.MonkeyPatc
     assert found.rival == known.rival
     assert found.radius == pytest.approx(known.radius, rel=DEEP_TOLERANCE)
     assert pm.verify(again, point, 0.99 * found.radius).answer is pm.Answer.ROBUST
-    # Where solutions are costly, guesses come first, and the radius is found less well.
+    # Where solutions are costly, the radius is found less well.
     monkeypatch.setattr(parts, "LARGEST_PROGRAM", 1)
     costly = pm.lower_bound(convolutional(0), point)
     assert costly.radius == pytest.approx(known.radius, rel=COSTLY)

@@ -18,10 +18,7 @@ SOLVES = 12
 EVALUATIONS = 60
 HALVINGS = 12
 TRIALS = 40
-# Where solutions are costly, guesses come first: how well their radius is found, and how far beyond it a solution is tried.
-GUESSED = 0.1
-BEYOND_GUESSES = 1.2
-# How well the radius is found there in the end, and the relative accuracy of the first bound.
+# Where solutions are costly: how well the radius is found, and the relative accuracy of the first bound.
 COSTLY = 0.01
 ROUGH = 0.1
 # How far to stay below the root of a tangent, as a part of the way to it.
@@ -110,21 +107,19 @@ def largest_radius(
     question: BallQuestion, limit: float, tolerance: float, deadline: Deadline = NEVER
 ) -> tuple[float, Any]:
     """From the radius of the question on, up to `limit`; in time, or the best until then."""
-    solved = question.costly and not question.by_guesses
+    costly = question.costly and not question.by_guesses
     low, proof = 0.0, None
-    if math.isfinite(limit) and not solved:
+    if math.isfinite(limit) and not costly:
         low, proof = proved_at_once(question, limit, 0, deadline)
     if proof is not None:
         return low, proof
     trial = min(question.radius, limit)
     if deadline.exists:  # something to return should the first program not end in time
         low, proof = proved_at_once(question, trial / 2, deadline=deadline, cheaply=True)
-    if question.by_guesses or question.costly:
-        start = question.on(min(question.radius, limit / 2)) if solved else question
-        low, proof = _by_values(start, limit, GUESSED if solved else tolerance, deadline, low, proof)
-    if not question.by_guesses:
-        start = question.on(min(BEYOND_GUESSES * low, limit)) if solved and low > 0 else question
-        low, proof = _by_tangents(start, limit, max(tolerance, COSTLY) if solved else tolerance, deadline, low, proof)
+    if question.by_guesses:
+        low, proof = _by_values(question, limit, tolerance, deadline, low, proof)
+    else:
+        low, proof = _by_tangents(question, limit, max(tolerance, COSTLY * costly), deadline, low, proof)
     return (low, proof) if proof is not None else proved_at_once(question, trial / 2, deadline=deadline)
 
 
@@ -136,7 +131,7 @@ def _by_tangents(
     for attempt in range(SOLVES):
         here = question.on(trial)
         try:
-            accuracy = ROUGH if question.costly and not attempt else max(ACCURACY, tolerance / 2)
+            accuracy = ROUGH if question.costly and attempt == 0 else max(ACCURACY, tolerance / 2)
             outcome, found = here.attempt(deadline, tolerance=accuracy, decide=attempt > 0)
         except TimeUpError:
             break
