@@ -15,7 +15,7 @@ from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class PlacedBlock:
     """Entries (a, b) whose corner is at (row, column), or (a,): those of a diagonal that begins there."""
 
     row: int
@@ -50,27 +50,27 @@ class BlockMatrix:
     """The sum of its blocks, as a matrix of an algebra; any two have all rows in common or none."""
 
     shape: tuple[int, int]
-    blocks: tuple[Block, ...]
+    blocks: tuple[PlacedBlock, ...]
     algebra: Algebra = NUMPY
 
     @classmethod
     def of(cls, matrix: Any) -> BlockMatrix:
         """A single block, which may be one of SciPy's sparse matrices."""
-        return cls(matrix.shape, (Block(0, 0, matrix),))
+        return cls(matrix.shape, (PlacedBlock(0, 0, matrix),))
 
     @classmethod
     def stacked(cls, shape: tuple[int, int], blocks: Iterable[tuple[int, int, Any]]) -> BlockMatrix:
         """From rows, columns and entries."""
-        return cls(shape, tuple(Block(*block) for block in blocks))
+        return cls(shape, tuple(PlacedBlock(*block) for block in blocks))
 
     def on(self, algebra: Algebra) -> BlockMatrix:
         """The same where that algebra keeps its matrices."""
-        blocks = (Block(block.row, block.column, algebra.put(block.entries)) for block in self.blocks)
+        blocks = (PlacedBlock(block.row, block.column, algebra.put(block.entries)) for block in self.blocks)
         return BlockMatrix(self.shape, tuple(blocks), algebra)
 
     @cached_property
     def T(self) -> BlockMatrix:
-        turned = (Block(b.column, b.row, b.entries if b.is_diagonal else b.entries.T) for b in self.blocks)
+        turned = (PlacedBlock(b.column, b.row, b.entries if b.is_diagonal else b.entries.T) for b in self.blocks)
         return BlockMatrix((self.shape[1], self.shape[0]), tuple(turned), self.algebra)
 
     def __matmul__(self, other: Matrix) -> Matrix:
