@@ -10,6 +10,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin import PathEnd, Standing
+from polymargin.enumeration import degenerate, regular_ends
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,23 @@ def test_special_boundaries_and_points(
     if remark:  # quadrics have a method of their own; their critical points can be asked for all the same
         notes = found.notes + pm.critical_points(boundary, point, cache=False).audit.remarks
         assert any(remark in note for note in notes), notes
+
+
+@pytest.mark.parametrize(
+    ("text", "distance"), [("(x**2 + y**2 - 1)*(x**2 + y**2 - 4)", 1.0), ("(x**2 + y**2 + z**2 - 4)*(x - 5)", 2.0)]
+)
+def test_members_of_a_family_that_look_regular(text: str, distance: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever rounding makes of the condition of a singular matrix: generic members have no conjugates among the others."""
+    for module, name in (
+        (regular_ends, "LARGEST_CONDITION"),
+        (regular_ends, "LARGEST_DOUBLE_DOUBLE_CONDITION"),
+        (degenerate, "LARGEST_CONDITION"),
+    ):
+        monkeypatch.setattr(module, name, math.inf)
+    boundary = pm.Boundary.from_expression(text)
+    found = pm.margin(boundary, [0.0] * boundary.dimension, cache=False)
+    assert found.standing in (Standing.NUMERICAL, Standing.CERTIFIED), found.notes
+    assert found.radius == pytest.approx(distance, rel=1e-7)
 
 
 def test_multiplicities_at_a_cusp_of_the_evolute() -> None:

@@ -90,14 +90,17 @@ def critical_points(
 
 
 def critical_points_at(base: BaseSolutions, u: NDArray[np.float64], tracker: Tracker) -> CriticalPoints:
-    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end."""
+    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end.
+
+    Regular ends come with their conjugates. Those that do not are members of a family that only look regular.
+    """
     target = base.boundary.reduction.coordinates(u)
     paths, regular = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), tracker)
     solutions = paths.points[0]
-    if not regular.all():
+    real = real_points(solutions)
+    if not regular.all() or without_conjugate(solutions[~real]):
         found = degenerate_points(base, target, paths, tracker)
         return _in_original_space(base, u, found)
-    real = real_points(solutions)
     pairs = closest_conjugates(paths.points, real[None]), closest_reals(paths.points, real[None])
     distance = float(discriminant_distances(base.program, *pairs)[0])
     audit = Audit(
@@ -106,7 +109,6 @@ def critical_points_at(base: BaseSolutions, u: NDArray[np.float64], tracker: Tra
         found=len(solutions),
         real=int(real.sum()),
         ends=paths.counts(),
-        without_conjugate=without_conjugate(solutions[~real]),
         unjudged=base.unjudged,
         remarks=near_discriminant(distance, base.boundary.reduction.scale),
     )

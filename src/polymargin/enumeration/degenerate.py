@@ -108,11 +108,10 @@ def _nearest_distance(points: NDArray[np.float64], target: NDArray[np.float64]) 
 
 
 def _regular(paths: Paths) -> NDArray[np.complex128]:
-    """The points of stage 2 that are beyond doubt: converged, well conditioned, and no other point near."""
-    points = paths.points[0]
-    certain = paths.converged[0] & (paths.condition[0] < LARGEST_CONDITION)
-    certain[certain] = ~duplicates(points[certain], SAME_LIMIT)
-    return np.asarray(points[certain])
+    """The points of stage 2 that are beyond doubt: converged, well conditioned, no other point near, and their conjugates too."""
+    points = paths.points[0][paths.converged[0] & (paths.condition[0] < LARGEST_CONDITION)]
+    points = points[~duplicates(points, SAME_LIMIT)]
+    return np.asarray(points[duplicates(np.concatenate([points, points.conj()]), SAME_LIMIT)[: len(points)]])
 
 
 def _told_apart(

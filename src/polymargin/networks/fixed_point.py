@@ -17,6 +17,7 @@ from flint import fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
+from polymargin.zero_patterns import rows_alike
 
 Array = NDArray[np.float64]
 
@@ -68,12 +69,8 @@ class _IntegerRows:
         pattern = values != 0
         whole, exponent = integers(values[pattern])
         ends = np.cumsum(pattern.sum(axis=1)).tolist()
-        alike: dict[bytes, list[int]] = {}
-        for number, line in enumerate(np.packbits(pattern, axis=1)):
-            alike.setdefault(line.tobytes(), []).append(number)
         blocks = []
-        for rows in alike.values():
-            columns = np.flatnonzero(pattern[rows[0]]).tolist()
+        for rows, columns in ((rows.tolist(), columns.tolist()) for rows, columns in rows_alike(values)):
             entries = [entry for row in rows for entry in whole[ends[row] - len(columns) : ends[row]]]
             if columns:
                 blocks.append((rows, columns, fmpz_mat(len(rows), len(columns), entries)))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix
+from polymargin.zero_patterns import rows_alike
 
 Array = NDArray[np.float64]
 
@@ -31,15 +32,7 @@ class LocalRows:
     @cached_property
     def groups(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]:
         """Row numbers, column numbers, and the block."""
-        found: dict[bytes, list[int]] = {}
-        mask = self.rows != 0
-        for number, line in enumerate(np.packbits(mask, axis=1)):
-            found.setdefault(line.tobytes(), []).append(number)
-        result = []
-        for numbers in found.values():
-            columns = np.flatnonzero(mask[numbers[0]])
-            chosen = np.array(numbers)
-            result.append((chosen, columns, self.rows[np.ix_(chosen, columns)]))
+        result = [(rows, columns, self.rows[np.ix_(rows, columns)]) for rows, columns in rows_alike(self.rows)]
         work = sum(len(numbers) * len(columns) ** 2 for numbers, columns, _ in result)
         if WORTHWHILE * work > self.rows.size * self.width:
             return [(np.arange(len(self.rows)), np.arange(self.width), self.rows)]
