@@ -1,4 +1,5 @@
-"""R = W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ with Z = W²ᵀ diag(x) A in doubles, for many columns x, where neurons see few inputs.
+"""R = W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ with Z = W²ᵀ diag(x) A in doubles, for many columns x, where neurons see few inputs; or its mean with
+W¹ᵀ (K ∘ Kᵀ) W¹, K = W¹Zᵀ (`float_crossed`).
 
 First-layer neurons that see the same inputs are a place. W¹W¹ᵀ is zero between places that have no input in common, so a place
 meets its neighbours only; places are put in the order of their inputs, and neighbours one after the other are a run. Second-layer
@@ -8,7 +9,8 @@ Errors are one number per row, as in `float_forms`: with ‖z_l‖ ≤ n_l as co
 
     |R| ≤ BBᵀ,   |ΔR| ≤ g BBᵀ + ABᵀ + BAᵀ + AAᵀ,      B_i = Σ_l |W¹_li| ‖W¹_l‖ n_l,   A_i = Σ_l |W¹_li| ‖W¹_l‖ ζ_l
 
-entry by entry, g the rounding of the last products (docs/theorems.md, section 9). W¹ and W² are doubles without an error.
+entry by entry, g the rounding of the last products (docs/theorems.md, section 9); |K_lm| ≤ ‖W¹_l‖ n_m, so the same holds for the
+other matrix. W¹ and W² are doubles without an error.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from polymargin_checker.float_crossed import Place, crossed_squares, crossed_work
 from polymargin_checker.float_forms import SAFE, UNIT, FloatForm
 from polymargin_checker.work import SHORTEST, spend
 
@@ -52,12 +55,9 @@ class _Run:
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
-    """First-layer rows that see the same inputs, W¹ there transposed, the columns of Z that they have, and what meets them."""
+class _MeetingPlace(Place):
+    """A place, the columns of Z that its rows have, and what meets it."""
 
-    rows: slice
-    inputs: Places
-    weights: Array
     columns: slice
     runs: list[_Run]
 
@@ -93,11 +93,14 @@ class MixedSquares:
         self._listeners = [_listeners(neurons, rows, heard, slopes.middle) for neurons, rows in _alike(heard != 0)]
         self._places = self._meetings(groups)
         runs = [run for place in self._places for run in place.runs]
-        self._terms = len(runs) + max((len(run.weights) for run in runs), default=0)
-        self._terms += 2 * slopes.shape[1] + max((len(rows) for rows, _ in groups), default=0) + 16
+        widest = max((len(rows) for rows, _ in groups), default=0)
+        self._terms = 2 * len(runs) + max((len(run.weights) for run in runs), default=0)
+        self._terms += 2 * slopes.shape[1] + 2 * widest + 16
         self._summed = len(self._listeners) + max((len(each.neurons) for each in self._listeners), default=0) + 8
         self._work = self._products() // _AT_ONCE + 8 * self._first.size // _PASS
         self._work += _STEP * (len(runs) + sum(len(each.weights) for each in self._listeners))
+        products, entries = crossed_work(self._places)
+        self._more_work = products // _AT_ONCE + entries // _PASS + 4 * _STEP * len(self._places)
 
     def _products(self) -> int:
         """Of all products of matrices for one x."""
@@ -108,9 +111,9 @@ class MixedSquares:
             count += sum(run.weights.size * len(place.inputs) for run in place.runs)
         return int(count)
 
-    def form(self, weights: Any) -> FloatForm:
-        """R for a column of `Floats` that encloses x."""
-        _spend(self._work)
+    def form(self, weights: Any, symmetric: bool) -> FloatForm:
+        """R for a column of `Floats` that encloses x, or its mean with the other matrix."""
+        _spend(self._work + self._more_work * symmetric)
         x, radius, side = weights.middle[:, 0], weights.radius[:, 0], self._first.shape[1]
         Z, middle = self._table(x), np.zeros((side, side))
         whole = np.abs(x) * (self._blurred + self._summed * UNIT * self._steep) + radius * (self._steep + self._blurred)
@@ -124,11 +127,14 @@ class MixedSquares:
             for run in place.runs:
                 core = (own @ Z[run.rows, place.columns].T) * run.gram
                 middle[place.inputs, run.inputs] += (place.weights @ core) @ run.weights
+        middle = middle + middle.T
+        if symmetric:
+            middle = (middle + crossed_squares(self._places, Z)) / 2
         B, A = (np.maximum(SAFE * ((self._lengths * each) @ self._sizes), _LEAST) for each in (lengths, wrong))
         # 2ab ≤ θa² + b²/θ
         theta = float(np.sqrt((B * B).sum() / (A * A).sum()))
         spread = self._terms * UNIT * B * B + (1 + theta) * A * A + B * B / theta
-        return FloatForm(middle + middle.T, SAFE * B * B, SAFE * spread)
+        return FloatForm(middle, SAFE * B * B, SAFE * spread)
 
     def _table(self, x: Array) -> Array:
         Z = np.zeros((len(self._first), self._first.shape[1]))
@@ -138,7 +144,7 @@ class MixedSquares:
                 Z[rows, each.columns] += weights @ steep
         return Z
 
-    def _meetings(self, groups: list[tuple[Places, Places]]) -> list[_Place]:
+    def _meetings(self, groups: list[tuple[Places, Places]]) -> list[_MeetingPlace]:
         """The places, and which of those after them have an input in common with them."""
         ends = np.cumsum([0, *(len(rows) for rows, _ in groups)])
         side = self._first.shape[1]
@@ -150,14 +156,14 @@ class MixedSquares:
         for number, (_, inputs) in enumerate(groups):
             rows = slice(int(ends[number]), int(ends[number + 1]))
             meets = number + np.flatnonzero(seen[number:] @ seen[number])
-            place = _Place(rows, inputs, self._first[rows][:, inputs].T.copy(), self._columns(rows), [])
+            place = _MeetingPlace(rows, inputs, self._first[rows][:, inputs].T.copy(), self._columns(rows), [])
             for start, stop in _stretches(meets):
                 place.runs.append(self._run(place, slice(int(ends[start]), int(ends[stop]))))
             place.runs[0].gram[:, : rows.stop - rows.start] /= 2
             result.append(place)
         return result
 
-    def _run(self, place: _Place, rows: slice) -> _Run:
+    def _run(self, place: _MeetingPlace, rows: slice) -> _Run:
         block = self._first[rows]
         inputs = _range(block != 0)
         weights = block[:, inputs]  # not a copy: all runs together may be far larger than W¹

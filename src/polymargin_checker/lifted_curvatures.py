@@ -14,7 +14,8 @@ These bound every product (a_j·δ) w_j by itself, although w² is even in δ an
 
     w³_i = δᵀM_iδ + 2 Σ_j x_j (a_j·δ) w_j + Σ_j x_j w_j²,      |Σ_j x_j (a_j·δ) w_j| ≤ ‖δ‖² √(δᵀR_iδ),
 
-M_i = L_i + Σ x_j a_j a_jᵀ and R_i of `Surroundings.mixed_squares`. So for every balance b > 0
+M_i = L_i + Σ x_j a_j a_jᵀ and R_i one of the two of `Surroundings.mixed_squares`, of which the symmetric one is smaller. So for
+every balance b > 0
 
     w³_i ≤ δᵀ(M_i + (r/b) R_i + r² Σ_j max(x_j, 0) Q_j²)δ + r b ‖δ‖²,
 
@@ -36,7 +37,7 @@ LOWER, UPPER, ERROR = "lower", "upper", "error"
 class StretchedForms:
     """By t, for one neuron from its factors d^k for the layers k below; what is no form there is left out."""
 
-    more = fmpq(0)
+    more, finest = fmpq(0), True
 
     def __init__(self, expansion: HiddenLayers, layer: int, t: fmpq, columns: list[Any]) -> None:
         slopes = [under.slopes for under in expansion.layers[: layer - 1]]
@@ -57,12 +58,12 @@ class StretchedForms:
 
 
 class BalancedForms:
-    """By a balance, for one neuron of the third layer; `more` is r b."""
+    """By a balance, for one neuron of the third layer; `more` is r b, `finest` the symmetric R."""
 
-    def __init__(self, expansion: HiddenLayers, balance: fmpq, columns: list[Any]) -> None:
+    def __init__(self, expansion: HiddenLayers, balance: fmpq, columns: list[Any], symmetric: bool) -> None:
         self._around, self._radius, self._columns = expansion.around, expansion.radius, columns
-        self.more = expansion.radius * balance
-        self._mixed = self._around.mixed_squares(columns[1]).times(expansion.radius / balance)
+        self.more, self.finest = expansion.radius * balance, symmetric
+        self._mixed = self._around.mixed_squares(columns[1], symmetric).times(expansion.radius / balance)
 
     def form(self, side: str) -> Any:
         """That of −w³_i, of w³_i or of |e³_i|."""

@@ -121,15 +121,20 @@ class Surroundings:
         neurons = range(self.layers[1].source.rows)
         return WeightedSquares(self.dimension, ((self.seen(neuron)[1], self.curvature(neuron)) for neuron in neurons))
 
-    def mixed_squares(self, weights: Any) -> Any:
-        """R = c² W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ over δ, Z = W²ᵀ diag(x) a², for a column x: (Σ_j x_j (a_j·δ) w²_j)² ≤ ‖δ‖⁴ δᵀRδ."""
+    def mixed_squares(self, weights: Any, symmetric: bool) -> Any:
+        """R with (Σ_j x_j (a_j·δ) w²_j)² ≤ ‖δ‖⁴ δᵀRδ over δ for a column x.
+
+        It is c² W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ for Z = W²ᵀ diag(x) a² or, of symmetric parts, its mean with c² W¹ᵀ (K ∘ Kᵀ) W¹, K = W¹Zᵀ.
+        """
         first, second = self.layers[:2]
         if self._mixed is not None:
-            found = self._mixed.form(weights)
-        else:
-            Z = second.weights.transpose @ second.slopes.entrywise(weights)
-            found = first.weights.congruence(self.gram.entrywise(Z @ Z.transpose))
-        return found.times(first.bend * first.bend)
+            return self._mixed.form(weights, symmetric).times(first.bend * first.bend)
+        Z = second.weights.transpose @ second.slopes.entrywise(weights)
+        core = self.gram.entrywise(Z @ Z.transpose)
+        if symmetric:
+            crossed = first.weights @ Z.transpose
+            core = (core + crossed.entrywise(crossed.transpose)).times(fmpq(1, 2))
+        return first.weights.congruence(core).times(first.bend * first.bend)
 
     @cached_property
     def _mixed(self) -> Any | None:

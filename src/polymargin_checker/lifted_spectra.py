@@ -80,7 +80,7 @@ class ProvedSpectra:
             raise Refused("spectra, stretch: expected a number above 1")
         entries = items(value["errors"], "spectra, errors", len(expansion.layers) - 3)
         self._errors = [self._read(entry, layer) for layer, entry in enumerate(entries, start=3)]
-        self._balances = None
+        self._balances, self._symmetric = None, False
         if "balances" in value:
             self._balances = read_balances(value["balances"], "spectra, balances", len(expansion.layers[2].value))
 
@@ -121,18 +121,20 @@ class ProvedSpectra:
                 open_claims.setdefault(neuron, []).append((side, claim))
         factors = _factors(self._expansion, own) if open_claims else []
         for neuron, sides in open_claims.items():
-            forms = self._forms(own, neuron, [factor.row(neuron) for factor in factors])
+            columns = [factor.row(neuron) for factor in factors]
+            forms = self._forms(own, neuron, columns)
             for side, claim in sides:
-                level = claim.level - forms.more
-                # At δ = 0 all rests are zero: an end on the wrong side of that is false, whatever the form.
-                if not (level > 0 and forms.form(side).shifted(level, None, -1).positive_definite()):
-                    raise Refused(_unproved(own, neuron, side))
+                while not _below(forms, side, claim.level):
+                    if forms.finest:
+                        raise Refused(_unproved(own, neuron, side))
+                    self._symmetric = True  # costs more, and is likely to be needed for the ends that follow
+                    forms = self._forms(own, neuron, columns)
                 known[own.layer, neuron, side] = claim
 
     def _forms(self, own: Neurons, neuron: int, columns: list[Any]) -> StretchedForms | BalancedForms:
         """The matrices of one neuron, from its factors d^k for the layers k below."""
         if own.balances is not None:
-            return BalancedForms(self._expansion, own.balances[neuron], columns)
+            return BalancedForms(self._expansion, own.balances[neuron], columns, self._symmetric)
         return StretchedForms(self._expansion, own.layer, self._stretch, columns)
 
     def _scalars(self, own: Neurons, below: list[Range]) -> list[fmpq]:
@@ -150,6 +152,13 @@ class ProvedSpectra:
         factor = abs(ball(under.bend)) * ball(self._stretch)
         each = arithmetic.column([factor * length + rise for length, rise in zip(lengths, rises, strict=True)])
         return [rational_above(entry) for entry in (own.weights.absolute @ each).entries()]
+
+
+def _below(forms: StretchedForms | BalancedForms, side: str, level: fmpq) -> bool:
+    """Whether the form of a side is shown to be below so much. At δ = 0 all rests are zero: an end on the wrong side of that is
+    false, whatever the form."""
+    level = level - forms.more
+    return level > 0 and forms.form(side).shifted(level, None, -1).positive_definite()
 
 
 def _unproved(own: Neurons, neuron: int, side: str) -> str:

@@ -9,30 +9,42 @@ import numpy as np
 import pytest
 from flint import fmpq, fmpq_mat
 
-from polymargin_checker import float_mixed
+from polymargin_checker import float_crossed, float_mixed
 from polymargin_checker.float_forms import FloatForm
 from polymargin_checker.float_mixed import MixedSquares, _lengths, _range, _stretches
 from polymargin_checker.floats import Floats
 
 UNIT = 2.0**-53
+BOTH = pytest.mark.parametrize("symmetric", [False, True])
 
 
 def exact(table: np.ndarray) -> fmpq_mat:
     return fmpq_mat([[fmpq(*float(value).as_integer_ratio()) for value in row] for row in table])
 
 
-def true_matrix(first: np.ndarray, second: np.ndarray, slopes: fmpq_mat, x: fmpq_mat) -> fmpq_mat:
-    """W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ without rounding."""
+def entrywise(left: fmpq_mat, right: fmpq_mat) -> fmpq_mat:
+    pairs = zip(left.tolist(), right.tolist(), strict=True)
+    return fmpq_mat([[a * b for a, b in zip(*rows, strict=True)] for rows in pairs])
+
+
+def true_matrix(
+    first: np.ndarray, second: np.ndarray, slopes: fmpq_mat, x: fmpq_mat, symmetric: bool = False
+) -> fmpq_mat:
+    """W¹ᵀ (W¹W¹ᵀ ∘ Z Zᵀ) W¹ without rounding, or its mean with W¹ᵀ (K ∘ Kᵀ) W¹."""
     W, V = exact(first), exact(second)
     scaled = fmpq_mat([[x[j, 0] * entry for entry in row] for j, row in enumerate(slopes.tolist())])
     Z = V.transpose() * scaled
-    gram, mixed = W * W.transpose(), Z * Z.transpose()
-    core = [[a * b for a, b in zip(*rows, strict=True)] for rows in zip(gram.tolist(), mixed.tolist(), strict=True)]
-    return W.transpose() * fmpq_mat(core) * W
+    core = entrywise(W * W.transpose(), Z * Z.transpose())
+    if symmetric:
+        K = W * Z.transpose()
+        core = (core + entrywise(K, K.transpose())) * fmpq(1, 2)
+    return W.transpose() * core * W
 
 
 class Local:
     """A network along a line: neuron l of `per` at each place sees three inputs, one of the second layer hears two places."""
+
+    symmetric = False
 
     def __init__(self, seed: int, per: int = 2, places: int = 5, size: float = 1.0, blur: float = 0.0) -> None:
         g = np.random.default_rng(seed)
@@ -59,6 +71,9 @@ class Local:
         assert made is not None
         return made
 
+    def form(self) -> FloatForm:
+        return self.found().form(self.x, self.symmetric)
+
     def somewhere(self, table: Floats) -> fmpq_mat:
         """Numbers that the enclosure allows, at its ends mostly."""
         signs = self.generator.choice([-1.0, 1.0, 0.5], size=table.shape)
@@ -66,7 +81,7 @@ class Local:
         return middle + radius
 
     def truth(self) -> fmpq_mat:
-        return true_matrix(self.first, self.second, self.somewhere(self.slopes), self.somewhere(self.x))
+        return true_matrix(self.first, self.second, self.somewhere(self.slopes), self.somewhere(self.x), self.symmetric)
 
 
 def assert_within(form: FloatForm, truth: fmpq_mat) -> float:
@@ -86,9 +101,11 @@ def assert_within(form: FloatForm, truth: fmpq_mat) -> float:
 @pytest.mark.parametrize("blur", [0.0, 2.0**-40, 2.0**-8])
 @pytest.mark.parametrize("per", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_exact_matrix_is_within_the_error(seed: int, per: int, blur: float) -> None:
+@BOTH
+def test_the_exact_matrix_is_within_the_error(seed: int, per: int, blur: float, symmetric: bool) -> None:
     network = Local(seed, per, blur=blur)
-    form = network.found().form(network.x)
+    network.symmetric = symmetric
+    form = network.form()
     shares = [assert_within(form, network.truth()) for _ in range(4)]
     np.testing.assert_allclose(
         form.middle, np.array(true_matrix_of_middles(network), dtype=float), rtol=1e-11, atol=1e-11
@@ -98,30 +115,36 @@ def test_the_exact_matrix_is_within_the_error(seed: int, per: int, blur: float) 
 
 
 def true_matrix_of_middles(network: Local) -> list[list[float]]:
-    found = true_matrix(network.first, network.second, exact(network.slopes.middle), exact(network.x.middle))
+    found = true_matrix(
+        network.first, network.second, exact(network.slopes.middle), exact(network.x.middle), network.symmetric
+    )
     return [[float(entry.p) / float(entry.q) for entry in row] for row in found.tolist()]
 
 
 @pytest.mark.parametrize("exponent", [-530, -400, -300, -120, -60, 20, 60])
 @pytest.mark.parametrize("which", ["first", "second", "slopes", "x"])
-def test_tiny_and_huge_numbers(which: str, exponent: int) -> None:
+@BOTH
+def test_tiny_and_huge_numbers(which: str, exponent: int, symmetric: bool) -> None:
     """Nothing is lost when products vanish."""
     network, factor = Local(1), 2.0**exponent
+    network.symmetric = symmetric
     if which in ("first", "second"):
         setattr(network, which, getattr(network, which) * factor)
     else:
         old = getattr(network, which)
         setattr(network, which, Floats(old.middle * factor, old.radius))
-    form = network.found().form(network.x)
+    form = network.form()
     assert np.isfinite(form.spread).all()
     assert_within(form, network.truth())
 
 
-def test_numbers_that_vanish_beside_huge_ones() -> None:
+@BOTH
+def test_numbers_that_vanish_beside_huge_ones(symmetric: bool) -> None:
     """W¹W¹ᵀ vanishes in doubles, and Z is as large as is allowed."""
     network = Local(2, size=2.0**-539)
+    network.symmetric = symmetric
     network.slopes = Floats(network.slopes.middle * 2.0**600, network.slopes.radius)
-    form = network.found().form(network.x)
+    form = network.form()
     assert np.isfinite(form.spread).all()
     assert_within(form, network.truth())
 
@@ -144,7 +167,7 @@ def test_beyond_the_largest_number_nothing_is_said(which: str) -> None:
         else:  # Z: a product of two numbers that are not too large
             network.slopes.middle[0] = 2.0 ** (exponent - 40)
             network.x.middle[0, 0] = 2.0**42
-        found = network.found().form(network.x)
+        found = network.form()
         np.testing.assert_array_equal(np.isfinite(found.size), np.isfinite(found.spread))
         return found.spread
 
@@ -152,14 +175,16 @@ def test_beyond_the_largest_number_nothing_is_said(which: str) -> None:
     assert np.isfinite(spread(90)).all()
 
 
-def test_neurons_that_see_or_hear_nothing() -> None:
+@BOTH
+def test_neurons_that_see_or_hear_nothing(symmetric: bool) -> None:
     network = Local(3)
+    network.symmetric = symmetric
     network.first[4], network.second[1], network.second[:, 2] = 0.0, 0.0, 0.0
-    assert_within(network.found().form(network.x), network.truth())
+    assert_within(network.form(), network.truth())
     for table in (network.first, network.second):
         kept = table.copy()
         table[:] = 0.0
-        form = network.found().form(network.x)
+        form = network.form()
         assert not form.middle.any()
         assert (form.spread < 2.0**-200).all()
         assert (form.spread > 2.9 * 2.0**-500).all()  # θ = 1
@@ -167,17 +192,21 @@ def test_neurons_that_see_or_hear_nothing() -> None:
         table[:] = kept
 
 
-def test_any_supports() -> None:
-    """Places that meet others far away in the order, and listeners anywhere."""
+@BOTH
+@pytest.mark.parametrize("rows", [1, 4, 1024])
+def test_any_supports(rows: int, symmetric: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places that meet others far away in the order, and listeners anywhere; blocks of so many rows."""
+    monkeypatch.setattr(float_crossed, "_ROWS", rows)
     for seed in range(6):
         g = np.random.default_rng(seed)
         network = Local(seed)
+        network.symmetric = symmetric
         network.first = np.where(g.uniform(size=(9, 7)) < 0.3, g.normal(size=(9, 7)), 0.0)
         network.second = np.where(g.uniform(size=(6, 9)) < 0.4, g.normal(size=(6, 9)), 0.0)
         slopes = np.where(g.uniform(size=(6, 7)) < 0.5, g.normal(size=(6, 7)), 0.0)
         network.slopes = Floats(slopes, np.where(g.uniform(size=(6, 7)) < 0.2, 2.0**-6, 0.0))  # also where it is zero
         network.x = Floats(g.normal(size=(6, 1)), np.full((6, 1), 2.0**-10))
-        form = network.found().form(network.x)
+        form = network.form()
         for _ in range(3):
             assert_within(form, network.truth())
 
@@ -195,14 +224,16 @@ def test_weights_that_are_not_doubles_are_not_for_this() -> None:
     assert MixedSquares.of(first, second, network.slopes) is not None
 
 
-def test_slopes_of_which_only_the_radii_are_not_zero() -> None:
+@BOTH
+def test_slopes_of_which_only_the_radii_are_not_zero(symmetric: bool) -> None:
     """Their squares vanish, and what else is multiplied is large: the error is larger than all that is added for underflow."""
     network = Local(4)
+    network.symmetric = symmetric
     network.first *= 2.0**90
     network.second *= 2.0**95
     network.x = Floats(network.x.middle * 2.0**95, network.x.radius)
     network.slopes = Floats(np.zeros_like(network.slopes.middle), np.full(network.slopes.shape, 2.0**-538))
-    assert_within(network.found().form(network.x), network.truth())
+    assert_within(network.form(), network.truth())
 
 
 def test_lengths_are_not_below_the_true_ones() -> None:
@@ -215,12 +246,14 @@ def test_lengths_are_not_below_the_true_ones() -> None:
 
 
 @pytest.mark.parametrize("blur", [0.0, 2.0**-50, 2.0**-30, 0.25, 4.0])
-def test_the_errors_are_those_of_the_formula(blur: float) -> None:
+@BOTH
+def test_the_errors_are_those_of_the_formula(blur: float, symmetric: bool) -> None:
     """Five places of three neurons on eight inputs but for one, four of three listeners but for one: all counted by hand."""
     network = Local(5, 3, blur=blur)
+    network.symmetric = symmetric
     network.first[int(np.flatnonzero(network.first[:, 0])[0])] = 0.0
     network.second[0] = 0.0
-    form = network.found().form(network.x)
+    form = network.form()
     Z = network.second.T @ (network.x.middle * network.slopes.middle)
     norm = np.linalg.norm
     lengths, steep, blurred = (norm(table, axis=1) for table in (Z, network.slopes.middle, network.slopes.radius))
@@ -230,7 +263,7 @@ def test_the_errors_are_those_of_the_formula(blur: float) -> None:
     wrong = np.abs(network.second).T @ whole
     B, A = (np.abs(network.first).T @ (norm(network.first, axis=1) * each) for each in (lengths, wrong))
     runs, longest = 5, 3 * 3  # a place meets two after it, all one after the other
-    rounding = (runs + longest + 2 * 8 + 3 + 16) * UNIT
+    rounding = (2 * runs + longest + 2 * 8 + 2 * 3 + 16) * UNIT
     theta = norm(B) / norm(A)
     np.testing.assert_allclose(form.size, B * B, rtol=1e-5, atol=1e-130)
     expected = rounding * B * B + (1 + theta) * A * A + B * B / theta
@@ -271,14 +304,18 @@ def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> N
     ]
     assert asked == [(products, 128) for products in [*looking, *(count for pair in each for count in pair)]]
     asked.clear()
-    made.form(network.x)
+    for symmetric in (False, True):
+        made.form(network.x, symmetric)
     # Z: a group hears 16 rows and sees 4 inputs. R: rows at either end are heard by one group and have 4 columns, others 5.
     columns = [4, *[5] * 10, 4]
     seen = [many + 2 for many in met]
     products = 11 * 8 * 16 * 4 + sum(
         64 * many * (width + 3) + 8 * many * inputs * 3 for many, width, inputs in zip(met, columns, seen, strict=True)
     )
-    assert asked == [(products // 128 + 8 * 96 * 15 // 4 + 1024 * (12 + 11), 128)]
+    plain = products // 128 + 8 * 96 * 15 // 4 + 1024 * (12 + 11)
+    # K ∘ Kᵀ: every row of a place sees three inputs of all 96 rows, and half of all that is seen by the three again.
+    crossed = 2 * 12 * 24 * 96 // 128 + (4 * 96 * 96 + 2 * 96 * 36) // 4 + 4 * 1024 * 12
+    assert asked == [(plain, 128), (plain + crossed, 128)]
     monkeypatch.setattr(MixedSquares, "_table", lambda *_: pytest.fail("done before it was counted"))
 
     def refused(products: int, bits: int, what: str) -> None:
@@ -286,4 +323,4 @@ def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(float_mixed, "spend", refused)
     with pytest.raises(ArithmeticError, match="mixed squares"):
-        made.form(network.x)
+        made.form(network.x, True)

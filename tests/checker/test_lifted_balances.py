@@ -49,6 +49,14 @@ def brute_mixed(around: Around, x: np.ndarray) -> np.ndarray:
     return sum((P @ P for P in parts), np.zeros_like(parts[0]))
 
 
+def brute_symmetric(around: Around, x: np.ndarray) -> np.ndarray:
+    """δᵀRδ = ‖sym N(δ)‖², N(δ) = c W¹ᵀ diag(W¹δ) Z: R column by column, from the symmetric parts of N(e_k)."""
+    Z, W = around.weights[1].T @ (x[:, None] * around.a[1]), around.weights[0]
+    parts = [around.c[0] * W.T @ np.diag(column) @ Z for column in W.T]
+    symmetric = np.array([(N + N.T) / 2 for N in parts])
+    return np.einsum("aij,bij->ab", symmetric, symmetric)
+
+
 def balanced_levels(around: Around, weights: np.ndarray, b: np.ndarray, r: float = R) -> dict[str, np.ndarray]:
     """What ends over r² and errors have to exceed, for rows of weights over layer 2."""
     hessians = halved_hessians(around)[1]
@@ -57,7 +65,7 @@ def balanced_levels(around: Around, weights: np.ndarray, b: np.ndarray, r: float
     for i, (row, balance) in enumerate(zip(weights, b, strict=True)):
         x = around.c[1] * row
         M = np.einsum("j,jab->ab", row * around.d[1], hessians) + around.a[1].T @ np.diag(x) @ around.a[1]
-        mixed = r / balance * brute_mixed(around, x)
+        mixed = r / balance * brute_symmetric(around, x)
         for side, sign in ((UPPER, 1.0), (LOWER, -1.0), (ERROR, 0.0)):
             part = np.maximum(sign * x, 0) if sign else np.abs(x)
             form = sign * M + mixed + r * r * np.einsum("j,jab->ab", part, squares)
@@ -81,12 +89,15 @@ def test_mixed_squares(change: Any, arithmetic: Any, tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     for _ in range(3):
         x = generator.normal(size=5)
-        found = matrix_of(point.around.mixed_squares(arithmetic.of(5, 1, x.tolist())))
+        column = arithmetic.of(5, 1, x.tolist())
+        found, finest = (matrix_of(point.around.mixed_squares(column, symmetric)) for symmetric in (False, True))
         np.testing.assert_allclose(found, brute_mixed(around, x), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(finest, brute_symmetric(around, x), rtol=1e-10, atol=1e-12)
+        assert np.linalg.eigvalsh(found - finest)[0] > -1e-10
         for _ in range(20):
             delta = generator.normal(size=8)
             third = x @ ((around.a[1] @ delta) * around.rests(delta)[1])
-            assert third**2 <= (delta @ delta) ** 2 * (delta @ found @ delta) * (1 + 1e-9)
+            assert third**2 <= (delta @ delta) ** 2 * (delta @ finest @ delta) * (1 + 1e-9)
 
 
 def spectra_with(balances: Any, errors: list[np.ndarray], t: float = T) -> Json:
