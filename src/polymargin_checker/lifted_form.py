@@ -3,10 +3,11 @@
 In the variables (1, δ, w², …, wᴸ), with tˡ = aˡδ + wˡ, it is the matrix of
 
     B − μ(r² − ‖δ‖²) + Σ νˡ_i (wˡ_i − Σ_j Wˡ_ij (σ'(p_j) w_j + c t_j²)) − Σ κˡ_i (wˡ_i − lo)(hi − wˡ_i)
-      − Σ θ_i (r²‖Q_iδ‖² − (w²_i)²) − Σ η_j (t¹_j − lo)(hi − t¹_j).
+      − Σ θ_i (r²‖Q_iδ‖² − (w²_i)²) − Σ η_j (t¹_j − lo)(hi − t¹_j) − (2 Σ x_j (a²_j·δ) w²_j + r b‖δ‖² + (r/b) δᵀRδ).
 
-What follows μ, κ, θ and η is not negative on the leaf, what follows ν is zero: where the form is positive, so is B. Combinations
-of the last layer's rests are variables too, with a ν and a κ each (`lifted_combinations`).
+What follows μ, κ, θ and η is not negative on the leaf, and neither is the last bracket, which a leaf may have, with R from x
+(`Surroundings.mixed_squares`); what follows ν is zero: where the form is positive, so is B. Combinations of the last layer's
+rests are variables too, with a ν and a κ each (`lifted_combinations`).
 """
 
 from __future__ import annotations
@@ -31,8 +32,16 @@ class TopMinorant:
 
 
 @dataclass(frozen=True)
+class Cubic:
+    """x per neuron of layer 2, which is not the last, and b > 0."""
+
+    weights: list[fmpq]
+    balance: fmpq
+
+
+@dataclass(frozen=True)
 class ExactMultipliers:
-    """μ, ν and κ per lifted layer, θ per neuron of layer 2, η per first-layer neuron that was split, e per combination.
+    """μ, ν and κ per lifted layer, θ per neuron of layer 2, η per first-layer neuron that was split, e per combination, x and b.
 
     The last layer's ν and κ go on with those of the combinations.
     """
@@ -43,6 +52,7 @@ class ExactMultipliers:
     cuts: list[fmpq]
     first: list[fmpq]
     exchanges: list[fmpq] = field(default_factory=list)
+    cubic: Cubic | None = None
 
 
 def form(
@@ -56,7 +66,7 @@ def form(
 ) -> Any | None:
     """B minus all constraints times their multipliers, the least over all w², …, wᴸ, as a form over 1 and the frame.
 
-    With combinations the ranges of the last layer go on with theirs.
+    With combinations the ranges of the last layer go on with theirs. A cubic part needs the frame of δ itself.
 
     The rests meet each other nowhere, so their block of the whole matrix is diagonal and each is minimised by a division. None
     unless that block is surely positive; then the whole matrix is positive definite if and only if what is returned is.
@@ -77,7 +87,12 @@ def form(
         curve, pull = _split_neurons(expansion, given.first, first)
         squares[0] = squares[0] + curve
         border = border + frame.slopes[0].transpose @ pull
-    inner = frame.slopes[0].form(squares[0]).shifted(given.ball, frame.metric, 1)
+    meets, inner = list(squares), frame.slopes[0].form(squares[0]).shifted(given.ball, frame.metric, 1)
+    if given.cubic is not None:
+        x, b = of(len(given.cubic.weights), 1, given.cubic.weights), given.cubic.balance
+        meets[1] = meets[1] + x.times(minus)
+        mixed = expansion.around.mixed_squares(x, symmetric=True)
+        inner = inner + mixed.times(-expansion.radius / b).shifted(-expansion.radius * b, None, 1)
     if any(given.cuts):
         inner = inner + frame.squared_curvatures(of(len(given.cuts), 1, given.cuts)).times(-r2)
     corner = top.constant + of(1, 1, [_corner(given, ranges, first) - given.ball * r2])
@@ -90,14 +105,14 @@ def form(
         inverse = own.inverse()
         if inverse is None:
             return None
-        # own·w² + (linear + 2 g·δ) w is at least −(linear/2 + g·δ)²/own, where g is square·a but for combinations.
+        # own·w² + (linear + 2 g·δ) w is at least −(linear/2 + g·δ)²/own, where g is meets·a but for combinations.
         if combined is not None and k + 2 == len(layers):
             products = combined.products(slopes, top.square, given.exchanges)
             inner = inner + slopes.form(top.square) + products.form(inverse.times(minus))
             border = border + products.transpose @ inverse.entrywise(linear).times(minus)
         else:
-            ratio = square.entrywise(inverse)
-            inner = inner + slopes.form(square + square.entrywise(ratio).times(minus))
+            ratio = meets[k + 1].entrywise(inverse)
+            inner = inner + slopes.form(square + meets[k + 1].entrywise(ratio).times(minus))
             border = border + slopes.transpose @ ratio.entrywise(linear).times(minus)
         corner = corner + (linear.transpose @ linear.entrywise(inverse)).times(fmpq(-1, 4))
     return inner.bordered(corner, border.times(fmpq(1, 2)))

@@ -11,7 +11,7 @@ from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.lifted_combinations import StatedCombinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
-from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
+from polymargin_checker.lifted_form import Cubic, ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_ranges import leaf_ranges
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import nonnegative
@@ -32,7 +32,8 @@ def check_leaf(
     expansion: HiddenLayers, leaf: Any, name: str, part: BallPart, combined: StatedCombinations | None = None
 ) -> None:
     """Prove B > 0 on the part of the ball, or refuse."""
-    fields(leaf, name, _KEYS if combined is None else (*_KEYS, "exchanges"))
+    may = ("cubic",) if len(expansion.layers) > 2 else ()
+    fields(leaf, name, _KEYS if combined is None else (*_KEYS, "exchanges"), may)
     multipliers = _multipliers(expansion, leaf, name, part, combined)
     ranges = part.rests
     if leaf["ranges"] is not None:
@@ -41,7 +42,8 @@ def check_leaf(
     top = _top(expansion, leaf["minorants"], name, last)
     if combined is not None:
         ranges = (*ranges[:-1], [*ranges[-1], *combined.ranges])
-    for frame in expansion.around.frames:
+    around = expansion.around
+    for frame in around.frames if multipliers.cubic is None else [around.full]:
         found = form(expansion, frame, top, multipliers, ranges, part.first, combined)
         if found is not None and found.positive_definite():
             return
@@ -60,7 +62,8 @@ def _multipliers(
     equalities, intervals = (_per_layer(leaf[key], f"{name}, {key}", sizes) for key in ("equalities", "intervals"))
     first = _numbers(leaf["first"], f"{name}, first", len(part.first))
     ball_factor = number(leaf["ball"], f"{name}, ball")
-    multipliers = ExactMultipliers(ball_factor, equalities, intervals, cuts, first, exchanges)
+    cubic = _cubic(leaf["cubic"], f"{name}, cubic", sizes[0]) if "cubic" in leaf else None
+    multipliers = ExactMultipliers(ball_factor, equalities, intervals, cuts, first, exchanges, cubic)
     for what, values in (
         ("ball", [multipliers.ball]),
         ("cuts", cuts),
@@ -70,6 +73,17 @@ def _multipliers(
         if any(value < 0 for value in values):
             raise Refused(f"{name}, {what}: a multiplier is negative")
     return multipliers
+
+
+def _cubic(value: Any, name: str, size: int) -> Cubic:
+    fields(value, name, ("weights", "balance"))
+    weights, balance = (
+        _numbers(value["weights"], f"{name}, weights", size),
+        number(value["balance"], f"{name}, balance"),
+    )
+    if not balance > 0:
+        raise Refused(f"{name}, balance: expected a number above 0")
+    return Cubic(weights, balance)
 
 
 def _top(expansion: HiddenLayers, value: Any, name: str, rests: list[Range]) -> TopMinorant:

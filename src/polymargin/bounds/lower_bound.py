@@ -143,11 +143,10 @@ def lower_bound_at(
         reach = limit if best is None else best.radius
         if best is not None and known is not None and known.radius >= reach:
             continue
-        exclusion = None if best is None or reach == 0 else against[rival].at(reach)
-        if exclusion is None or not exclusion.proved:
-            exclusion = nothing(views[rival], label, rival)
-            if reach > 0:
-                exclusion = against[rival].largest(tolerance, reach, close=best is not None)
+        exclusion = nothing(views[rival], label, rival)
+        if reach > 0:
+            search = against[rival].largest if best is None else against[rival].largest_close_to
+            exclusion = search(tolerance, reach)
         if known is not None and known.radius > exclusion.radius:
             exclusion = known
         found[rival] = exclusion

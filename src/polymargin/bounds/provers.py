@@ -61,8 +61,12 @@ class Prover(Protocol):
         """Try one radius; the answer is a sign."""
         ...
 
-    def largest(self, tolerance: float, limit: float, *, close: bool = False) -> Exclusion:
-        """The largest radius up to the limit; `close` if it is likely to be close to that."""
+    def largest(self, tolerance: float, limit: float) -> Exclusion:
+        """The largest radius up to the limit."""
+        ...
+
+    def largest_close_to(self, tolerance: float, limit: float) -> Exclusion:
+        """The same where the limit itself is likely to be proved."""
         ...
 
 
@@ -106,10 +110,20 @@ class LiftedProver:
             found, proof = proved_by_norms(question, radius)
         return self._exclusion(found, proof, started)
 
-    def largest(self, tolerance: float, limit: float, *, close: bool = False) -> Exclusion:
+    def largest(self, tolerance: float, limit: float) -> Exclusion:
+        share = FIRST_COSTLY_TRIAL if self._question(limit).costly else FIRST_TRIAL
+        return self._largest(tolerance, limit, share * limit)
+
+    def largest_close_to(self, tolerance: float, limit: float) -> Exclusion:
+        question = self._question(limit)
+        if question.costly and not question.by_guesses:  # what fails tells where to go on
+            return self._largest(tolerance, limit, limit)
+        found = self.at(limit)
+        return found if found.proved else self._largest(tolerance, limit, FIRST_TRIAL * limit)
+
+    def _largest(self, tolerance: float, limit: float, first: float) -> Exclusion:
         started = perf_counter()
-        share = FIRST_COSTLY_TRIAL if self._question(limit).costly and not close else FIRST_TRIAL
-        first = min(share * limit, 2 * first_order(self.expansion.view, self.label, self.rival))
+        first = min(first, 2 * first_order(self.expansion.view, self.label, self.rival))
         tolerance = max(tolerance, DEEP_TOLERANCE)
         radius, proof = largest_radius(self._question(first), limit, tolerance, self.deadline)
         if proof is None:  # the gradient says little: norms tell where to begin
@@ -160,7 +174,11 @@ class ParabolaProver:
                 return found
         return nothing(self.view, self.label, self.rival)
 
-    def largest(self, tolerance: float, limit: float, *, close: bool = False) -> Exclusion:
+    def largest_close_to(self, tolerance: float, limit: float) -> Exclusion:
+        found = self.at(limit)
+        return found if found.proved else self.largest(tolerance, limit)
+
+    def largest(self, tolerance: float, limit: float) -> Exclusion:
         """Bracket and shrink: `low` is proved, `high` is not."""
         view, label, rival = self.view, self.label, self.rival
         low, high = 0.0, math.inf

@@ -13,6 +13,7 @@ from polymargin.bounds.lifted.local import as_array
 from polymargin.bounds.lifted.program import SemidefiniteProgram
 
 if TYPE_CHECKING:
+    from polymargin.bounds.lifted.cubic_cut import CubicCut
     from polymargin.bounds.lifted.relaxation import Relaxation
 
 Array = NDArray[np.float64]
@@ -21,7 +22,7 @@ Blocks = list[tuple[int, int, Any]]
 
 
 def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
-    """Unknowns in the order γ, μ, ν and κ of each lifted layer, θ, η, exchanges."""
+    """Unknowns in the order γ, μ, ν and κ of each lifted layer, θ of all cuts, η, exchanges."""
     unknowns, cuts, side = relaxation.unknowns, relaxation.cut_place, relaxation.places[-1].stop
     held = (*(nu for nu, _ in unknowns), relaxation.first_place, relaxation.exchange_place)
     rows = list(accumulate((run.stop - run.start for run in held), initial=0))  # of each run among those held
@@ -36,7 +37,10 @@ def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
         BlockMatrix.stacked((relaxation.unknown_count, side), _diagonal(relaxation)),
         tuple(run for run in held if run.start < run.stop),
         np.array([1, *chain(*intervals), *range(cuts.start, relaxation.first_place.stop)]),
-        tuple((row, _cut(relaxation, index)) for index, row in enumerate(range(cuts.start, cuts.stop))),
+        (
+            *((row, _cut(relaxation, index)) for index, row in enumerate(range(cuts.start, cuts.stop))),
+            *((relaxation.cubic_place.start, _cubic(relaxation, cut)) for cut in [relaxation.cubic] if cut is not None),
+        ),
     )
 
 
@@ -131,3 +135,15 @@ def _cut(relaxation: Relaxation, index: int) -> Array:
     result[1 : 1 + m, 1 : 1 + m] -= relaxation.radius**4 * relaxation.squared_curvatures[index]
     result /= relaxation.cut_scales[index]
     return result
+
+
+def _cubic(relaxation: Relaxation, cut: CubicCut) -> Array:
+    m, place, r = relaxation.expansion.dimension, relaxation.places[0], relaxation.radius
+    middle, half = relaxation.middles[0], relaxation.halves[0]
+    result, inner = np.zeros((relaxation.places[-1].stop, relaxation.places[-1].stop)), slice(1, 1 + m)
+    slopes = -r * cut.weights[:, None] * relaxation.expansion.layers[1].slopes
+    result[0, inner] = result[inner, 0] = middle @ slopes
+    mixed = half[:, None] * slopes
+    result[place, inner], result[inner, place] = mixed, mixed.T
+    result[inner, inner] = -(r**2) * cut.inner(r)
+    return result / abs(relaxation.size)

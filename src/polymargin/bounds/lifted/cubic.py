@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix
+from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
 from polymargin.bounds.lifted.curvatures import is_local
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import LocalRows, as_array
@@ -61,14 +61,14 @@ class CubicParts:
     """R for many x at a time, as matrices of an algebra: that of symmetric parts, but not of convolutions on a CPU."""
 
     def __init__(self, expansion: Expansion, algebra: Algebra) -> None:
-        self._first, self._second, self._algebra = expansion.layers[0], expansion.layers[1], algebra
+        self._first, self._second, self.algebra = expansion.layers[0], expansion.layers[1], algebra
         self._place_by_place = algebra is NUMPY and is_local(expansion)
 
     def __call__(self, weights: Array) -> Matrix:
         """From x (B, h₂) to R (B, m, m)."""
         if self._place_by_place:
             return np.stack([self._by_places(x) for x in weights])
-        return self._algebra.stack([self._symmetric(x) for x in self._algebra.put(weights)])
+        return self.algebra.stack([self._symmetric(x) for x in self.algebra.put(weights)])
 
     def _symmetric(self, x: Matrix) -> Matrix:
         first, products, second, slopes = self._dense
@@ -79,7 +79,7 @@ class CubicParts:
     @cached_property
     def _dense(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """W¹, W¹W¹ᵀ, W² and a²."""
-        put = self._algebra.put
+        put = self.algebra.put
         first = put(self._first.slopes)
         return first, first @ first.T, put(as_array(self._second.weights)), put(self._second.slopes)
 
@@ -133,3 +133,11 @@ class CubicParts:
                 )
             )
         return result
+
+
+def cubic_parts(expansion: Expansion) -> CubicParts:
+    """Those of an expansion, made once."""
+    if CubicParts not in expansion.known:
+        expansion.known[CubicParts] = CubicParts(expansion, algebra_for(expansion.dimension))
+    found: CubicParts = expansion.known[CubicParts]
+    return found

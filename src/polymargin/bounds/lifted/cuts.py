@@ -1,4 +1,4 @@
-"""Which of the cuts of Cauchy and Schwarz a relaxation gets: the one that pays, and those that its solution breaks."""
+"""Which cuts a relaxation gets: of Cauchy and Schwarz the one that pays, and those that its solution breaks; the cubic one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.algebra import NUMPY
+from polymargin.bounds.lifted.cubic_cut import CubicCut
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.relaxation import Relaxation, derivatives
+from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.top import Top
 
 Array = NDArray[np.float64]
@@ -29,9 +30,24 @@ def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Arra
     widest = WIDEST_CUT if expansion.algebra is NUMPY else WIDEST_CUT_ON_GPU
     if not ranges or len(expansion.layers[0].value) > widest:
         return np.zeros((0, len(ranges[0]) if ranges else 0))
-    middles = [limits.mean(axis=1) for limits in ranges]
-    weights = np.maximum(0.0, -derivatives(expansion, top, middles)[0][1])
+    weights = np.maximum(0.0, -_second_squares(expansion, top, ranges))
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
+
+
+def cubic_cut(expansion: Expansion, top: Top, ranges: Sequence[Array], place: Array) -> CubicCut | None:
+    """For products as the last solution had them, or as they are where the rests are in the middle of their ranges."""
+    weights = expansion.known.get(CubicCut)
+    return CubicCut.of(expansion, _second_squares(expansion, top, ranges) if weights is None else weights, place)
+
+
+def _second_squares(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
+    """½∂²/∂w² of the functional for the second layer, where the rests are in the middle of their ranges and δ = 0."""
+    middles = [limits.mean(axis=1) for limits in ranges]
+    slope, square = top.linear + 2 * top.square * middles[-1], top.square
+    for below, above, middle in zip(expansion.layers[-2:0:-1], expansion.layers[:1:-1], middles[-2::-1], strict=True):
+        weight = slope @ above.weights
+        slope, square = weight * (below.rise + 2 * below.bend * middle), weight * below.bend
+    return np.asarray(square)
 
 
 def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:

@@ -20,8 +20,10 @@ START_CUT = 2.0
 START_EXTRA = 0.5
 # How much more convex in the rests than needed the Lagrangian is made around the worst input, relative to its curvatures.
 SLACKS = (0.3, 1.0)
-# How much of the products in each direction combinations take over at the start: all of it costs more than it gives.
+# How much of the products in each direction combinations take over at the start: all of it costs more than it gives. And how
+# much of those of the second layer a cubic cut takes over.
 START_EXCHANGE = 0.5
+START_CUBIC = 0.5
 
 
 def first_multipliers(
@@ -85,6 +87,7 @@ def _guess(relaxation: Relaxation, place: Array | None, slack: float) -> Array:
     theta[:1] = START_CUT
     y[relaxation.first_place] = 0.01 * scale
     y[relaxation.cut_place] = theta * relaxation.cut_scales
+    y[relaxation.cubic_place] = START_CUBIC * scale
     exchanges = y[relaxation.exchange_place] = 2 * START_EXCHANGE * relaxation.exchange_scales
     slope, square = relaxation.top.linear, relaxation.top.square
     if states:
@@ -103,4 +106,6 @@ def _guess(relaxation: Relaxation, place: Array | None, slack: float) -> Array:
             layer, above = relaxation.expansion.layers[k], relaxation.expansion.layers[k + 1]
             outer = -(above.weights.T @ (y[nu] / half))
             slope, square = outer * (layer.rise + 2 * layer.bend * states[k - 1][0]), outer * layer.bend
+            if k == 1 and relaxation.cubic is not None:
+                slope = slope - 2 * START_CUBIC * relaxation.cubic.weights * (states[0][0] - states[0][1])
     return y

@@ -33,9 +33,9 @@ from polymargin.deadlines import NEVER, Deadline
 Array = NDArray[np.float64]
 
 STEP = 0.95
-ITERATIONS = 40
-# A corrector that goes less far than this is made again.
-SHORT = 0.6
+ITERATIONS = 60
+# A corrector that goes less far than this is made again; none is made after a predictor whose lengths have a smaller product.
+SHORT, NOWHERE = 0.6, 0.02
 # Smaller steps than this get nowhere.
 SHORTEST = 1e-6
 # Sizes up to which the largest step is computed from all eigenvalues, and Lanczos steps beyond.
@@ -193,7 +193,7 @@ class _Step:
         share = min(1.0, max(after / now.total, 0.01))
         second, second_x, trust = (dX @ dZ) @ now.S, dx * dy[signed] / self.slack, up * down
         second = (second + second.T) / 2
-        for trusted in (1.0, trust):
+        for trusted in (1.0, trust) if trust > NOWHERE else (trust,):
             dy, dZ, dX, dx = self.direction(share, tau, trusted * second, trusted * second_x)
             up, down = (min(1.0, STEP * length) for length in self.lengths(dy, dZ, dX, dx))
             if min(up, down) >= SHORT:

@@ -16,7 +16,8 @@ from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.best_ball import FEW
 from polymargin.bounds.lifted.combinations import Combinations
-from polymargin.bounds.lifted.cuts import cut_weights, violated_cut
+from polymargin.bounds.lifted.cubic_cut import CubicCut
+from polymargin.bounds.lifted.cuts import cubic_cut, cut_weights, violated_cut
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers, multipliers_by_norms
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
@@ -232,6 +233,8 @@ def bound_part(
         if whole and optimum is not None and expansion.variables <= LARGEST_WITH_CUTS:
             relaxation, optimum = _with_cuts(relaxation, optimum, question, limits)
         y = y if optimum is None else optimum.y
+    if optimum is not None and relaxation.cubic is not None:
+        expansion.known[CubicCut] = relaxation.second_squares(optimum.y)
     leaf = None
     if y[0] > enough:
         roomy = relaxation.with_room(y)
@@ -286,7 +289,12 @@ def _best_start(
     for number in range(ROUNDS):
         top = top_terms(expansion, *question.output, question.radius, last, touch)
         cuts = cut_weights(expansion, top, rests)
-        relaxation = Relaxation(expansion, top, question.size, question.radius, rests, cuts, first, question.worst)
+        cubic = None
+        if expansion.combinations is not None and not question.by_guesses:
+            cubic = cubic_cut(expansion, top, rests, question.worst)
+        relaxation = Relaxation(
+            expansion, top, question.size, question.radius, rests, cuts, first, question.worst, cubic
+        )
         y, value = first_multipliers(relaxation, enough, deadline)
         if best is None or value > best[2]:
             best = (relaxation, y, value)

@@ -21,8 +21,12 @@ TRIALS = 40
 # Where solutions are costly: how well the radius is found, and the relative accuracy of the first bound.
 COSTLY = 0.01
 ROUGH = 0.1
-# How far to stay below the root of a tangent, as a part of the way to it.
+# And of what a solution that is not taken to its end leaves open, the share by which its bound is likely to rise.
+LAG = 0.25
+# How far to stay below the root of a tangent, as a part of the way to it. A costly attempt should not be in vain: on the way out
+# tangents lead too far by a tenth to a fifth, and by nothing on the short way back from a radius that was too large.
 CAUTION = 0.1
+COSTLY_CAUTION, ON_THE_WAY_BACK = 0.2, 0.05
 # Relative accuracy of the first bound, from which the radius is guessed; later ones only have to be positive.
 ACCURACY = 1e-3
 
@@ -106,7 +110,7 @@ def proved_by_norms(question: BallQuestion, radius: float) -> tuple[float, Any]:
 def largest_radius(
     question: BallQuestion, limit: float, tolerance: float, deadline: Deadline = NEVER
 ) -> tuple[float, Any]:
-    """From the radius of the question on, up to `limit`; in time, or the best until then."""
+    """From the radius of the question on, up to `limit`; in time, or the best until then. At the limit a sign is enough."""
     costly = question.costly and not question.by_guesses
     low, proof = 0.0, None
     if math.isfinite(limit) and not costly:
@@ -132,18 +136,23 @@ def _by_tangents(
         here = question.on(trial)
         try:
             accuracy = ROUGH if question.costly and attempt == 0 else max(ACCURACY, tolerance / 2)
-            outcome, found = here.attempt(deadline, tolerance=accuracy, decide=attempt > 0)
+            outcome, found = here.attempt(deadline, tolerance=accuracy, decide=attempt > 0 or trial == limit)
         except TimeUpError:
             break
-        reach = _tangent_root(here, outcome)
         if found is not None:
             low, proof = trial, found
-            high = max(min(high, reach), low)
         else:
             high = trial
         if high - low <= tolerance * high or deadline.passed:
             break
-        aim = min(reach, high) - CAUTION * abs(trial - reach) - tolerance * trial / 3
+        reach, caution = _tangent_root(here, outcome), CAUTION
+        if found is not None:
+            high = max(min(high, reach), low)
+        if high - low <= tolerance * high:
+            break
+        if question.costly:
+            caution = ON_THE_WAY_BACK if found is None else COSTLY_CAUTION
+        aim = min(reach, high) - caution * abs(trial - reach) - tolerance * trial / 3
         trial = aim if low < aim < high * (1 - tolerance / 10) else (low + high) / 2
         if math.isinf(trial):
             trial = 2 * low
@@ -184,14 +193,19 @@ def _by_values(
 
 
 def _tangent_root(question: BallQuestion, outcome: Any) -> float:
-    """Where the tangent of γ at this radius falls below zero; infinite if it does not."""
-    if outcome.optimum is None or not np.isfinite(outcome.value):
+    """Where the tangent of γ at this radius falls below zero; infinite if it does not.
+
+    A costly solution ends as soon as it decides, far below γ as a rule: γ is taken to be where such solutions come to.
+    """
+    optimum = outcome.optimum
+    if optimum is None or not np.isfinite(outcome.value):
         return math.inf
+    rise = LAG * optimum.gap if question.costly and np.isfinite(optimum.gap) else 0.0
     step = 1e-6 * question.radius
-    relaxation, X = outcome.relaxation, outcome.optimum.X
+    relaxation, X = outcome.relaxation, optimum.X
     ahead = question.relaxed_on(relaxation, question.radius + step)
     programs = ahead.program.placed, relaxation.program.placed
-    after, before = (program.lagrangian(outcome.optimum.y, program.algebra.put(X)) for program in programs)
+    after, before = (program.lagrangian(optimum.y, program.algebra.put(X)) for program in programs)
     slope = (after - before) / (step * float(X[0, 0]))
-    value = outcome.value - question.enough
+    value = outcome.value + rise - question.enough
     return question.radius - value / slope if slope < 0 else math.inf

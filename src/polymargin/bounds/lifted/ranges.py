@@ -57,7 +57,14 @@ def spectra(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> 
 
 
 def _layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_Layer]:
-    """From the second on; combinations are in the last."""
+    """From the second on; combinations are in the last. Those of the last radius are kept."""
+    if _Layer not in expansion.known or expansion.known[_Layer][0] != radius:
+        expansion.known[_Layer] = (radius, _found_layers(expansion, radius, deadline))
+    layers: list[_Layer] = expansion.known[_Layer][1]
+    return layers
+
+
+def _found_layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_Layer]:
     plain = expansion.plain
     if len(plain.layers) < 2:
         return []

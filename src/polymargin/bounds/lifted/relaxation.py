@@ -7,6 +7,7 @@ Variables are δ and the rests w of all deeper layers (`expansion.py`); B is qua
     r² − ‖δ‖² ≥ 0                                  μ ≥ 0,
     Σ_i α_i (r²‖Q_i δ‖² − (w²_i)²) ≥ 0             θ ≥ 0: Cauchy and Schwarz on w²_i = δᵀQ_iδ, for chosen α ≥ 0,
     (t¹_k − l_k)(u_k − t¹_k) ≥ 0                   η_k ≥ 0, for first-layer neurons whose range was cut,
+    2 Σ_j x_j (a²_j·δ) w²_j + r b‖δ‖² + (r/b)δᵀRδ ≥ 0   θ ≥ 0, for chosen x and b (`cubic_cut.py`),
     (v_k·δ)(s_k − Σ_i C_ki w_i) = 0                any sign, for combinations s of the last layer's rests (`combinations.py`).
 
 If B − γ minus these terms times their multipliers is a positive semidefinite form in (1, δ, w), then B ≥ γ on the ball: the
@@ -19,7 +20,7 @@ The relaxation knows δδᵀ and w, but of w² only what ranges say, which costs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.lifted.assembly import assembled
+from polymargin.bounds.lifted.cubic_cut import CubicCut
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.lifted.program import SemidefiniteProgram
@@ -39,8 +41,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, θα summed over the cuts, η, and how much
-    of the products in each direction combinations take over."""
+    """What proves a bound, for the variables as they are: μ, per lifted layer ν and κ, θα summed over the cuts, η, how much
+    of the products in each direction combinations take over, and θx and θb of the cubic cut."""
 
     ball: float
     equalities: tuple[Array, ...]
@@ -48,6 +50,7 @@ class Multipliers:
     cuts: Array
     first: Array
     exchanges: Array
+    cubic: tuple[Array, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class Relaxation:
     cuts     (k, h₂): the weights α of each cut
     first    ranges of first-layer neurons that are narrower than the ball makes them
     worst    the worst δ known: a second guess at the multipliers starts there
+    cubic    the cut for products of the second layer's rests, which is not the last; None if there is none
     """
 
     expansion: Expansion
@@ -70,6 +74,7 @@ class Relaxation:
     cuts: Array
     first: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     worst: Array | None = None
+    cubic: CubicCut | None = None
 
     @cached_property
     def middles(self) -> list[Array]:
@@ -101,8 +106,12 @@ class Relaxation:
         return slice(start, start + len(self.cuts))
 
     @property
+    def cubic_place(self) -> slice:
+        return slice(self.cut_place.stop, self.cut_place.stop + (self.cubic is not None))
+
+    @property
     def first_place(self) -> slice:
-        return slice(self.cut_place.stop, self.cut_place.stop + len(self.first))
+        return slice(self.cubic_place.stop, self.cubic_place.stop + len(self.first))
 
     @property
     def exchange_place(self) -> slice:
@@ -160,6 +169,8 @@ class Relaxation:
             inner += r * r * squares.weighted(factors)
         for index, multiplier in enumerate(y[self.cut_place] / self.cut_scales):
             inner -= multiplier * r**4 * self.squared_curvatures[index]
+        if self.cubic is not None:
+            inner -= self._cubic_share(y) * r * r * self.cubic.inner(r)
         result = np.empty((1 + m, 1 + m))
         result[0, 0], result[1:, 1:] = corner, inner
         result[0, 1:] = result[1:, 0] = border
@@ -170,10 +181,7 @@ class Relaxation:
         they differ; None where it is not convex."""
         r, layers = self.radius, self.expansion.layers
         corner, border = self.top.constant - y[0] - y[1], r * (layers[-1].slopes.T @ self.top.linear) / 2
-        outers = [
-            -(layers[k + 1].weights.T @ (y[nu] / half))
-            for k, ((nu, _), half) in enumerate(zip(self.unknowns, self.halves, strict=True))
-        ]
+        outers = self._outers(y)
         squares = [*(layer.bend * outer for layer, outer in zip(layers, outers, strict=False)), self.top.square]
         slopes = [*(layer.rise * outer for layer, outer in zip(layers, outers, strict=False)), self.top.linear]
         theta = (y[self.cut_place] / self.cut_scales) @ self.cuts if len(self.cuts) else np.zeros(0)
@@ -199,10 +207,28 @@ class Relaxation:
                 weights += [(layer.squares, square), (LocalRows(products), -(half**2) / own)]
                 border += r * (products.T @ (middle - half * pull / own))
             else:
-                weights.append((layer.squares, square - (square * half) ** 2 / own))
-                border += r * (layer.slopes.T @ (square * (middle - half * pull / own)))
+                meets = square if k else self._without_cubic(square, y)
+                weights.append((layer.squares, square - (meets * half) ** 2 / own))
+                border += r * (layer.slopes.T @ (meets * (middle - half * pull / own)))
             corner -= float((pull**2 / own).sum())
         return float(corner), border, weights
+
+    def _outers(self, y: Array) -> list[Array]:
+        """What multiplies σ'(p_j) w_j + c t_j² of every layer but the last."""
+        layers = self.expansion.layers[1:]
+        found = zip(layers, self.unknowns, self.halves, strict=True)
+        return [-(layer.weights.T @ (y[nu] / half)) for layer, (nu, _), half in found]
+
+    def second_squares(self, y: Array) -> Array:
+        """The factors x_j of (t²_j)², of the second layer below the last: its products are 2 Σ x_j (a_j·δ) w_j."""
+        return np.asarray(self.expansion.layers[1].bend * self._outers(y)[1])
+
+    def _cubic_share(self, y: Array) -> float:
+        return float(y[self.cubic_place][0]) / abs(self.size)
+
+    def _without_cubic(self, square: Array, y: Array) -> Array:
+        """What is left of the factors of second-layer products."""
+        return square if self.cubic is None else square - self._cubic_share(y) * self.cubic.weights
 
     def minimiser(self, y: Array) -> Array:
         """δ where Z(y) is least, the rests minimised over."""
@@ -226,7 +252,14 @@ class Relaxation:
             cuts=(y[self.cut_place] / self.cut_scales) @ self.cuts,
             first=y[self.first_place] / self.first_halves**2,
             exchanges=self._shares(y),
+            cubic=self._natural_cubic(y),
         )
+
+    def _natural_cubic(self, y: Array) -> tuple[Array, float] | None:
+        if self.cubic is None:
+            return None
+        share = self._cubic_share(y)
+        return share * self.cubic.weights, share * self.cubic.balance
 
     def with_room(self, y: Array) -> Array:
         """Multipliers that prove the functional positive where y_0 > 0, with what y_0 leaves put to use.
@@ -239,12 +272,3 @@ class Relaxation:
         for _, kappa in self.unknowns:
             result[kappa] += y[0] / (4 * sum(map(len, self.ranges)))
         return result
-
-
-def derivatives(expansion: Expansion, top: Top, middles: Sequence[Array]) -> list[tuple[Array, Array]]:
-    """∂/∂w and ½∂²/∂w² for every lifted layer, where the rests are in the middle of their ranges and δ = 0."""
-    result = [(top.linear + 2 * top.square * middles[-1], top.square)]
-    for below, above, middle in zip(expansion.layers[-2:0:-1], expansion.layers[:1:-1], middles[-2::-1], strict=True):
-        weight = result[0][0] @ above.weights
-        result.insert(0, (weight * (below.rise + 2 * below.bend * middle), weight * below.bend))
-    return result

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
-from polymargin.bounds.lifted.cubic import CubicParts
+from polymargin.bounds.lifted.cubic import cubic_parts
 from polymargin.bounds.lifted.curvatures import SquaredCurvatures
 from polymargin.bounds.lifted.curved import Curved, factors_below
 from polymargin.bounds.lifted.eigenvalues import LANCZOS, OUTWARD, SMALL, largest_eigenvalues
@@ -41,7 +41,7 @@ class Ingredients:
 
     def __init__(self, expansion: Expansion, algebra: Algebra) -> None:
         self._sums = [weighted_squares(algebra, layer.squares) for layer in expansion.layers[:2]]
-        self._squares, self._cubic = SquaredCurvatures(expansion, algebra), CubicParts(expansion, algebra)
+        self._squares, self._cubic = SquaredCurvatures(expansion, algebra), cubic_parts(expansion)
 
     def parts(self, first: Array, own: Array) -> Parts:
         """From d (B, h₁) and x (B, h₂)."""

@@ -30,7 +30,7 @@ class LiftedLeaf:
 
     def to_proof(self) -> dict[str, Any]:
         found = self.multipliers
-        leaf = {
+        leaf: dict[str, Any] = {
             "ball": found.ball.hex(),
             "equalities": [hexadecimal(layer) for layer in found.equalities],
             "intervals": [hexadecimal(layer) for layer in found.intervals],
@@ -39,7 +39,12 @@ class LiftedLeaf:
             "minorants": None if self.minorants is None else hexadecimal(self.minorants),
             "ranges": None if self.ranges is None else [hexadecimal(limits) for limits in self.ranges],
         }
-        return {**leaf, "exchanges": hexadecimal(found.exchanges)} if len(found.exchanges) else leaf
+        if len(found.exchanges):
+            leaf["exchanges"] = hexadecimal(found.exchanges)
+        if found.cubic is not None:
+            weights, balance = found.cubic
+            leaf["cubic"] = {"weights": hexadecimal(weights), "balance": balance.hex()}
+        return leaf
 
 
 @dataclass(frozen=True, eq=False)
