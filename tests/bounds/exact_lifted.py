@@ -153,6 +153,23 @@ class LiftedVerifier:
             assert positive_on(gap, rational(low - reach), rational(high + reach))
         return result
 
+    def cubic(
+        self, stated: dict[str, Any], slopes: list[list[Fraction]], delta: list[Fraction], rests: list[Fraction]
+    ) -> Fraction:
+        """2 Σ x_j (a_j·δ) w_j + r b‖δ‖² + (r/b)‖S‖², S the symmetric part of c Σ_l (W¹_l·δ) W¹_l z_lᵀ, z = W²ᵀ diag(x) a²."""
+        x, b = [number(v) for v in stated["weights"]], number(stated["balance"])
+        assert b > 0
+        columns = [[factor * v for factor, v in zip(x, column, strict=True)] for column in zip(*slopes, strict=True)]
+        z = [[dot(heard, column) for column in columns] for heard in zip(*self.weights[1], strict=True)]
+        moved, places = [self.sigma[0][2] * dot(row, delta) for row in self.weights[0]], range(len(delta))
+        N = [
+            [sum(m * row[i] * tail[k] for m, row, tail in zip(moved, self.weights[0], z, strict=True)) for k in places]
+            for i in places
+        ]
+        length = sum(((N[i][k] + N[k][i]) / 2) ** 2 for i in places for k in places)
+        products = sum(f * dot(a, delta) * w for f, a, w in zip(x, slopes, rests, strict=True))
+        return 2 * products + self.radius * b * dot(delta, delta) + self.radius / b * length
+
     def leaf(self, leaf: dict[str, Any], ranges: list[list[Range]], first: dict[int, Range]) -> None:
         mu = number(leaf["ball"])
         nu, kappa = ([[number(v) for v in layer] for layer in leaf[name]] for name in ("equalities", "intervals"))
@@ -162,6 +179,7 @@ class LiftedVerifier:
         n = len(self.u)
         below_top = self.minorants(leaf["minorants"], ranges[-1], linear[-1])
         shares, plain = [number(v) for v in leaf.get("exchanges", [])], self.sizes[-1]
+        cubic = leaf.get("cubic")
         columns = list(zip(*self.weights[-2], strict=True))
         listening = [*self.weights[1:-2], self.weights[-2] + [[dot(row, c) for c in columns] for row in self.combined]]
         known = [*ranges[:-1], [*ranges[-1], *self.combined_ranges]]
@@ -201,6 +219,8 @@ class LiftedVerifier:
                 total += 2 * share * dot(direction, moved) * (s - dot(row, rests[-1]))
             total -= mu * (self.radius**2 * one * one - dot(delta, delta))
             bend = self.sigma[0][2]
+            if cubic is not None:
+                total -= self.cubic(cubic, linear[1], delta, rests[0])
             for multiplier, w, row in zip(theta, rests[0], self.weights[1], strict=True):
                 image = [bend * a * b for a, b in zip(row, t[0], strict=True)]
                 length = sum(dot(column, image) ** 2 for column in zip(*self.weights[0], strict=True))

@@ -63,6 +63,7 @@ def test_both_arithmetics_accept(
     for entry in data["rivals"]:
         proof = entry["proof"]
         assert any(float.fromhex(share) for share in proof["tree"]["exchanges"])
+        assert any(float.fromhex(weight) for weight in proof["tree"]["cubic"]["weights"])
         assert (proof["combinations"]["balances"] is not None) == (name != "four layers")
     monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
     verdict = judged(network, data, tmp_path)
@@ -76,6 +77,8 @@ DAMAGE: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     ("narrower from above", lambda p: scaled(p["combinations"]["ranges"][1], 1, 1e-3), "entry 1: the upper end"),
     ("wider", lambda p: scaled(p["combinations"]["ranges"][0], 1, 1e6), "definite"),
     ("another exchange", lambda p: scaled(p["tree"]["exchanges"], 0, 1.0, 1e6), "definite"),
+    ("other cubic weights", lambda p: scaled(p["tree"]["cubic"]["weights"], 0, 1.0, 1e6), "definite"),
+    ("another balance", lambda p: p["tree"]["cubic"].__setitem__("balance", "0x1p+60"), "definite"),
     ("another equality", lambda p: scaled(p["tree"]["equalities"][-1], -1, 1.0, 1e6), "definite"),
     ("another interval", lambda p: scaled(p["tree"]["intervals"][-1], -1, 0.0), "definite"),
     ("no combinations", lambda p: p.pop("combinations"), "unknown key 'exchanges'"),
