@@ -15,7 +15,7 @@ from problems import random_network
 import polymargin as pm
 from polymargin.bounds import attack
 from polymargin.bounds.lifted.expansion import expansion_at
-from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.view import View
 from polymargin_checker import lifted
 

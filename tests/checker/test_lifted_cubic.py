@@ -22,8 +22,8 @@ from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_form import Cubic, ExactMultipliers, form
 from polymargin_checker.lifted_leaf import _top
 
-THREE = (4, 6, 3, 3, 2)
-FEWER = (6, 4, 3, 3, 2)
+THREE = (4, 6, 5, 3, 2)
+FEWER = (6, 4, 5, 3, 2)
 """First-layer neurons than inputs."""
 NETWORKS = {"dense": (THREE, None), "fewer neurons": (FEWER, None), "convolution": ((8, 8, 5, 3, 2), few_inputs_each)}
 
@@ -125,8 +125,8 @@ FORGERIES: list[tuple[str, Callable[[Json], object], str]] = [
     ("no weights", lambda leaf: leaf["cubic"].pop("weights"), "leaf 0, cubic: the key 'weights' is missing"),
     ("no balance", lambda leaf: leaf["cubic"].pop("balance"), "leaf 0, cubic: the key 'balance' is missing"),
     ("more keys", put("more", 1), "unknown key 'more'"),
-    ("a weight too few", lambda leaf: leaf["cubic"]["weights"].pop(), "cubic, weights: expected 3 entries, got 2"),
-    ("a weight too many", lambda leaf: leaf["cubic"]["weights"].append("0x0p+0"), "expected 3 entries, got 4"),
+    ("a weight too few", lambda leaf: leaf["cubic"]["weights"].pop(), "cubic, weights: expected 5 entries, got 4"),
+    ("a weight too many", lambda leaf: leaf["cubic"]["weights"].append("0x0p+0"), "expected 5 entries, got 6"),
     ("no number", lambda leaf: leaf["cubic"]["weights"].__setitem__(0, "inf"), "not a hexadecimal float"),
     ("a balance of nothing", put("balance", "0x0p+0"), "leaf 0, cubic, balance: expected a number above 0"),
     ("a negative balance", put("balance", "-0x1p-3"), "leaf 0, cubic, balance: expected a number above 0"),

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.lifted.expansion import can_lift, expansion_at
-from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.search import prove_positive
 from polymargin.bounds.lifted.tree import LiftedProof
 from polymargin.bounds.products.expansion import products_at

@@ -18,7 +18,7 @@ from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
 from polymargin.bounds.lifted.expansion import Expansion, can_lift, expansion_at
-from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.radius import (
     HALVINGS,
     BallQuestion,

@@ -9,7 +9,7 @@ from bounds.lifted.test_spectra import convolutional
 
 import polymargin as pm
 from polymargin import gpu
-from polymargin.bounds.lifted import algebra, eigenvalues, parts
+from polymargin.bounds.lifted import algebra, eigenvalues, question
 from polymargin.bounds.lifted.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import SMALL, maximise
@@ -142,6 +142,6 @@ def test_the_same_radius_as_with_numpy(name: str, monkeypatch: pytest.MonkeyPatc
     assert found.radius == pytest.approx(known.radius, rel=DEEP_TOLERANCE)
     assert pm.verify(again, point, 0.99 * found.radius).answer is pm.Answer.ROBUST
     # Where solutions are costly, the radius is found less well.
-    monkeypatch.setattr(parts, "LARGEST_PROGRAM", 1)
+    monkeypatch.setattr(question, "LARGEST_PROGRAM", 1)
     costly = pm.lower_bound(convolutional(0), point)
     assert costly.radius == pytest.approx(known.radius, rel=COSTLY)

@@ -13,7 +13,7 @@ import pytest
 import polymargin as pm
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.lifted.expansion import expansion_at
-from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.radius import proved_by_norms
 from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.bounds.views import view_of

@@ -10,12 +10,13 @@ from bounds.lifted.test_spectra import convolutional
 
 import polymargin as pm
 from polymargin.bounds.gradients import evaluate
-from polymargin.bounds.lifted import parts
+from polymargin.bounds.lifted import question as questions
 from polymargin.bounds.lifted.combinations import Combinations
 from polymargin.bounds.lifted.cuts import cut_weights
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
-from polymargin.bounds.lifted.parts import Part, Question, bound_part
+from polymargin.bounds.lifted.parts import Part, bound_part
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.top import top_terms
@@ -135,7 +136,7 @@ def test_without_curvature_there_is_none() -> None:
 
 
 def test_few_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "DIRECTIONS", 2)
+    monkeypatch.setattr(questions, "DIRECTIONS", 2)
     found = combined("three layers").expansion.combinations
     assert found is not None
     assert found.weights.shape == (4, 6)

@@ -11,7 +11,8 @@ from polymargin.bounds.lifted.cubic_cut import CubicCut
 from polymargin.bounds.lifted.cuts import cubic_cut
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import maximise
-from polymargin.bounds.lifted.parts import Part, Question, bound_part
+from polymargin.bounds.lifted.parts import Part, bound_part
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.relaxation import Relaxation
 
 

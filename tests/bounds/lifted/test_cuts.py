@@ -13,7 +13,7 @@ import polymargin as pm
 from polymargin.bounds.lifted import parts
 from polymargin.bounds.lifted.cuts import violated_cut
 from polymargin.bounds.lifted.expansion import expansion_at
-from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.top import top_terms

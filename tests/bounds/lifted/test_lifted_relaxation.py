@@ -12,8 +12,8 @@ import polymargin as pm
 from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.interior_point import maximise
-from polymargin.bounds.lifted.parts import Question
 from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.top import top_terms

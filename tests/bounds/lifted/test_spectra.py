@@ -13,7 +13,7 @@ from polymargin.bounds.lifted.eigenvalues import largest_eigenvalues
 from polymargin.bounds.lifted.expansion import Expansion, expansion_at
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.local import LocalRows
-from polymargin.bounds.lifted.parts import Question
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.top import top_terms

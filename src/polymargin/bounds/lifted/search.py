@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.interior_point import Optimum
-from polymargin.bounds.lifted.parts import Part, Question, bound_part
+from polymargin.bounds.lifted.parts import Part, bound_part
+from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges, spectra
 from polymargin.bounds.lifted.relaxation import Relaxation
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.lifted.interior_point import Optimum, maximise
-from polymargin.bounds.lifted.parts import CLEAR, ENOUGH, clearly_positive, worst_place
+from polymargin.bounds.lifted.parts import clearly_positive
+from polymargin.bounds.lifted.question import CLEAR, ENOUGH, worst_place
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.norms import norm_curvatures, norm_multipliers, norm_ranges
 from polymargin.bounds.products.ranges import RestRanges, curvatures, rest_ranges
@@ -53,7 +54,7 @@ class ProductOutcome:
 
 @dataclass(frozen=True, eq=False)
 class ProductQuestion:
-    """As `lifted.parts.Question`."""
+    """As `lifted.question.Question`."""
 
     expansion: ProductExpansion
     label: int
