@@ -15,8 +15,8 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.int64]]
 
-_ROWS = 1024
-"""Of a block, or those of a single place if they are more."""
+_ROWS = 128
+"""Of a block, or those of a single place if they are more: two blocks of K stay near the processor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +33,16 @@ def crossed_squares(places: Sequence[Place], Z: Array) -> Array:
     across, half = Z.T.copy(), np.zeros(Z.T.shape)
     for block in _blocks(places):
         first, last = block[0].rows.start, block[-1].rows.stop
-        later = [place for place in places if place.rows.start >= first]
-        core = _inner_products(block, across[:, first:])
-        core *= _inner_products(later, across[:, first:last]).T
-        core[:, : last - first] /= 2
+        core = np.empty((last - first, len(Z) - first))
+        for place in places:
+            if place.rows.start >= first:
+                there = slice(place.rows.start - first, place.rows.stop - first)
+                core[:, there] = Z[first:last, place.inputs] @ place.weights
         for place in block:
-            half[place.inputs, first:] += place.weights @ core[place.rows.start - first : place.rows.stop - first]
+            own = core[place.rows.start - first : place.rows.stop - first]
+            own *= place.weights.T @ across[place.inputs, first:]
+            own[:, : last - first] /= 2
+            half[place.inputs, first:] += place.weights @ own
     result = np.zeros((len(across), len(across)))
     for place in places:
         result[:, place.inputs] += half[:, place.rows] @ place.weights.T
@@ -46,11 +50,11 @@ def crossed_squares(places: Sequence[Place], Z: Array) -> Array:
     return total
 
 
-def crossed_work(places: Sequence[Place]) -> tuple[int, int]:
-    """Products in products of matrices, and entries that are looked at."""
+def crossed_work(places: Sequence[Place]) -> tuple[int, int, int]:
+    """Products in products of matrices, entries that are looked at, and how often a place meets a block."""
     rows = places[-1].rows.stop if places else 0
-    weights = sum(place.weights.size for place in places)
-    return 2 * weights * rows, 4 * rows * rows + 2 * rows * sum(len(place.inputs) for place in places)
+    weights, steps = sum(place.weights.size for place in places), len(places) * sum(1 for _ in _blocks(places))
+    return 2 * weights * rows, 4 * rows * rows + 2 * rows * sum(len(place.inputs) for place in places), steps
 
 
 def _blocks(places: Sequence[Place]) -> Iterator[list[Place]]:
@@ -62,8 +66,3 @@ def _blocks(places: Sequence[Place]) -> Iterator[list[Place]]:
         block.append(place)
     if block:
         yield block
-
-
-def _inner_products(places: Sequence[Place], across: Array) -> Array:
-    """Of W¹ in these places with columns of Zᵀ."""
-    return np.concatenate([place.weights.T @ across[place.inputs] for place in places])

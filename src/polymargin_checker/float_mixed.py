@@ -99,8 +99,8 @@ class MixedSquares:
         self._summed = len(self._listeners) + max((len(each.neurons) for each in self._listeners), default=0) + 8
         self._work = self._products() // _AT_ONCE + 8 * self._first.size // _PASS
         self._work += _STEP * (len(runs) + sum(len(each.weights) for each in self._listeners))
-        products, entries = crossed_work(self._places)
-        self._more_work = products // _AT_ONCE + entries // _PASS + 4 * _STEP * len(self._places)
+        products, entries, steps = crossed_work(self._places)
+        self._more_work = products // _AT_ONCE + entries // _PASS + _STEP * steps
 
     def _products(self) -> int:
         """Of all products of matrices for one x."""
