@@ -95,6 +95,23 @@ def test_a_solver_that_lies_only_weakens_the_bound(monkeypatch: pytest.MonkeyPat
     assert project_origin(rows, limits).lower == pytest.approx(honest.lower, rel=1e-9)
 
 
+@pytest.mark.parametrize("junk", [4.65e-310, 5e-324, 1e-300, 1e300, 1.7e308, math.inf, math.nan])
+@pytest.mark.parametrize("reach", [4.5, math.inf])
+def test_multipliers_that_nobody_wrote(junk: float, reach: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where DAQP 0.11 finds no point, it hands out what was in memory: next to 1e-310 a length vanished, and all was proved."""
+    rows, limits = np.array([[-1.0, 0.0], [0.0, -1.0], [0.6, 0.8]]), np.array([-3.0, -4.0, 9.0])
+    for place in range(3):
+
+        def careless(*arguments: object, **options: object) -> tuple[np.ndarray, float, int, dict]:
+            return np.zeros(2), 0.0, -1, {"lam": np.where(np.arange(3) == place, junk, 0.0)}  # noqa: B023
+
+        monkeypatch.setattr(projection, "_daqp", lambda solver=careless: solver)
+        found = project_origin(rows, limits, reach=reach)
+        assert found.lower == pytest.approx(5.0)
+        assert (found.point is None) == math.isfinite(reach)
+        assert np.isfinite(found.weights).all()
+
+
 def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "daqp", None)
     with pytest.raises(MissingExtraError, match="pip install"):

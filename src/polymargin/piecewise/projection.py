@@ -81,7 +81,14 @@ def project_origin(rows: Array, limits: Array, *, reach: float = math.inf, warm:
 
 
 def _proved(weights: Array, rows: Array, levels: Array) -> tuple[float, Array]:
-    """The bound that the weights prove for unit rows, and its unit normal."""
+    """The bound that the weights prove for unit rows, and its unit normal; nothing if they are not finite.
+
+    Their size does not matter, but that of their products does: next to 1e-310 a length vanishes and seems to prove everything.
+    """
+    largest = float(weights.max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return 0.0, np.zeros(rows.shape[1])
+    weights = weights / largest
     normal = -(weights @ rows)
     length = float(np.linalg.norm(normal))
     depth = -float(weights @ np.where(weights > 0, levels, 0.0))
@@ -103,15 +110,17 @@ def _solve(rows: Array, levels: Array, reach: float, warm: Array | None) -> tupl
         fval_bound=min(0.5 * reach * reach, LARGEST),
         **with_start,
     )
-    weights = np.maximum(np.asarray(info["lam"]), 0.0)
-    lower = _proved(weights, rows, levels)[0] if np.isfinite(weights).all() else 0.0
+    # Where it finds no point, DAQP 0.11 leaves in them what was in memory: any numbers at all, and any that are finite will do.
+    weights = np.nan_to_num(np.maximum(np.asarray(info["lam"]), 0.0), posinf=0.0)
+    lower = _proved(weights, rows, levels)[0]
     if lower >= reach:
         return None, weights
     distance = float(np.linalg.norm(y))
     slack = AGREEMENT * (1 + distance)
     if exit_flag == 1 and abs(distance - lower) <= slack and (rows @ y - levels).max() <= slack:
         return np.asarray(y), weights
-    return _least_squares(rows, levels)
+    point, weights = _least_squares(rows, levels)
+    return (None if _proved(weights, rows, levels)[0] >= reach else point), weights
 
 
 def _least_squares(rows: Array, levels: Array) -> tuple[Array | None, Array]:
