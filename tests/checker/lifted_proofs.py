@@ -97,6 +97,21 @@ class Around:
         positive, negative = np.maximum(self.weights[layer], 0), np.minimum(self.weights[layer], 0)
         return positive @ inner[:, 0] + negative @ inner[:, 1], positive @ inner[:, 1] + negative @ inner[:, 0]
 
+    def constraints(
+        self, r: float, delta: Array, rests: list[Array], mu: float, nu: Any, kappa: Any, ranges: Any, theta: Array
+    ) -> float:
+        """What multipliers add to B at δ and any rests w¹ = 0, w², …: −μ(r² − ‖δ‖²) and all that follows it but splits."""
+        t = [a @ delta + rest for a, rest in zip(self.a, rests, strict=True)]
+        total = -mu * (r * r - delta @ delta)
+        for k in range(len(nu)):
+            below = self.d[k] * rests[k] + self.c[k] * t[k] ** 2
+            total += nu[k] @ (rests[k + 1] - self.weights[k + 1] @ below)
+            low, high = ranges[k].T
+            total -= kappa[k] @ ((rests[k + 1] - low) * (high - rests[k + 1]))
+        for i in range(len(theta)):
+            total -= theta[i] * (r * r * np.sum((self.curvature(i) @ delta) ** 2) - rests[1][i] ** 2)
+        return float(total)
+
     def leaf(self, r: float) -> Json:
         """Multipliers for a small ball: no linear term in w is left, and μ = ‖∇B(u)‖ / 2r."""
         nu = [-self.v * self.d[-1]]
@@ -114,6 +129,15 @@ class Around:
             "minorants": None,
             "ranges": None,
         }
+
+
+def least_over_rests(value: Callable[[Array], float], size: int) -> float:
+    """The least value of a quadratic in the rests, which meet each other nowhere: a parabola each."""
+    base = least = value(np.zeros(size))
+    for unit in np.eye(size):
+        up, down = value(unit), value(-unit)
+        least -= ((up - down) / 2) ** 2 / (4 * ((up + down) / 2 - base))
+    return least
 
 
 def lifted_proof(around: Around, r: float, tree: Json | None = None) -> Json:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.lifted_proofs import Around, deep_squares
+from checker.lifted_proofs import Around, deep_squares, least_over_rests
 from flint import fmpq
 
 import polymargin as pm
@@ -107,14 +107,7 @@ def test_the_form_is_b_minus_what_the_multipliers_say(
             )
         else:
             total = around.centre + float(around.v @ (around.d[-1] * t[-1] + around.c[-1] * t[-1] ** 2))
-        total -= mu * (r * r - delta @ delta)
-        for k in range(len(sizes)):
-            below = around.d[k] * rests[k] + around.c[k] * t[k] ** 2
-            total += nu[k] @ (rests[k + 1] - around.weights[k + 1] @ below)
-            low, high = ranges[k].T
-            total -= kappa[k] @ ((rests[k + 1] - low) * (high - rests[k + 1]))
-        for i in range(sizes[0]):
-            total -= theta[i] * (r * r * np.sum((around.curvature(i) @ delta) ** 2) - rests[1][i] ** 2)
+        total += around.constraints(r, delta, rests, mu, nu, kappa, ranges, theta)
         for multiplier, (neuron, (low, high)) in zip(eta, first.items(), strict=True):
             total -= multiplier * (t[0][neuron] - low) * (high - t[0][neuron])
         return float(total)
@@ -147,14 +140,8 @@ def test_the_form_is_b_minus_what_the_multipliers_say(
     assert matrix.shape == (1 + len(u), 1 + len(u))
 
     def least(delta: Any) -> float:
-        """The least over the rests, which meet each other nowhere: a parabola each."""
-        flat, ends = np.zeros(sum(sizes)), np.cumsum(sizes)[:-1]
-        total = value(delta, np.split(flat, ends))
-        base = total
-        for unit in np.eye(len(flat)):
-            up, down = (value(delta, np.split(sign * unit, ends)) for sign in (1.0, -1.0))
-            total -= ((up - down) / 2) ** 2 / (4 * ((up + down) / 2 - base))
-        return float(total)
+        ends = np.cumsum(sizes)[:-1]
+        return least_over_rests(lambda flat: value(delta, np.split(flat, ends)), sum(sizes))
 
     for _ in range(5):
         delta = generator.normal(size=len(u))

@@ -29,6 +29,9 @@ def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
     forms, starts = _forms(relaxation)
     squares, linear = _squares(relaxation, rows, starts), _linear(relaxation, rows)
     intervals = (range(kappa.start, kappa.stop) for _, kappa in unknowns)
+    dense = [(row, _cut(relaxation, index)) for index, row in enumerate(range(cuts.start, cuts.stop))]
+    if relaxation.cubic is not None:
+        dense.append((relaxation.cubic_place.start, _cubic(relaxation, relaxation.cubic)))
     return SemidefiniteProgram(
         _base(relaxation),
         BlockMatrix.stacked((starts[-1], side), forms),
@@ -37,10 +40,7 @@ def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
         BlockMatrix.stacked((relaxation.unknown_count, side), _diagonal(relaxation)),
         tuple(run for run in held if run.start < run.stop),
         np.array([1, *chain(*intervals), *range(cuts.start, relaxation.first_place.stop)]),
-        (
-            *((row, _cut(relaxation, index)) for index, row in enumerate(range(cuts.start, cuts.stop))),
-            *((relaxation.cubic_place.start, _cubic(relaxation, cut)) for cut in [relaxation.cubic] if cut is not None),
-        ),
+        tuple(dense),
     )
 
 
