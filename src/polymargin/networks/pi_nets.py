@@ -68,6 +68,7 @@ def pi_net(
     network = fold(logits if bias is None else add(logits, finite_array(bias, "the bias of the read-out", 1)))
     if not isinstance(network, ProductNetwork):
         raise InputError(
-            "all factors are multiples of each other; use a PolynomialNetwork, which has powers as activations"
+            "no product of different forms is left: the factors are multiples of each other, or zero; use a PolynomialNetwork, "
+            "which has powers as activations"
         )
     return network

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
     torch = package("torch", "torch")
     from polymargin.networks.readers.torch_attention import attention_from_torch
     from polymargin.networks.tape.fold import network_of
+    from polymargin.networks.tape.operations import ShapeError
 
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
@@ -50,8 +51,14 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
         return attention
     graph = _trace(torch, module)
     shape = tuple(int(n) for n in input_shape) if input_shape is not None else _inferred_shape(torch, module, graph)
-    with np.errstate(all="ignore"):
-        network: Network = network_of(lambda tape: _run(torch, module, graph, shape, tape))
+    try:
+        with np.errstate(all="ignore"):
+            network: Network = network_of(lambda tape: _run(torch, module, graph, shape, tape))
+    except ShapeError as error:
+        origin = "was read off its first layer" if input_shape is None else "was given"
+        raise InputError(
+            f"{error}; the shape of one input, {shape}, {origin}: if the module expects another, name it with input_shape="
+        ) from None
     _compare(torch, module, network, shape)
     return network
 
@@ -60,12 +67,7 @@ def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) 
     """Refuse a module whose own outputs differ from what was read: operations in place, for one, can escape a trace."""
     kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
     inputs = torch.randn((SAMPLES, *shape), generator=torch.Generator().manual_seed(0), dtype=kind)
-    with _evaluating(module), torch.no_grad():
-        try:
-            outputs = module(inputs.clone()).reshape(SAMPLES, -1)
-        except RuntimeError:  # a module made for single inputs
-            outputs = torch.stack([module(row.clone()).reshape(-1) for row in inputs])
-    outputs = outputs.to(torch.float64).numpy()
+    outputs = _outputs(torch, module, inputs)
     with np.errstate(all="ignore"):
         read = network(inputs.reshape(SAMPLES, -1).to(torch.float64).numpy())
     if outputs.shape[1] == 1:
@@ -77,10 +79,46 @@ def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) 
         )
 
 
+def _outputs(torch: Any, module: Any, inputs: Any) -> Any:
+    """The module's own outputs (samples, logits): in one batch, in batches of one as it was traced, or without a batch axis."""
+    ways: tuple[Callable[[], Any], ...] = (
+        lambda: module(inputs.clone()),
+        lambda: torch.stack([module(row[None].clone()) for row in inputs]),
+        lambda: torch.stack([module(row.clone()) for row in inputs]),
+    )
+    reason = ""
+    with _evaluating(module), torch.no_grad():
+        for way in ways:
+            try:
+                return way().reshape(len(inputs), -1).to(torch.float64).numpy()
+            except Exception as error:  # whatever the module's own code raises at shapes it was not made for
+                reason = reason or _first_line(error)
+    raise InputError(
+        f"{type(module).__name__} cannot be evaluated at inputs of shape {tuple(inputs.shape[1:])} ({reason}); "
+        "if one input has another shape, name it with input_shape="
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
 def _trace(torch: Any, module: Any) -> Any:
     from polymargin.networks.readers.torch_layers import Chebyshev, Series
 
+    class Proxy(torch.fx.Proxy):  # type: ignore[misc]
+        # NumPy leaves `np.float64(0.5) * x` to this class instead of asking for an array.
+        __array_ufunc__ = None
+
     class Tracer(torch.fx.Tracer):  # type: ignore[misc]
+        def proxy(self, node: Any) -> Any:
+            return Proxy(node, self)
+
+        def create_arg(self, a: Any) -> Any:
+            if isinstance(a, (np.generic, np.ndarray)):
+                a = a.tolist()  # a number or nested lists of numbers, with the same values
+            return super().create_arg(a)
+
         def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
             return attr_val
 
@@ -90,9 +128,8 @@ def _trace(torch: Any, module: Any) -> Any:
     try:
         return Tracer().trace(module)
     except Exception as error:  # whatever the module's own code raises when it meets a symbolic tensor
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            f"{type(module).__name__} cannot be traced by torch.fx ({reason}); its forward must not depend on the "
+            f"{type(module).__name__} cannot be traced by torch.fx ({_first_line(error)}); its forward must not depend on the "
             "values of tensors"
         ) from None
 
@@ -118,7 +155,8 @@ def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Oper
         try:
             values[node.name] = outputs = _step(torch, module, node, arguments, options)
         except InputError as error:
-            raise InputError(f"{_described(torch, module, node)} (node {node.name!r}): {error}") from None
+            # The same kind of error: one about shapes has a remedy of its own.
+            raise type(error)(f"{_described(torch, module, node)} (node {node.name!r}): {error}") from None
         except (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError) as error:
             raise InputError(
                 f"{_described(torch, module, node)} (node {node.name!r}) is used in a way that is not read ({error})"

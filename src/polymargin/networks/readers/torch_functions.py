@@ -123,7 +123,12 @@ def _getitem(value: Any, index: Any) -> Any:
 
 
 def _getattr(value: Any, name: str) -> Any:
-    known = {"shape": lambda: value.shape, "T": lambda: _permute(value, *reversed(range(len(value.shape))))}
+    known: dict[str, Callable[[], Any]] = {
+        "shape": lambda: value.shape,
+        "ndim": lambda: len(value.shape),
+        "T": lambda: _permute(value, *reversed(range(len(value.shape)))),
+        "mT": lambda: rearranged(value, lambda a: np.swapaxes(a, -1, -2)),
+    }
     if name not in known:
         raise InputError(f"the attribute {name!r} of a tensor is not read")
     return known[name]()
@@ -191,6 +196,10 @@ def _same(value: Any, *_: Any, **__: Any) -> Any:
     return value
 
 
+def _floats(value: Any) -> Any:
+    return value if isinstance(value, Tensor) else np.asarray(value, dtype=np.float64)
+
+
 def _filled(number: float) -> Callable[..., Any]:
     return lambda value, **_: np.full(value.shape, number)
 
@@ -232,7 +241,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "select": lambda v, dim, index: rearranged(v, lambda x: np.take(x, index, axis=dim)),
     "narrow": lambda v, dim, start, length: rearranged(v, lambda x: np.take(x, range(start, start + length), axis=dim)),
     "size": _size, "dim": lambda v: len(v.shape), "numel": lambda v: int(np.prod(v.shape)), "expand": lambda v, *s: _expand(v, s),
-    "contiguous": _same, "clone": _same, "detach": _same, "float": _same, "double": _same, "to": _same, "type": _same,
+    "contiguous": _same, "clone": _same, "detach": _same, "float": _floats, "double": _floats, "to": _same, "type": _same,
     "zeros_like": _filled(0.0), "ones_like": _filled(1.0),
     "dropout": dropout, "dropout1d": dropout, "dropout2d": dropout, "dropout3d": dropout, "batch_norm": _batch_norm,
     "conv1d": convolve, "conv2d": convolve, "conv3d": convolve,

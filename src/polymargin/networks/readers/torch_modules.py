@@ -30,8 +30,13 @@ PADDINGS = {
 
 
 def numbers(tensor: Any) -> Any:
-    """A parameter as float64, exactly; None stays None."""
-    return None if tensor is None else tensor.detach().cpu().double().numpy()
+    """A parameter as float64, exactly; whole numbers and truth values, which may be indices, as they are; None stays None."""
+    if tensor is None:
+        return None
+    held = tensor.detach().cpu()
+    if held.is_complex():
+        raise InputError("a complex constant; expected real weights")
+    return held.double().numpy() if held.is_floating_point() else held.numpy()
 
 
 def _linear_module(module: Any, value: Any) -> Any:

@@ -17,6 +17,7 @@ from polymargin.networks.tape.operations import (
     LARGEST_DEGREE,
     Array,
     OperationTape,
+    ShapeError,
     Tensor,
     checked_size,
 )
@@ -98,7 +99,7 @@ def concatenate(values: Sequence[Value], axis: int) -> Value:
     try:
         index = np.concatenate([part.numbers + start for part, start in pairs], axis=axis)
     except ValueError as error:
-        raise InputError(f"tensors of shapes {[part.shape for part in parts]} do not join ({error})") from None
+        raise ShapeError(f"tensors of shapes {[part.shape for part in parts]} do not join ({error})") from None
     return joined(parts).take(index)
 
 
@@ -166,6 +167,6 @@ def _common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int,
     try:
         shape = np.broadcast_shapes(first, second)
     except ValueError:
-        raise InputError(f"shapes {first} and {second} do not broadcast") from None
+        raise ShapeError(f"shapes {first} and {second} do not broadcast") from None
     checked_size(shape)
     return shape

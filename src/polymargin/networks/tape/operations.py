@@ -40,6 +40,10 @@ PARALLEL = 4 * np.finfo(np.float64).eps
 CONSTANT = -1
 
 
+class ShapeError(InputError):
+    """Tensors whose shapes do not fit what is done to them."""
+
+
 class OperationTape:
     """The atoms and the directions of one network under construction.
 
@@ -159,6 +163,8 @@ class OperationTape:
         return self.units(first + np.arange(size), shape)
 
     def _direction_level(self, direction: int) -> int:
+        if direction == CONSTANT:
+            return 0
         block = bisect_right(self._starts, direction) - 1
         return int(self._direction_levels[block][direction - self._starts[block]])
 
@@ -217,8 +223,11 @@ class Tensor:
         degree = max(int(used[-1]) if len(used) else 0, 1)
         if degree > LARGEST_DEGREE:
             raise InputError(f"a polynomial of degree {degree}; at most {LARGEST_DEGREE} is accepted")
+        # What no longer depends on its form (0 · z) is a constant.
+        fixed = ~np.any(coefficients[:, 1:] != 0.0, axis=1)
+        directions, shifts = np.where(fixed, CONSTANT, self.directions), np.where(fixed, 0.0, self.shifts)
         # Adding zero turns -0.0 into 0.0, so that equal polynomials look equal.
-        return Tensor(self.tape, self.shape, self.directions, self.shifts, coefficients[:, : degree + 1] + 0.0)
+        return Tensor(self.tape, self.shape, directions, shifts, coefficients[:, : degree + 1] + 0.0)
 
     @property
     def affine(self) -> bool:

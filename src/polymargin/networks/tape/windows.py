@@ -16,7 +16,7 @@ from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, multiply
 from polymargin.networks.tape.attention import MatrixProduct, product
 from polymargin.networks.tape.linear import linear
-from polymargin.networks.tape.operations import LARGEST_WORK, Tensor, checked_size
+from polymargin.networks.tape.operations import LARGEST_WORK, ShapeError, Tensor, checked_size
 
 # Beyond the padding: an average counts padding if it is told to, but never what ceil_mode adds at the end.
 PADDING, BEYOND = -1, -2
@@ -36,12 +36,12 @@ def matmul(left: Any, right: Any) -> Any:
     first = first[None, :] if flat_first else first
     second = second[:, None] if flat_second else second
     if not first.ndim or not second.ndim or first.shape[-1] != second.shape[-2]:
-        raise InputError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied")
+        raise ShapeError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied")
     rows, columns = first[..., :, None, :], np.swapaxes(second, -1, -2)[..., None, :, :]
     try:
         shape = np.broadcast_shapes(rows.shape, columns.shape)
     except ValueError:
-        raise InputError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied") from None
+        raise ShapeError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied") from None
     check_work(shape)
     rows, columns = np.broadcast_to(rows, shape), np.broadcast_to(columns, shape)
     result = linear(tensor, *((columns, rows) if swapped else (rows, columns)))
@@ -60,12 +60,12 @@ def _matrix_product(left: Any, right: Any) -> Any:
     flat_first, flat_second = first.ndim == 1, second.ndim == 1
     first, second = np.atleast_2d(first), second[:, None] if flat_second else second
     if not first.ndim or first.shape[-1] != second.shape[-2]:
-        raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied")
+        raise ShapeError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied")
     rows, columns = first[..., :, None, :], np.swapaxes(second, -1, -2)[..., None, :, :]
     try:
         shape = np.broadcast_shapes(rows.shape, columns.shape)
     except ValueError:
-        raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied") from None
+        raise ShapeError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied") from None
     check_work(shape)
     terms = multiply(left.take(np.broadcast_to(rows, shape)), right.take(np.broadcast_to(columns, shape)))
     result = sums(terms, [-1], keep=False, mean=False)
@@ -106,10 +106,10 @@ def convolution(
     kernel = np.asarray(weights, dtype=np.float64)
     space = kernel.ndim - 2
     if space < 1 or len(tensor.shape) != kernel.ndim:
-        raise InputError(f"a convolution of shape {kernel.shape} on a tensor of shape {tensor.shape}")
+        raise ShapeError(f"a convolution of shape {kernel.shape} on a tensor of shape {tensor.shape}")
     channels, outputs = tensor.shape[1], kernel.shape[0]
     if groups < 1 or outputs % groups or channels != kernel.shape[1] * groups:
-        raise InputError(f"a convolution of shape {kernel.shape} in {groups} groups on {channels} channels")
+        raise ShapeError(f"a convolution of shape {kernel.shape} in {groups} groups on {channels} channels")
     windows = _windows(tensor.numbers, kernel.shape[2:], stride, pads, dilation)  # N, C, *out, *kernel
     places = windows.shape[2 : 2 + space]
     check_work((windows.shape[0], outputs, *places, kernel[0].size))
@@ -178,7 +178,7 @@ def rearranged(value: Any, change: Callable[[Any], Any]) -> Any:
     try:
         index = np.asarray(change(value.numbers))
     except (ValueError, IndexError, TypeError) as error:
-        raise InputError(f"cannot rearrange a tensor of shape {value.shape} ({error})") from None
+        raise ShapeError(f"cannot rearrange a tensor of shape {value.shape} ({error})") from None
     return value.take(index)
 
 
@@ -196,7 +196,7 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
     """All windows of the last axes: (…, *places, *kernel)."""
     space = len(kernel)
     if numbers.ndim < space + 1:
-        raise InputError(f"windows of shape {tuple(kernel)} in a tensor of shape {numbers.shape}")
+        raise ShapeError(f"windows of shape {tuple(kernel)} in a tensor of shape {numbers.shape}")
     kernel = per_axis(kernel, space, "kernel size")
     stride, dilation = per_axis(stride, space, "stride"), per_axis(dilation, space, "dilation")
     first = numbers.ndim - space
@@ -213,7 +213,7 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
             if left_over + extra >= length + before:  # a window must not begin behind the entries
                 extra = 0
         if left_over < 0:
-            raise InputError(f"a window of {extent} entries on {length} with padding {before} and {after}")
+            raise ShapeError(f"a window of {extent} entries on {length} with padding {before} and {after}")
         shape[first + axis] = length + before + after + extra
         checked_size(shape)
         padding[first + axis], beyond[first + axis] = (before, after), (0, extra)
@@ -229,7 +229,7 @@ def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, c
 
 def _axis(axis: int, count: int) -> int:
     if not -count <= axis < count:
-        raise InputError(f"axis {axis} of a tensor with {count} axes")
+        raise ShapeError(f"axis {axis} of a tensor with {count} axes")
     return int(axis) % count
 
 
