@@ -100,7 +100,8 @@ def _check_label(situation: Situation, rivals: Any) -> None:
     entries = [
         entry for entry in items(rivals, "rivals") if isinstance(entry, dict) and isinstance(entry.get("proof"), dict)
     ]
-    shown_later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products")]
+    later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products")]
+    shown_later = {rival for rival in later if type(rival) is int}
     for rival in range(situation.model.class_count):
         if rival != situation.label and rival not in shown_later and situation.lead(rival) <= 0:
             label = situation.label

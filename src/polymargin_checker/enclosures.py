@@ -67,14 +67,6 @@ class Enclosure(Protocol):
         ...
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Self: ...
-    def add_at(self, places: Sequence[int], other: Self) -> Self:
-        """With a smaller square matrix added on these rows and columns."""
-        ...
-
-    def key(self) -> bytes | None:
-        """Equal for equal enclosures; None where that is not worth finding out."""
-        ...
-
     def row_norms(self) -> list[arb]:
         """Upper bounds of the Euclidean lengths of the rows."""
         ...
@@ -129,7 +121,10 @@ class TestedForm(Protocol):
         """With a first row and column more: a number and a column."""
         ...
 
-    def key(self) -> bytes | None: ...
+    def key(self) -> bytes | None:
+        """Equal for equal forms; None where that is not worth finding out."""
+        ...
+
     def positive_definite(self) -> bool: ...
 
 
@@ -221,14 +216,6 @@ class Balls:
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Balls:
         _spend(_TOUCHED * len(rows) * len(columns))
         return Balls(arb_mat([[self.matrix[i, j] for j in columns] for i in rows]))
-
-    def add_at(self, places: Sequence[int], other: Balls) -> Balls:
-        _spend(_TOUCHED * self.shape[0] * self.shape[1])
-        table = self.matrix.tolist()
-        for row, i in zip(other.matrix.tolist(), places, strict=True):
-            for value, j in zip(row, places, strict=True):
-                table[i][j] += value
-        return Balls(arb_mat(table))
 
     def key(self) -> bytes | None:
         return None

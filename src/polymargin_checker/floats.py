@@ -221,17 +221,6 @@ class Floats:
         """Whether some radius is not zero."""
         return bool(self.radius.any())
 
-    def add_at(self, places: Sequence[int], other: Floats) -> Floats:
-        place = np.ix_(np.array(places, dtype=int), np.array(places, dtype=int))
-        _spend(_ENTRY * (self.middle.size + other.middle.size))
-        middle, radius = self.middle.copy(), self.radius.copy()
-        middle[place] += other.middle
-        radius[place] = SAFE * (radius[place] + other.radius + UNIT * np.abs(middle[place])) + TINY
-        return Floats(middle, radius)
-
-    def key(self) -> bytes | None:
-        return self.middle.tobytes() + self.radius.tobytes()
-
     def times(self, factor: fmpq) -> Floats:
         return self.entrywise(Floats.of(1, 1, [factor]))
 

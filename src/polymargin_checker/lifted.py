@@ -106,18 +106,16 @@ def _parts(expansion: HiddenLayers, node: Any, part: BallPart) -> list[tuple[Any
     layer = integer(layer_entry, "split, layer", 1, len(expansion.layers))
     neuron = integer(neuron_entry, "split, neuron", 0, len(expansion.layers[layer - 1].value) - 1)
     value = number(value_entry, "split, value")
-    if layer == 1:
-        low, high = part.first.get(neuron) or first_range(expansion, neuron)
-    else:
-        low, high = part.rests[layer - 2][neuron]
+    own = part.rests[layer - 2] if layer > 1 else []
+    low, high = own[neuron] if layer > 1 else part.first.get(neuron) or first_range(expansion, neuron)
     if not low < value < high:
         raise Refused(f"a split value lies outside the range of neuron {neuron} of layer {layer}")
-    spend(len(part.first) + len(part.rests[layer - 2]), 0, "the splits of a lifted proof")
+    spend(len(part.first) + len(own), 0, "the splits of a lifted proof")
     sides = []
     for ends in ((value, high), (low, value)):
         if layer == 1:
             sides.append(replace(part, first={**part.first, neuron: ends}))
         else:
-            changed = [*part.rests[layer - 2][:neuron], ends, *part.rests[layer - 2][neuron + 1 :]]
+            changed = [*own[:neuron], ends, *own[neuron + 1 :]]
             sides.append(replace(part, rests=(*part.rests[: layer - 2], changed, *part.rests[layer - 1 :])))
     return [(node["high"], sides[0]), (node["low"], sides[1])]

@@ -159,9 +159,9 @@ def _intervals(expansion: HiddenLayers, layer: int, first: dict[int, Range], bel
         start, end = low - length, high + length
         if layer == 2 and k in first:
             start, end = (ball(value) for value in first[k])
-        inner = low.union(high) * rise[k] + _square(start, end) * bend
-        lows.append(inner.lower())
-        highs.append(inner.upper())
+        parts = [_times(rise[k], (low, high)), _times(bend, _square(start, end))]
+        lows.append(sum((part[0] for part in parts), arb(0)))
+        highs.append(sum((part[1] for part in parts), arb(0)))
     weights = own.source
     spend(_TOUCHED * weights.rows * weights.columns, ctx.prec, f"the intervals of layer {layer} of a lifted proof")
     positive = arb_mat(weights.rows, weights.columns, [arb(max(w, 0)) for w in weights.values])
@@ -189,9 +189,13 @@ def _refuse(layer: int, ends: list[tuple[int, str]]) -> None:
         raise Refused(f"ranges of layer {layer}, neuron {neuron}: interval arithmetic does not prove the {side} end")
 
 
-def _square(low: arb, high: arb) -> arb:
-    """An enclosure of t² for t from low to high."""
-    interval = low.union(high)
-    largest = interval.abs_upper()
-    smallest = interval.abs_lower()
-    return (smallest * smallest).union(largest * largest)
+def _times(factor: arb, ends: tuple[arb, arb]) -> tuple[arb, arb]:
+    """Ends of the factor times what lies between two others. (One ball that holds an interval has a radius of 30 bits.)"""
+    one, other = factor * ends[0], factor * ends[1]
+    return one.min(other), one.max(other)
+
+
+def _square(low: arb, high: arb) -> tuple[arb, arb]:
+    """Ends of t² for t from low to high."""
+    one, other = low * low, high * high
+    return (one.min(other) if low > 0 or high < 0 else arb(0)), one.max(other)

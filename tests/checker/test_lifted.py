@@ -231,6 +231,33 @@ def test_the_parts_of_a_split_together_are_the_whole(tmp_path: Path) -> None:
             assert part.rests == tuple(expected)
 
 
+def one_square(radius: float = 1.0, offset: float = 0.1) -> tuple[pm.PolynomialNetwork, Any]:
+    """B = 4 (x − 1/2)² − offset with one hidden neuron, z = x, and the tree that splits it at 0: η = ±1 above 0, 4 below."""
+    network = pm.PolynomialNetwork([([[1.0]], [-0.5]), ([[4.0], [0.0]], [-offset, 0.0])], activations=[(0.0, 0.0, 1.0)])
+    leaf = {"ball": ZERO, "equalities": [], "intervals": [], "cuts": [], "minorants": None, "ranges": None}
+    tree = split(1, 0, 0.0, leaf | {"first": ["0x1p+2"]}, leaf | {"first": ["-0x1p+0"]})
+    proof = {"kind": "lifted", "radius": radius.hex(), "ranges": [], "tree": tree}
+    rivals = [{"rival": 1, "lower": radius.hex(), "proof": proof}]
+    return network, certificate(network, [0.0], 0, {"kind": "robust", "radius": radius.hex()}, rivals, None)
+
+
+@pytest.mark.parametrize("largest_exact", [0, 1000])
+def test_a_split_of_the_only_hidden_layer(largest_exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 (x − 1/2)² + 1/10 > 0 on both sides of 0, with multipliers of the two ranges and without that of the ball."""
+    monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
+    network, made = one_square(offset=-0.1)
+    made["rivals"][0]["proof"]["tree"]["high"]["first"] = ["0x1p-3"]
+    verdict = verdict_of(tmp_path, network, made)
+    assert verdict.accepted, verdict.reason
+
+
+def test_a_negative_multiplier_of_a_split_would_prove_a_falsehood(tmp_path: Path) -> None:
+    """B(1/2) = −1/10, and B + t (1 − t) > 0: with η = −1 the form of the upper half is positive definite."""
+    network, made = one_square()
+    assert network.predict([0.5]) == 1
+    assert "leaf 1, first: a multiplier is negative" in verdict_of(tmp_path, network, made).reason
+
+
 def parabolas(around: Around, radius: float, sigma: Any) -> tuple[Any, Any]:
     """Below v_j σ(p_j + t) for the t of the last layer, and the ends of t: the Taylor polynomial, lowered by its error."""
     reach = radius * np.linalg.norm(around.a[-1], axis=1)

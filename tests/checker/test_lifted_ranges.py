@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,20 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.float_forms import FloatForm
 from polymargin_checker.floats import Floats
+from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_ranges import (
     _check_curvatures,
     _intervals,
     _open_ends,
     _square,
+    _times,
     dominated,
     first_range,
     leaf_ranges,
     root_ranges,
 )
 from polymargin_checker.lifted_spectra import Known
+from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
 
 ARITHMETICS = [Balls, Floats]
@@ -216,12 +221,8 @@ def test_intervals(first: Any, arithmetic: Any, tmp_path: Path) -> None:
         least, most = around.intervals(layer - 1, R, ranges, first if layer == 2 else None)
         pieces = {neuron: tuple(rationals(ends)) for neuron, ends in first.items()}
         proved = _intervals(found, layer, pieces, [] if ranges is None else pairs(ranges))
-        np.testing.assert_allclose(
-            [float(low) for low, _ in proved], least, rtol=1e-7, atol=1e-7
-        )  # unions of balls are that coarse
-        np.testing.assert_allclose(
-            [float(high) for _, high in proved], most, rtol=1e-7, atol=1e-7
-        )  # unions of balls are that coarse
+        np.testing.assert_allclose([float(low) for low, _ in proved], least, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose([float(high) for _, high in proved], most, rtol=1e-12, atol=1e-12)
 
 
 def test_intervals_contain_the_rests(tmp_path: Path) -> None:
@@ -323,11 +324,87 @@ def test_first_ranges_are_rounded_outward(tmp_path: Path) -> None:
         assert square <= high * high < square * (1 + fmpq(1, 1 << 100))
 
 
-def test_squares_of_an_interval() -> None:
-    for low, high, least, most in ((-1, 2, 0, 4), (-3, 2, 0, 9), (1, 2, 1, 4), (-3, -2, 4, 9), (0, 0, 0, 0)):
-        found = _square(arb(low), arb(high))
-        assert float(found.lower()) == pytest.approx(least, abs=1e-7)
-        assert float(found.upper()) == pytest.approx(most)
-        assert found.contains(arb(least))
-        assert found.contains(arb(most))
-    assert _square(arb(1, 0.5), arb(2, 0.5)).contains(arb(6.25))
+def test_squares_and_multiples_of_an_interval() -> None:
+    for low, high, least, most in (
+        (-1, 2, 0, 4),
+        (-3, 2, 0, 9),
+        (1, 2, 1, 4),
+        (-3, -2, 4, 9),
+        (0, 0, 0, 0),
+        (0, 2, 0, 4),
+    ):
+        assert _square(arb(low), arb(high)) == (least, most)
+        assert _times(arb(3), (arb(low), arb(high))) == (3 * low, 3 * high)
+        assert _times(arb(-3), (arb(low), arb(high))) == (-3 * high, -3 * low)
+    (least, most), ends = _square(arb(1, 0.5), arb(2, 0.5)), _times(arb(1, 0.5), (arb(-2, 0.5), arb(2, 0.5)))
+    assert least.contains(arb(0.25))
+    assert most.contains(arb(6.25))
+    assert ends[0].contains(arb(-3.75))
+    assert ends[1].contains(arb(3.75))
+    least, _ = _square(arb(0, 0.5), arb(2))  # the interval may contain zero
+    assert least == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ends_a_little_beyond_the_truth_are_proved_at_every_precision_and_no_others(seed: int) -> None:
+    """One input, so that all is rational: the ends of the sum over layer 2 of d w + c t², |t − w| ≤ r |a|, are known exactly."""
+    generator = random.Random(seed)
+
+    def dyadic(most: int) -> float:
+        return generator.randrange(-most, most + 1) / 64
+
+    size = 3
+    model = Model(
+        tuple(
+            Matrix(rows, columns, [dyadic(99) for _ in range(rows * columns)])
+            for rows, columns in ((2, 1), (size, 2), (size, size), (2, size))
+        ),
+        tuple([dyadic(99) for _ in range(rows)] for rows in (2, size, size, 2)),
+        ((dyadic(64), dyadic(64), dyadic(64)), (dyadic(64), dyadic(64), dyadic(64)), (0.0, 1.0, 1.0)),
+    )
+    radius, u = fmpq(3, 8), fmpq(generator.randrange(-64, 65), 64)
+    stated = [(-fmpq(generator.randrange(1, 99), 32), fmpq(generator.randrange(1, 99), 32)) for _ in range(size)]
+    ends = _exact_ends(model, u, radius, stated)
+    answers = []
+    for bits in (64, 96, 128, 192, 256, 400):
+        with working_precision(bits):
+            found = HiddenLayers(model, Surroundings(model, [u], Balls), 0, 1, radius)
+            proved = _intervals(found, 3, {}, stated)
+            little, all_of_it = fmpq(1, 1 << 40), []
+            for wider in (-little, little, *(fmpq(1, 1 << k) for k in range(40, 140))):
+                told = [(low - wider, high + wider) for low, high in ends]
+                all_of_it.append(not _open_ends(told, proved, None))
+            assert not all_of_it[0]
+            assert all_of_it[1]
+            answers.append(all_of_it)
+    for fewer, more in itertools.pairwise(answers):
+        assert all(b or not a for a, b in zip(fewer, more, strict=True)), "what few bits prove, more bits do"
+
+
+def _exact_ends(model: Model, u: fmpq, radius: fmpq, stated: list[tuple[fmpq, fmpq]]) -> list[tuple[fmpq, fmpq]]:
+    """By the definition, in rationals."""
+
+    def rational(values: Any) -> list[fmpq]:
+        return [fmpq(*float(value).as_integer_ratio()) for value in values]
+
+    values, slopes = [u], [fmpq(1)]
+    for matrix, bias, sigma in zip(model.weights[:2], model.biases[:2], model.activations[:2], strict=True):
+        rows, (c0, c1, c2) = [rational(matrix.row(i)) for i in range(matrix.rows)], rational(sigma)
+        z = [
+            sum((w * v for w, v in zip(row, values, strict=True)), b)
+            for row, b in zip(rows, rational(bias), strict=True)
+        ]
+        a = [sum((w * s for w, s in zip(row, slopes, strict=True)), fmpq(0)) for row in rows]
+        d = [c1 + 2 * c2 * p for p in z]
+        values, slopes = [c0 + c1 * p + c2 * p * p for p in z], [x * y for x, y in zip(d, a, strict=True)]
+    inner = []
+    for (low, high), slope, rise in zip(stated, a, d, strict=True):
+        t = [low - radius * abs(slope), high + radius * abs(slope)]
+        squares = [c2 * end * end for end in t] + [fmpq(0)] * (t[0] < 0 < t[1])
+        multiples = [rise * low, rise * high]
+        inner.append((min(multiples) + min(squares), max(multiples) + max(squares)))
+    result = []
+    for i in range(model.weights[2].rows):
+        pairs_of = [sorted((w * x, w * y)) for w, (x, y) in zip(rational(model.weights[2].row(i)), inner, strict=True)]
+        result.append((sum((p[0] for p in pairs_of), fmpq(0)), sum((p[1] for p in pairs_of), fmpq(0))))
+    return result

@@ -46,7 +46,6 @@ OPERATIONS: dict[str, tuple[Callable[[Any], object], int]] = {
     "inverse": (lambda m: m.inverse(), 2),
     "part": (lambda m: m.part(range(SIDE), range(SIDE)), 2),
     "one below the other": (lambda m: type(m).stacked([m, m]), 2),
-    "sum at places": (lambda m: m.add_at(range(SIDE), m), 2),
     "weighted squares": (lambda m: m.weighted_squares(type(m).of(SIDE, 1, [0.5] * SIDE)), 3),
     "form of squares": (lambda m: m.form(type(m).of(SIDE, 1, [0.5] * SIDE)), 3),
     "form of rows alike": (lambda m: alike(type(m)).form(type(m).of(SIDE, 1, [0.5] * SIDE)), 2),

@@ -6,6 +6,7 @@ Truth: a program that sees everything that came before it, evaluated in rational
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from checker.region_programs import (
@@ -28,6 +29,7 @@ from flint import arb, fmpq
 from polymargin_checker import region_expansion
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.floats import Floats
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_expansion import EnclosedExpansion, _remainders
 from polymargin_checker.region_steps import EnclosedForm, EnclosedStep
@@ -122,6 +124,17 @@ def test_sums_of_rests_hold_both_ends_of_every_range(ends: tuple[float, float], 
     assert (low, high) == pytest.approx((least + 0.5, most + 1.0))
     assert fmpq(*low.as_integer_ratio()) <= fmpq(*least.as_integer_ratio()) + fmpq(1, 2)
     assert fmpq(*high.as_integer_ratio()) >= fmpq(*most.as_integer_ratio()) + 1
+
+
+@pytest.mark.parametrize("arithmetic", [Balls, Floats])
+@pytest.mark.parametrize("ends", [(-(2.0**-60), 1.0), (-1.0, 2.0**-60), (1.0, 1 + 2.0**-52), (-(2.0**-70), 2.0**-9)])
+def test_half_of_a_range_is_rounded_up(ends: tuple[float, float], arithmetic: Any) -> None:
+    """In doubles the middle of −2⁻⁶⁰ and 1 is 1/2, and so is what lies on either side of it."""
+    with working_precision(128):
+        part = region("linf", size=1)
+        expansion = EnclosedExpansion(Program(arithmetic, [1], (), None), part, list(part.point))  # type: ignore[arg-type]
+        ((low, high),) = expansion._through(arithmetic.of(1, 1, [1.0]), [ends])
+    assert low <= ends[0] < ends[1] <= high
 
 
 def test_coefficients_that_are_no_doubles_are_held_and_work_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
