@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
-from polymargin.networks.product_network import Activation, Forms, ProductNetwork
+from polymargin.networks.product_network import Forms, Polynomial, ProductNetwork
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -155,6 +155,6 @@ def chebyshev_network(degree: int, seed: int = 0) -> tuple[ProductNetwork, Any]:
         generator.normal(size=degree + 1) / (1 + np.arange(degree + 1)),
     )
     top = generator.normal(size=(2, 2))
-    stage = Activation(Forms.of(weights, [0.1, -0.2]), tuple(coefficients.tolist()), "chebyshev")
+    stage = Polynomial(Forms.of(weights, [0.1, -0.2]), tuple(coefficients.tolist()), "chebyshev")
     made = ProductNetwork([stage], Forms.of(np.hstack([np.zeros((2, 2)), top])))
     return made, lambda x: chebyshev.chebval(x @ weights.T + [0.1, -0.2], coefficients) @ top.T

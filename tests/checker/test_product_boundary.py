@@ -11,7 +11,7 @@ from checker.test_products_details import SERIES, mixed, model_of
 from flint import acb, arb
 
 import polymargin as pm
-from polymargin.networks.product_network import Activation, Forms, Product, ProductNetwork
+from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.product_boundary import ProductBoundary
 
@@ -54,7 +54,7 @@ def test_every_part_of_a_box_counts(tmp_path: Path) -> None:
         ("powers", (0.0, 0.0, 0.0, 1.0), (0.75, 6.75), (3.0, 9.0)),  # z³ on 0.5 ≤ z ≤ 1.5
         ("chebyshev", (0.0, 0.0, 0.0, 0.25), (0.0, 6.0), (3.0, 9.0)),  # z³ − 3z/4
     ):
-        stage = Activation(Forms.of([[1.0]]), coefficients, basis)
+        stage = Polynomial(Forms.of([[1.0]]), coefficients, basis)
         model = model_of(ProductNetwork([stage], Forms.of([[0.0, 1.0], [0.0, 0.0]])), tmp_path)
         with working_precision(128):
             jet = ProductBoundary(model, 0, 1).jet([acb(arb(1.0, 0.5))], hessian=True)

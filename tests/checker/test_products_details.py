@@ -10,7 +10,7 @@ import pytest
 from explicit_polynomials import explicit
 from flint import fmpq
 
-from polymargin.networks.product_network import Activation, Forms, Product, ProductNetwork
+from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
 from polymargin_checker.model import read_model
 from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
@@ -34,7 +34,7 @@ def fractions(values: Any) -> list[Fraction]:
 def mixed(basis: str, coefficients: tuple[float, ...]) -> ProductNetwork:
     """A product, an activation of it, and a product of both with an input; biases and weights are small dyadics."""
     first = Product(Forms.of([[1.0, 0.5], [0.0, -2.0]], [0.25, 1.0]), Forms.of([[0.0, 1.0], [1.5, 0.0]], [0.0, -0.5]))
-    bent = Activation(Forms.of([[0.5, 0.0, 0.25, 0.0], [0.0, 0.0, -0.5, 1.0]], [0.125, 0.0]), coefficients, basis)
+    bent = Polynomial(Forms.of([[0.5, 0.0, 0.25, 0.0], [0.0, 0.0, -0.5, 1.0]], [0.125, 0.0]), coefficients, basis)
     last = Product(Forms.of([[0.0, 0.0, 0.0, 0.0, 1.0, -0.5]], [0.5]), Forms.of([[1.0, 0.0, 0.0, 1.0, 0.0, 0.25]]))
     readout = Forms.of(
         [
@@ -79,7 +79,7 @@ def by_definition(network: ProductNetwork, point: list[Fraction]) -> list[Fracti
     values = list(point)
     for stage in network.stages:
         results = [rows(forms, values) for forms in stage.forms]
-        if isinstance(stage, Activation):
+        if isinstance(stage, Polynomial):
             values += [value_of(stage.basis, stage.coefficients, z) for z in results[0]]
         else:
             values += [a * b for a, b in zip(*results, strict=True)]

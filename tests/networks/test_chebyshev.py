@@ -11,7 +11,7 @@ import pytest
 from numpy.polynomial import chebyshev as series
 
 import polymargin as pm
-from polymargin.networks.product_network import Activation
+from polymargin.networks.product_network import Polynomial
 from polymargin_checker.model import read_model
 
 torch = pytest.importorskip("torch")
@@ -53,7 +53,7 @@ def test_silu_of_degree_127_and_a_composed_relu() -> None:
     points = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
     module = nn.Sequential(nn.Linear(3, 5), Chebyshev(silu(127, 8.0), (-8.0, 8.0)), nn.Linear(5, 2)).double()
     network = pm.from_torch(module)
-    assert [type(stage) for stage in network.stages] == [Activation]
+    assert [type(stage) for stage in network.stages] == [Polynomial]
     assert (network.stages[0].basis, network.degree) == ("chebyshev", 127)
     agrees(network, module, points)
     inner = nn.Linear(3, 4)

@@ -11,7 +11,7 @@ from numpy.polynomial import chebyshev
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
-from polymargin.networks.product_network import Activation, Forms, Product, ProductNetwork
+from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
 
 SMALL = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with residual")
 
@@ -102,7 +102,7 @@ def test_products_are_checked_for_what_they_take() -> None:
     with pytest.raises(pm.InputError, match="not finite"):
         Forms.of([[np.inf]])
     with pytest.raises(pm.InputError, match="basis 'fourier'"):
-        Activation(forms, (0.0, 1.0), "fourier")
+        Polynomial(forms, (0.0, 1.0), "fourier")
 
 
 def test_a_gate_of_image_size_is_a_quadric_like_any_other() -> None:

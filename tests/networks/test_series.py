@@ -11,8 +11,8 @@ import pytest
 from explicit_polynomials import explicit
 
 import polymargin as pm
-from polymargin.networks.product_network import Activation, Forms, ProductNetwork
-from polymargin.networks.program.recurrences import BASES
+from polymargin.networks.product_network import Forms, Polynomial, ProductNetwork
+from polymargin.networks.recurrences import BASES
 from polymargin_checker.checker import check
 from polymargin_checker.model import read_model
 
@@ -31,7 +31,7 @@ def series_network(
     rng = np.random.default_rng(5)
     inner = Forms.of(scale * rng.normal(size=(hidden, inputs)), 0.3 * rng.normal(size=hidden))
     outer = np.hstack([np.zeros((2, inputs)), rng.normal(size=(2, hidden))])
-    return ProductNetwork([Activation(inner, tuple(coefficients), basis)], Forms.of(outer, [0.2, -0.1]))
+    return ProductNetwork([Polynomial(inner, tuple(coefficients), basis)], Forms.of(outer, [0.2, -0.1]))
 
 
 def tame(basis: str, degree: int) -> list[float]:

@@ -21,16 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
+from polymargin.networks.exact_values import exact_values
+from polymargin.networks.forms import Forms
 from polymargin.networks.layers import Layer
 from polymargin.networks.network import Layered, Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.program.fixed_point import exact_values
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.rounding import EPSILON, rounding_errors
-from polymargin.networks.program.squares import layers_of_squares
-from polymargin.networks.program.stages import Activation, Product, Stage, degrees_of
 from polymargin.networks.readers.npz import names_to_write, with_names
 from polymargin.networks.readers.npz_products import read_products, write_products
+from polymargin.networks.rounding import EPSILON, rounding_errors
+from polymargin.networks.squares import layers_of_squares
+from polymargin.networks.stages import Polynomial, Product, Stage, degrees_of
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class ProductNetwork:
     Parameters
     ----------
     stages
-        `Product` and `Activation` in the order in which they are computed; the forms of the first one take the inputs, those
+        `Product` and `Polynomial` in the order in which they are computed; the forms of the first one take the inputs, those
         of every later one the inputs and the values of all stages before it.
     readout
         `Forms` of all values: the logits.
@@ -185,7 +185,7 @@ class ProductNetwork:
         """SHA-256 of the exact weights."""
         digest = hashlib.sha256(b"polymargin products 1")
         for stage in self.stages:
-            if isinstance(stage, Activation):
+            if isinstance(stage, Polynomial):
                 digest.update(repr((stage.basis, [c.hex() for c in stage.coefficients])).encode())
             for forms in stage.forms:
                 _update(digest, forms)
@@ -221,4 +221,4 @@ def _update(digest: Any, forms: Forms) -> None:
         digest.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
 
 
-__all__ = ["Activation", "Forms", "Product", "ProductNetwork"]
+__all__ = ["Forms", "Polynomial", "Product", "ProductNetwork"]

@@ -19,7 +19,7 @@ from polymargin.bounds.products.ranges import curvatures
 from polymargin.bounds.products.view import ProductView
 from polymargin.certificates.document import certificate
 from polymargin.deadlines import Deadline
-from polymargin.networks.product_network import Activation, Forms
+from polymargin.networks.product_network import Forms, Polynomial
 from polymargin_checker.checker import check
 
 EVERY = (*NAMES, "flat")
@@ -27,10 +27,10 @@ EVERY = (*NAMES, "flat")
 
 def flat() -> pm.ProductNetwork:
     """Squares of sums of fourth powers: at zero no logit has a slope, and (x²)(x²) has two factors without one."""
-    fourth = Activation(Forms.of([[1.0, 0.3], [0.0, 1.0]], [0.0, 0.0]), (0.0, 0.0, 0.0, 0.0, 1.0))
+    fourth = Polynomial(Forms.of([[1.0, 0.3], [0.0, 1.0]], [0.0, 0.0]), (0.0, 0.0, 0.0, 0.0, 1.0))
     mixed = Forms.of(np.hstack([np.zeros((2, 2)), [[1.0, -0.5], [0.2, 1.0]]]), [0.5, 0.2])
     readout = Forms.of(np.hstack([np.zeros((2, 4)), [[-1.0, -1.0], [0.2, 2.0]]]), [1.0, 0.0])
-    return pm.ProductNetwork([fourth, Activation(mixed, (0.0, 0.0, 1.0))], readout)
+    return pm.ProductNetwork([fourth, Polynomial(mixed, (0.0, 0.0, 1.0))], readout)
 
 
 def problem(name: str) -> tuple[pm.ProductNetwork, np.ndarray]:

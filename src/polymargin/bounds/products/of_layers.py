@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 from scipy import sparse
 
+from polymargin.networks.forms import Forms
 from polymargin.networks.layers import Layer
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.stages import Activation
+from polymargin.networks.stages import Polynomial
 
 _known: WeakKeyDictionary[PolynomialNetwork, ProductNetwork] = WeakKeyDictionary()
 
@@ -24,7 +24,7 @@ def products_of(network: PolynomialNetwork) -> ProductNetwork:
     if network not in _known:
         stages, seen = [], 0  # values before those of the last layer
         for layer, coefficients in zip(network.layers[:-1], network.activations, strict=True):
-            stages.append(Activation(_forms(layer, seen), tuple(map(float, coefficients))))
+            stages.append(Polynomial(_forms(layer, seen), tuple(map(float, coefficients))))
             seen += layer.weights.shape[1]
         _known[network] = ProductNetwork(stages, _forms(network.layers[-1], seen))
     return _known[network]

@@ -1,6 +1,6 @@
 """A network of products as one list of them: v_j = left_j · right_j, both affine forms of the inputs and of earlier products.
 
-Activations are products too, z^(a+b) = z^a z^b and T_(a+b) = 2 T_a T_b − T_(a−b) (`networks/program/squares.py` writes them so,
+Activations are products too, z^(a+b) = z^a z^b and T_(a+b) = 2 T_a T_b − T_(a−b) (`networks/squares.py` writes them so,
 without rounding, in the order that the checker knows). What later products see of earlier ones are *sums*: the different rows
 over products that occur in forms. Around a point a form is value + linear part + rest, and its rest is that of its sum.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.program.squares import Affine, Row, expanded, rounded
+from polymargin.networks.squares import Affine, Row, expanded, rounded
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -17,12 +17,12 @@ from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.squares import rounded
-from polymargin.networks.program.stages import Activation
+from polymargin.networks.squares import rounded
+from polymargin.networks.stages import Polynomial
 
 Array = NDArray[np.float64]
 
@@ -168,7 +168,7 @@ def _of_products(network: ProductNetwork) -> NetworkSteps:
     steps = []
     for stage in network.stages:
         coefficients = None
-        if isinstance(stage, Activation):
+        if isinstance(stage, Polynomial):
             coefficients = np.array([rounded(c) for c in stage.recurrence.in_powers(stage.coefficients)])
         steps.append(NetworkStep(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
     return NetworkSteps(network.dimension, tuple(steps), _form(network.readout, sizes))

@@ -13,8 +13,8 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.program.recurrences import BASES, POWERS
 from polymargin.networks.readers.npz import MOST_COEFFICIENTS
+from polymargin.networks.recurrences import BASES, POWERS
 from polymargin.networks.tape.fold import network_of
 from polymargin.networks.tape.operations import OperationTape
 from polymargin.networks.tape.series import WINDOW, series

@@ -18,8 +18,8 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.program.recurrences import BASES
 from polymargin.networks.readers.activations import LayerActivation, activations_of, network_of_layers
+from polymargin.networks.recurrences import BASES
 
 Array = NDArray[np.float64]
 Layers = list[tuple[str, Array, Array | None]]

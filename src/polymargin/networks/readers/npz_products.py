@@ -20,9 +20,7 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.recurrences import BASES
-from polymargin.networks.program.stages import Activation, Product, Stage
+from polymargin.networks.forms import Forms
 from polymargin.networks.readers.npz import (
     CLASS_NAMES,
     MOST_LAYERS,
@@ -31,6 +29,8 @@ from polymargin.networks.readers.npz import (
     expect_members,
     read_arrays,
 )
+from polymargin.networks.recurrences import BASES
+from polymargin.networks.stages import Polynomial, Product, Stage
 
 LETTERS = {"P": None} | {basis.letter: basis.name for basis in BASES.values()}
 PARTS = ("starts", "columns", "weights", "bias")
@@ -48,7 +48,7 @@ def write_products(path: Any, stages: Sequence[Stage], readout: Forms, names: Ma
     for number, forms in enumerate(every, start=1):
         arrays |= {f"forms_{number}_{part}": getattr(forms, part) for part in PARTS}
     for number, stage in enumerate(stages, start=1):
-        if isinstance(stage, Activation):
+        if isinstance(stage, Polynomial):
             arrays[f"activation_{number}"] = np.array(stage.coefficients)
     with Path(path).open("wb") as file:
         np.savez(file, **arrays)
@@ -86,7 +86,7 @@ def _stages(arrays: dict[str, Any], letters: str, sizes: list[int]) -> tuple[lis
             stages.append(Product(*forms))
         else:
             row = _numbers(arrays[f"activation_{number}"], f"activation_{number}")
-            stages.append(Activation(forms[0], tuple(row.tolist()), str(LETTERS[letter])))
+            stages.append(Polynomial(forms[0], tuple(row.tolist()), str(LETTERS[letter])))
         width += sizes[number]
     return stages, _forms(arrays, used + 1, width, sizes[-1])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from polymargin.networks.program.recurrences import basis_named
+from polymargin.networks.recurrences import basis_named
 
 
 class Polynomial(torch.nn.Module):  # type: ignore[misc]

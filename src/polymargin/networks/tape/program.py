@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from polymargin.networks.forms import Forms
 from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.recurrences import POWERS
-from polymargin.networks.program.stages import Activation, Product, Stage
+from polymargin.networks.recurrences import POWERS
+from polymargin.networks.stages import Polynomial, Product, Stage
 from polymargin.networks.tape.operations import Array, Form, OperationTape
 
 SQUARE = (0.0, 0.0, 1.0)
@@ -33,7 +33,7 @@ def program(tape: OperationTape, rows: Any, constants: Array) -> ProductNetwork:
                 stages.append(Product(*(_forms(tape, side, known, width) for side in sides)))
             else:
                 plain = [factors_of(tape, atom)[0] for atom in atoms]
-                stages.append(Activation(_forms(tape, plain, known, width), *kind))
+                stages.append(Polynomial(_forms(tape, plain, known, width), *kind))
             order += atoms
     return ProductNetwork(stages, Forms.of(rows[:, order], constants))
 

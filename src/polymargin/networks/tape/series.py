@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.program.recurrences import basis_named
-from polymargin.networks.program.stages import LARGEST_DEGREE
+from polymargin.networks.recurrences import basis_named
+from polymargin.networks.stages import LARGEST_DEGREE
 from polymargin.networks.tape.arithmetic import divide, multiply, subtract
 from polymargin.networks.tape.operations import CONSTANT, Tensor
 from polymargin.networks.tape.two_tensors import plain_forms

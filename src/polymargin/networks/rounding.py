@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.recurrences import POWERS
-from polymargin.networks.program.stages import Activation, Product, Stage
+from polymargin.networks.forms import Forms
+from polymargin.networks.recurrences import POWERS
+from polymargin.networks.stages import Piecewise, Polynomial, Product, Stage
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,10 @@ def _stage_errors(stage: Stage, values: Array, errors: Array, new: Array) -> Arr
         e, f = (_form_errors(form, values, errors) for form in stage.forms)
         return np.asarray(p * f + q * e + e * f + EPSILON * np.abs(new))
     z, e = stage.form(values), _form_errors(stage.form, values, errors)
-    bends, sizes = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
+    if isinstance(stage, Piecewise):
+        bends, sizes = _pieces(stage, np.abs(z) + e)
+    else:
+        bends, sizes = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
     return np.asarray(e * bends + EPSILON * sizes)
 
 
@@ -54,7 +58,17 @@ def _form_errors(forms: Forms, values: Array, errors: Array) -> Array:
     return np.asarray(straight(errors) + (forms.longest + 2) * EPSILON * positive(np.abs(values)))
 
 
-def _bounded(stage: Activation, reach: Array) -> tuple[Array, Array]:
+def _pieces(stage: Piecewise, reach: Array) -> tuple[Array, Array]:
+    """The same for pieces in powers, whichever of them it is, and what two of them differ by where they meet."""
+    slopes, sizes = np.zeros_like(reach), np.zeros_like(reach)
+    for piece in stage.pieces:
+        row = np.abs(piece)
+        slopes = np.maximum(slopes, polynomial.polyval(reach, np.append(polynomial.polyder(row), 0.0)))
+        sizes = np.maximum(sizes, polynomial.polyval(reach, row))
+    return slopes, 2.0 * (stage.degree + 1) * sizes + stage.largest_jump / EPSILON
+
+
+def _bounded(stage: Polynomial, reach: Array) -> tuple[Array, Array]:
     """Bounds of |σ'| up to `reach`, and of the roundings of Clenshaw's rule, for a basis that is of size one on [−1, 1]."""
     row, orders = np.abs(stage.coefficients), np.arange(len(stage.coefficients), dtype=np.float64)
     angles = np.arccosh(np.maximum(reach, 1.0))
@@ -62,7 +76,7 @@ def _bounded(stage: Activation, reach: Array) -> tuple[Array, Array]:
     return tops @ (row * orders**2), 8.0 * len(row) ** 2 * (tops @ row)
 
 
-def _absolute(stage: Activation, reach: Array) -> tuple[Array, Array]:
+def _absolute(stage: Polynomial, reach: Array) -> tuple[Array, Array]:
     """The same for any basis, from what the recurrence makes of absolute values: S_(k+1) = α_k r S_k + β_k S_(k−1)."""
     values, slopes = [np.ones_like(reach)], [np.zeros_like(reach)]
     for k in range(stage.degree):

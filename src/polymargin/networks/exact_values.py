@@ -5,6 +5,7 @@ Doubles are dyadic, and so are sums and products of them. The values computed so
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.networks.fixed_point import integers, whole_numbers
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.recurrences import POWERS
-from polymargin.networks.program.stages import Activation, Stage
+from polymargin.networks.forms import Forms
+from polymargin.networks.recurrences import POWERS
+from polymargin.networks.stages import Piecewise, Polynomial, Stage
 
 Fixed = tuple[list[int], int]
 
@@ -30,8 +31,10 @@ def exact_values(stages: Sequence[Stage], readout: Forms, point: ArrayLike) -> l
 
 
 def _stage(stage: Stage, values: Fixed) -> Fixed:
-    if isinstance(stage, Activation):
+    if isinstance(stage, Polynomial):
         return _activated(stage, *_forms(stage.form, values))
+    if isinstance(stage, Piecewise):
+        return _on_pieces(stage, *_forms(stage.form, values))
     (left, first), (right, second) = _forms(stage.left, values), _forms(stage.right, values)
     return list(map(mul, left, right)), first + second
 
@@ -49,7 +52,7 @@ def _forms(forms: Forms, values: Fixed) -> Fixed:
     return sums, common
 
 
-def _activated(stage: Activation, z: list[int], exponent: int) -> Fixed:
+def _activated(stage: Polynomial, z: list[int], exponent: int) -> Fixed:
     coefficients, own = integers(np.array(stage.coefficients))
     degree, basis = stage.degree, stage.recurrence
     if basis is not POWERS:
@@ -60,6 +63,23 @@ def _activated(stage: Activation, z: list[int], exponent: int) -> Fixed:
     for entry in z:
         total = scaled[degree]
         for c in scaled[-2::-1]:
+            total = total * entry + c
+        results.append(total)
+    return results, exponent * degree + own
+
+
+def _on_pieces(stage: Piecewise, z: list[int], exponent: int) -> Fixed:
+    places = [Fraction(point) * (1 << exponent) for point in stage.breakpoints]
+    table = np.zeros((len(stage.pieces), stage.degree + 1))
+    for row, piece in zip(table, stage.pieces, strict=True):
+        row[: len(piece)] = piece
+    whole, own = integers(table)
+    degree, results = stage.degree, []
+    scaled = [c << (exponent * (degree - k % (degree + 1))) for k, c in enumerate(whole)]
+    for entry in z:
+        first = (degree + 1) * bisect_right(places, entry)
+        total = 0
+        for c in reversed(scaled[first : first + degree + 1]):
             total = total * entry + c
         results.append(total)
     return results, exponent * degree + own

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
+from polymargin.networks.forms import Forms
 from polymargin.networks.network import Layered
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.program.forms import Forms
-from polymargin.networks.program.recurrences import POWERS, rational
-from polymargin.networks.program.stages import Activation, Product, Stage
+from polymargin.networks.recurrences import POWERS, rational
+from polymargin.networks.stages import Polynomial, Product, Stage
 
 # A matrix of more weights than this is not made: no bound could be computed with it.
 LARGEST_LAYER = 1 << 24
@@ -89,8 +89,10 @@ def expanded(stages: Sequence[Stage], readout: Forms) -> tuple[Atoms, list[Affin
         if isinstance(stage, Product):
             pairs = zip(_rows(stage.left, values), _rows(stage.right, values), strict=True)
             values += [Affine({atoms.product(left, right): ONE}, flint.fmpq(0)) for left, right in pairs]
-        else:
+        elif isinstance(stage, Polynomial):
             values += [_series(stage, z, atoms) for z in _rows(stage.form, values)]
+        else:
+            raise InputError("a piecewise polynomial has no expansion in products")
     return atoms, list(_rows(readout, values))
 
 
@@ -110,7 +112,7 @@ def combined(terms: list[tuple[Any, Affine]], constant: Any) -> Affine:
     return Affine({atom: weight for atom, weight in sorted(row.items()) if weight != 0}, constant)
 
 
-def _series(stage: Activation, z: Affine, atoms: Atoms) -> Affine:
+def _series(stage: Polynomial, z: Affine, atoms: Atoms) -> Affine:
     """Σ c_k z^k or Σ c_k T_k(z) over new products."""
     in_powers = stage.recurrence is POWERS
     row = [rational(c) for c in stage.coefficients] if in_powers else stage.recurrence.in_chebyshev(stage.coefficients)
