@@ -1,4 +1,4 @@
-"""`check`: from two files to a verdict.
+"""`check`: from two files, or what would be in them, to a verdict.
 
 The claim is put together from parts that are proved one by one: the label is the only largest logit at u, every rival
 stays away from u as far as stated, and a tie or a loss exists as near as stated. Whatever is not proved is refused.
@@ -11,6 +11,7 @@ from typing import Any
 
 from polymargin_checker.claim import Claim, read_claim
 from polymargin_checker.completeness import Completeness
+from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.document import fields, items, kind, read_document
 from polymargin_checker.dyadics import at_least, number_or_infinity
 from polymargin_checker.model import read_model
@@ -38,17 +39,18 @@ class CheckResult:
     usable: bool = True
 
 
-def check(model_path: Any, certificate_path: Any, exact: bool = False) -> CheckResult:
-    """Prove or refuse the certificate in a file about the model in a file; never raises for what is in the files.
+def check(model: Any, certificate: Any, exact: bool = False) -> CheckResult:
+    """Prove or refuse a certificate about a model; never raises for what is in them.
 
+    Each is the path of a file, or `bytes`: what would be in the file, read by the same rules.
     With `exact` no floating-point arithmetic is trusted: large matrices are judged in ball arithmetic too, slowly.
     """
     try:
-        model = read_model(model_path)
-        document = read_document(certificate_path)
-        _check_format(document, certificate_path)
+        network = read_model(model)
+        document = read_document(certificate)
+        _check_format(document, "the certificate" if isinstance(certificate, bytes) else certificate)
         with limited_work(exact):
-            return CheckResult(True, _prove(model, document, exact))
+            return CheckResult(True, _prove(network, document, exact))
     except Unusable as refusal:
         return CheckResult(False, one_line(str(refusal)), usable=False)
     except Refused as refusal:
@@ -82,10 +84,10 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
     _check_label(situation, document["rivals"])
     proofs = _check_rivals(situation, claim, document["rivals"])
     check_upper(situation, claim, proofs, document["upper"])
-    sentence = claim.about(situation.near)
-    return (
-        f"class {situation.label} is {sentence}" if claim.kind != "margin" else f"class {situation.label}: {sentence}"
-    )
+    near, label = situation.near, situation.label
+    claimed = claim.about(distance(near))
+    stated = conditions(near, model.dimension, label, model.class_count)
+    return f"class {label}{': ' if claim.kind == 'margin' else ' is '}{claimed} ({stated})"
 
 
 def _check_model(model: AnyModel, entry: Any) -> None:

@@ -9,7 +9,6 @@ from flint import fmpq
 
 from polymargin_checker.document import fields, kind
 from polymargin_checker.dyadics import at_least, number, number_or_infinity
-from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood
 from polymargin_checker.refusal import Refused
 from polymargin_checker.words import rounded_down, rounded_up
 
@@ -22,17 +21,13 @@ class Claim:
     lower: fmpq | None
     upper: fmpq | None
 
-    def about(self, near: StatedNeighbourhood) -> str:
-        """In words, for a person."""
-        distance = "a distance" if near is PLAIN else f"{near.article} {near.distance}"
+    def about(self, distance: str) -> str:
+        """In words, for a person; `distance` says what is measured."""
         if self.kind == "robust":
-            sentence = f"robust: no other class ties or wins at {distance} below {rounded_down(self.lower)}"
-        elif self.kind == "vulnerable":
-            sentence = f"vulnerable: another class ties or wins at {distance} of at most {rounded_up(self.upper)}"
-        else:
-            sentence = f"the margin lies in [{rounded_down(self.lower)}, {rounded_up(self.upper)}]"
-            sentence += "" if near is PLAIN else f", in {near.distance}"
-        return sentence + near.restrictions
+            return f"robust: no other class ties or wins at {distance} below {rounded_down(self.lower)}"
+        if self.kind == "vulnerable":
+            return f"vulnerable: another class ties or wins at {distance} of at most {rounded_up(self.upper)}"
+        return f"the margin lies in [{rounded_down(self.lower)}, {rounded_up(self.upper)}], {distance}"
 
 
 def read_claim(entry: Any) -> Claim:

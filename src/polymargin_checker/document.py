@@ -20,16 +20,9 @@ _BYTES = {b",": 40, b"[": 96, b"{": 320, b'"': 32}
 """Of memory at most for what each character stands for in JSON: an entry, a list, an object, half of a string."""
 
 
-def read_document(path: Any) -> Any:
-    """The JSON value in a file."""
-    file = Path(path)
-    try:
-        if not file.is_file():
-            raise Unusable(f"{path}: no such file")
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        raise Unusable(f"{path}: cannot read the file ({error})") from None
+def read_document(source: Any) -> Any:
+    """The JSON value in a file, or in the bytes of one."""
+    content, name = (source, "the certificate") if isinstance(source, bytes) else (_content(source), source)
     if len(content) > LARGEST_FILE:
         raise Refused(f"the certificate has more than {LARGEST_FILE} bytes")
     if len(content) + sum(content.count(mark) * size for mark, size in _BYTES.items()) > LARGEST_VALUE:
@@ -40,7 +33,19 @@ def read_document(path: Any) -> Any:
         raise Refused("the certificate is nested too deeply") from None
     except ValueError as error:
         why = "it is empty" if not content.strip() else str(error)
-        raise Unusable(f"{path}: not a certificate, as it is not valid JSON ({why})") from None
+        raise Unusable(f"{name}: not a certificate, as it is not valid JSON ({why})") from None
+
+
+def _content(path: Any) -> bytes:
+    """Of a file; one byte more than is read at most, so that its length tells."""
+    file = Path(path)
+    try:
+        if not file.is_file():
+            raise Unusable(f"{path}: no such file")
+        with file.open("rb") as stream:
+            return stream.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{path}: cannot read the file ({error})") from None
 
 
 def fields(value: Any, name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -86,11 +86,12 @@ class Model:
         return digest.hexdigest()
 
 
-def read_model(path: Any) -> Model | Attention | Products:
-    """Read an .npz file of any known format."""
+def read_model(source: Any) -> Model | Attention | Products:
+    """Read an .npz file of any known format, or the bytes of one."""
     from polymargin_checker import attention, products  # which are made of the classes above
 
-    entries = npy.read_entries(path)
+    entries = npy.read_entries(source)
+    path = "the model" if isinstance(source, bytes) else source
     if "format" not in entries:
         raise Unusable(f"{path}: not a polymargin network, the entry 'format' is missing")
     name = npy.text(entries["format"], "format")

@@ -16,9 +16,9 @@ from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.frame import Rows, StatedFrame, squared_length
 from polymargin_checker.refusal import Refused
-from polymargin_checker.words import rounded_up, shown
+from polymargin_checker.words import shown
 
-NORMS = {"l2": "L2", "linf": "L∞", "l1": "L1"}
+NORMS = ("l2", "linf", "l1")
 _FIELDS = ("norm", "weights", "low", "high", "movable", "rivals", "abstain")
 _SKEW_FIELDS = ("subspace", "frame")
 
@@ -101,31 +101,6 @@ class StatedNeighbourhood:
         if self.norm == "l1":
             return bool(sum(scaled, fmpq(0)) <= radius)
         return bool(radius >= 0 and sum((step * step for step in scaled), fmpq(0)) <= radius * radius)
-
-    @property
-    def distance(self) -> str:
-        """For sentences: what is measured."""
-        return f"{'weighted ' if self.is_weighted else ''}{NORMS[self.norm]} distance"
-
-    @property
-    def article(self) -> str:
-        return "a" if self.is_weighted else "an"
-
-    @property
-    def restrictions(self) -> str:
-        """For sentences: what is allowed, what counts."""
-        words = []
-        if self.low is not None:
-            words.append("within the stated domain")
-        if self.movable is not None:
-            words.append(f"with {len(self.movable)} coordinates that may change")
-        elif self.frame is not None and self.frame.size < len(self.frame.columns):
-            words.append(f"in the stated subspace of dimension {self.frame.size}")
-        if self.rivals is not None:
-            words.append(f"against the classes {', '.join(map(str, sorted(self.rivals)))} alone")
-        if self.abstain > 0:
-            words.append(f"where a lead of at most {rounded_up(self.abstain)} counts as a tie")
-        return "".join(f", {word}" for word in words)
 
 
 PLAIN = StatedNeighbourhood("l2", None, None, None, None, None, fmpq(0))

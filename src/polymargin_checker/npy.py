@@ -46,20 +46,27 @@ class Array:
     values: array[float]
 
 
-def read_entries(path: Any) -> dict[str, bytes]:
-    """The unpacked entries of an .npz file by name, without the suffix .npy."""
-    file = Path(path)
+def read_entries(source: Any) -> dict[str, bytes]:
+    """The unpacked entries of an .npz file, or of the bytes of one, by name, without the suffix .npy."""
+    name = "the model" if isinstance(source, bytes) else source
     try:
-        if not file.is_file():
-            raise Unusable(f"{path}: no such file")
-        with file.open("rb") as stream:
-            _bound_directory(stream, path)
+        with _opened(source) as stream:
+            _bound_directory(stream, name)
             with zipfile.ZipFile(stream) as archive:
-                return _unpack(archive, path)
+                return _unpack(archive, name)
     except OSError as error:
-        raise Unusable(f"{path}: cannot read the file ({error.strerror or error})") from None
+        raise Unusable(f"{name}: cannot read the file ({error.strerror or error})") from None
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, MemoryError) as error:
-        raise Unusable(f"{path}: not a valid .npz file ({error})") from None
+        raise Unusable(f"{name}: not a valid .npz file ({error})") from None
+
+
+def _opened(source: Any) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    file = Path(source)
+    if not file.is_file():
+        raise Unusable(f"{source}: no such file")
+    return file.open("rb")
 
 
 def numbers(content: bytes, name: str, axes: int) -> Array:

@@ -57,6 +57,8 @@ def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Si
     near = PLAIN
     if "neighbourhood" in document:
         near = read_neighbourhood(document["neighbourhood"], point, model.class_count)
+        if near.rivals == frozenset({label}):
+            raise Refused(f"neighbourhood, rivals: class {label} is the label itself, so that no rival counts")
         if near.frame is not None:
             check_frame(near.frame, exact)
     expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact, near, point)

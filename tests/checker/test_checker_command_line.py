@@ -27,14 +27,16 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 def test_one_sentence_says_what_is_proved(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(files) == 0
-    sentence = "class 0 is robust: no other class ties or wins at a distance below 1.0"
+    sentence = "class 0 is robust: no other class ties or wins at an L2 distance below 1.0"
+    sentence += " (no weights, no domain, 2 of 2 coordinates movable, 1 of 1 rivals)"
     assert capsys.readouterr().out == f"PROVED: {sentence}\n"
     assert check(*files).reason == sentence
     model, file = files
     document = certificate(NET, [0.0, 0.0], 0, {"kind": "vulnerable", "radius": "0x1p1"}, [], None)
     document["upper"] = {"kind": "counterexample", "rival": 1, "point": ["-0x1p0", "-0x1p0"]}
     write(Path(file).parent, NET, document)
-    sentence = "class 0 is vulnerable: another class ties or wins at a distance of at most 2.0"
+    sentence = "class 0 is vulnerable: another class ties or wins at an L2 distance of at most 2.0"
+    sentence += " (no weights, no domain, 2 of 2 coordinates movable, 1 of 1 rivals)"
     assert check(model, file).reason == sentence
 
 

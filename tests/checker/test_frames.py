@@ -16,6 +16,7 @@ from problems import random_network
 import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
+from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.frame import StatedFrame, squared_length
@@ -131,21 +132,26 @@ def test_what_a_frame_is_made_of() -> None:
     whole = read_neighbourhood(entry(weights=metric, frame=hexadecimal(np.eye(3)), abstain="0x1p-3"), point, 2)
     assert whole.frame == stated(np.eye(3), METRIC, np.eye(3))
     assert (whole.is_weighted, whole.is_ball, whole.is_plain) == (True, False, False)
-    assert whole.restrictions == ", where a lead of at most 0.125 counts as a tie"
+    diagonal = f"a matrix of weights with a diagonal from {min(np.diag(METRIC))} to {max(np.diag(METRIC))}"
+    assert conditions(whole, 3, 0, 2) == (
+        f"{diagonal}, no domain, 3 of 3 coordinates movable, 1 of 1 rivals, a lead of at most 0.125 counts as a tie"
+    )
     assert (whole.round.abstain, whole.round.frame, whole.round.norm) == (fmpq(1, 8), None, "l2")
     some = read_neighbourhood(entry(weights=metric, movable=[2, 0], frame=hexadecimal(np.eye(2))), point, 2)
     assert some.frame == stated(np.eye(2), METRIC, [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    assert some.restrictions == ", with 2 coordinates that may change"
+    assert conditions(some, 3, 0, 2) == f"{diagonal}, no domain, 2 of 3 coordinates movable, 1 of 1 rivals"
     flat = read_neighbourhood(entry(subspace=subspace, frame=hexadecimal(np.eye(2))), point, 2)
     assert flat.frame == stated(np.eye(2), None, COLUMNS)
     assert (flat.is_weighted, flat.is_ball, flat.is_plain) == (False, True, False)
-    assert flat.restrictions == ", in the stated subspace of dimension 2"
-    assert (flat.article, flat.distance) == ("an", "L2 distance")
+    assert (
+        conditions(flat, 3, 0, 2) == "no weights, no domain, a subspace of dimension 2 of 3 coordinates, 1 of 1 rivals"
+    )
+    assert distance(flat) == "an L2 distance"
     weighted = read_neighbourhood(
         entry(weights=["0x1p+0", "0x1p+1", "0x1p+2"], subspace=subspace, frame=hexadecimal(np.eye(2))), point, 2
     )
     assert weighted.frame == stated(np.eye(2), None, COLUMNS, [1.0, 2.0, 4.0])
-    assert (weighted.is_ball, weighted.article, weighted.distance) == (False, "a", "weighted L2 distance")
+    assert (weighted.is_ball, distance(weighted)) == (False, "a weighted L2 distance")
     assert PLAIN.frame is None
 
 
@@ -384,4 +390,4 @@ def test_each_sentence_names_what_was_measured(tmp_path: Path) -> None:
     assert "at a weighted L2 distance below" in judged(*made("matrix", True), tmp_path)[1]
     sentence = judged(*made("subspace", False), tmp_path)[1]
     assert "at an L2 distance of at most" in sentence
-    assert sentence.endswith("in the stated subspace of dimension 2")
+    assert "a subspace of dimension 2 of 3 coordinates" in sentence

@@ -236,7 +236,7 @@ def test_every_rival_that_counts_needs_its_proof_and_the_sentence_names_what_was
     accepted, reason = judged(net, data, tmp_path)
     assert accepted
     assert "at an L∞ distance below" in reason
-    assert f"against the classes {first}, {last} alone" in reason
+    assert reason.endswith(f"2 of 3 rivals: {first} {last})")
     assert [entry["rival"] for entry in data["rivals"]] == [first, last]
     for kept in (0, 1):
         less = copy.deepcopy(data)
@@ -258,4 +258,4 @@ def test_the_sentence_about_a_margin_names_its_norm(tmp_path: Path) -> None:
     assert found.certificate is not None
     accepted, reason = judged(net, found.certificate.data, tmp_path)
     assert accepted
-    assert reason.endswith("], in L∞ distance")
+    assert "], an L∞ distance (" in reason

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from flint import fmpq
 
+from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
 from polymargin_checker.refusal import Refused
 
@@ -87,14 +88,23 @@ def test_boxes() -> None:
 
 
 def test_words() -> None:
-    assert (near("linf").article, near("linf").distance) == ("an", "L∞ distance")
-    assert (near(weights=WEIGHTS).article, near(weights=WEIGHTS).distance) == ("a", "weighted L2 distance")
-    assert near().restrictions == ""
-    everything = near("l1", movable=frozenset({0}), rivals=frozenset({2, 1}), abstain=fmpq(1, 2), **DOMAIN)
-    assert everything.restrictions == (
-        ", within the stated domain, with 1 coordinates that may change, against the classes 1, 2 alone, "
-        "where a lead of at most 0.5 counts as a tie"
+    assert distance(near("linf")) == "an L∞ distance"
+    assert distance(near(weights=WEIGHTS)) == "a weighted L2 distance"
+    assert conditions(near(), 2, 0, 4) == "no weights, no domain, 2 of 2 coordinates movable, 3 of 3 rivals"
+    everything = near(
+        "l1", weights=WEIGHTS, movable=frozenset({0}), rivals=frozenset({2, 1}), abstain=fmpq(1, 2), **DOMAIN
     )
+    assert conditions(everything, 2, 0, 4) == (
+        f"weights from {float(min(WEIGHTS))} to {float(max(WEIGHTS))}, "
+        "a domain with low ends from -1.0 to -1.0 in 1 of 2 coordinates and high ends from 1.0 to 1.0 in 1 of 2 coordinates, "
+        "1 of 2 coordinates movable, 2 of 3 rivals: 1 2, a lead of at most 0.5 counts as a tie"
+    )
+    here = near(low=(fmpq(0), None), high=(fmpq(0), None))
+    assert conditions(here, 2, 1, 2) == (
+        "no weights, a domain with low ends from 0.0 to 0.0 in 1 of 2 coordinates and high ends from 0.0 to 0.0 in 1 of 2 "
+        "coordinates, 1 of 2 coordinates movable, 1 of 1 rivals"
+    )
+    assert "low ends nowhere" in conditions(near(low=(None, None), high=(None, None)), 2, 0, 2)
 
 
 @pytest.mark.parametrize("half", [{"low": (fmpq(-1), fmpq(-1))}, {"high": (fmpq(1), fmpq(1))}, {}])

@@ -29,7 +29,7 @@ def test_a_lower_bound_is_printed_rounded_down(tmp_path: Path) -> None:
     less_than_half_an_ulp_below = ["0x1.6a09e667f3bcdp-1", "-0x1.cp-55"]
     verdict = check(*write(tmp_path, NET, robust(less_than_half_an_ulp_below)))
     assert verdict.accepted, verdict.reason
-    printed = verdict.reason.rsplit(" ", 1)[1]
+    printed = verdict.reason.split(" (")[0].rsplit(" ", 1)[1]
     assert not check(*write(tmp_path, NET, robust((0.7071067811865476).hex()))).accepted
     assert Fraction(printed) ** 2 < Fraction(1, 2)
     assert printed == "0.7071067811865475"
@@ -42,7 +42,7 @@ def test_an_upper_bound_is_printed_rounded_up(tmp_path: Path) -> None:
         document = certificate(net, [0.0], 0, {"kind": "vulnerable", "radius": claim}, [], tie)
         verdict = check(*write(tmp_path, net, document))
         assert verdict.accepted, verdict.reason
-        assert Fraction(verdict.reason.rsplit(" ", 1)[1]) >= radius > 0
+        assert Fraction(verdict.reason.split(" (")[0].rsplit(" ", 1)[1]) >= radius > 0
 
 
 def test_both_ends_of_a_margin_are_rounded_outward(tmp_path: Path) -> None:
@@ -51,7 +51,9 @@ def test_both_ends_of_a_margin_are_rounded_outward(tmp_path: Path) -> None:
     rivals = [{"rival": 1, "lower": (0.7).hex(), "proof": {"kind": "hyperplane"}}]
     verdict = check(*write(tmp_path, NET, certificate(NET, [0.0, 0.0], 0, claim, rivals, tie)))
     # The double 0.7 is a little below the decimal, the double 0.8 a little above: shortest digits would point inward.
-    assert verdict.reason == "class 0: the margin lies in [0.6999999999999999, 0.8000000000000001]"
+    assert verdict.reason.startswith(
+        "class 0: the margin lies in [0.6999999999999999, 0.8000000000000001], an L2 distance ("
+    )
 
 
 def test_decimals_bracket_every_number() -> None:
