@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.arithmetic import PRECISION, working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.leaf import BallProblem, ProvedRanges
@@ -21,8 +21,6 @@ from polymargin_checker.network import output_row
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import Interval
 from polymargin_checker.work import spend
-
-PRECISION = 128
 
 
 def check_exclusion(model: Model, point: Sequence[fmpq], label: int, rival: int, proof: Any) -> fmpq:

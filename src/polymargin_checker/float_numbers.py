@@ -7,6 +7,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from polymargin_checker.refusal import Unproved
+
 UNIT = 2.0**-53
 SAFE = 1 + 2.0**-20
 SMALLEST = math.ldexp(1.0, -1070)
@@ -20,7 +22,10 @@ def nearest(value: Any) -> tuple[float, float]:
         middle, radius = float(value.mid()), float(value.rad())
         return middle, (radius + 4 * UNIT * abs(middle)) * SAFE + SMALLEST
     rational = fmpq(value)
-    middle = int(rational.p) / int(rational.q)
+    try:
+        middle = int(rational.p) / int(rational.q)
+    except OverflowError:
+        raise Unproved("a number is beyond all doubles") from None
     exact = fmpq(*middle.as_integer_ratio()) == rational
     return middle, 0.0 if exact else 2 * UNIT * abs(middle) + SMALLEST
 

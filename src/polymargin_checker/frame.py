@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Unproved
 from polymargin_checker.work import spend
 
 Rows = tuple[tuple[fmpq, ...], ...]
@@ -53,7 +53,7 @@ class StatedFrame:
             weighted = along
         less = along.transpose @ weighted + arithmetic.identity(self.size).times(fmpq(-1))
         if not arithmetic.symmetric([[less]]).positive_definite():
-            raise Refused("neighbourhood, frame: its coordinates are not shown to be at most as long as perturbations")
+            raise Unproved("neighbourhood, frame: its coordinates are not shown to be at most as long as perturbations")
 
     def moved(self, point: Sequence[fmpq], along: Sequence[fmpq]) -> list[fmpq]:
         """u + E y."""

@@ -12,17 +12,15 @@ positive definite in (1, δ, w), then B > 0 on the leaf (docs/theorems.md, secti
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.arithmetic import arithmetic_of, judging
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
-from polymargin_checker.enclosures import Balls, Enclosure
 from polymargin_checker.lifted_combinations import read_combinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_leaf import BallPart, check_leaf
@@ -32,11 +30,8 @@ from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
-PRECISION = 128
-LARGEST_EXACT = 48
-"""Variables (1, δ, w) up to which ball arithmetic is used without being asked for."""
 LARGEST_SPACE = 6000
-"""Variables at most: the matrix is stored in full, and the test costs their cube."""
+"""Variables (1, δ, w) at most: the matrix is stored in full, and the test costs their cube."""
 
 
 def check_lifted(
@@ -64,9 +59,8 @@ def check_lifted(
     variables = 1 + model.dimension + sum(weights.rows for weights in model.weights[1:-1])
     if variables > LARGEST_SPACE:
         raise Refused(f"a lifted proof in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
-    arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
-    # What goes beyond all doubles is infinite or no number, and proves nothing; NumPy need not warn of it.
-    with working_precision(PRECISION), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+    arithmetic = arithmetic_of(variables, exact)
+    with judging(arithmetic):
         if not known.around:
             known.around.append((model, Surroundings(model, point, arithmetic)))
         about, around = known.around[0]
@@ -89,14 +83,6 @@ def check_lifted(
                 check_leaf(expansion, node, f"leaf {count}", part, combined)
                 count += 1
     return radius
-
-
-def _arithmetic(exact: bool) -> type[Enclosure]:
-    if exact:
-        return Balls
-    from polymargin_checker.floats import Floats  # NumPy is loaded only where it is needed
-
-    return Floats
 
 
 def _parts(expansion: HiddenLayers, node: Any, part: BallPart) -> list[tuple[Any, BallPart]]:

@@ -13,8 +13,8 @@ from polymargin_checker.lifted_combinations import StatedCombinations
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges
 from polymargin_checker.lifted_form import Cubic, ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_ranges import leaf_ranges
-from polymargin_checker.refusal import Refused
-from polymargin_checker.univariate import nonnegative
+from polymargin_checker.refusal import Refused, Unproved
+from polymargin_checker.univariate import shortfall
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def check_leaf(
         found = form(expansion, frame, top, multipliers, ranges, part.first, combined)
         if found is not None and found.positive_definite():
             return
-    raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
+    raise Unproved(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 
 def _multipliers(
@@ -87,7 +87,7 @@ def _cubic(value: Any, name: str, size: int) -> Cubic:
 
 
 def _top(expansion: HiddenLayers, value: Any, name: str, rests: list[Range]) -> TopMinorant:
-    """B as a quadratic in the t of the last layer: as it is, or with the stated parabolas below γσ."""
+    """B as a quadratic in the t of the last layer: as it is, or with the stated parabolas, less what is above γσ."""
     layer = expansion.layers[-1]
     if expansion.last.degree() <= 2:
         if value is not None:
@@ -95,15 +95,15 @@ def _top(expansion: HiddenLayers, value: Any, name: str, rests: list[Range]) -> 
         return TopMinorant(expansion.output.entrywise(layer.rise), expansion.output.times(layer.bend), expansion.centre)
     rows = [_numbers(row, f"{name}, minorants", 3) for row in items(value, f"{name}, minorants", len(layer.value))]
     reach = [ball(expansion.radius) * norm for norm in expansion.around.lengths[-1]]
+    over = fmpq(0)
     for neuron, (row, (low, high)) in enumerate(zip(rows, rests, strict=True)):
         gap = expansion.last(arb_poly([layer.value[neuron], 1])) * expansion.factors[neuron]
         gap -= arb_poly([ball(entry) for entry in reversed(row)])
         ends = ((ball(low) - reach[neuron]).lower(), (ball(high) + reach[neuron]).upper())
-        if not nonnegative(gap, ends):
-            raise Refused(f"{name}, minorants: that of neuron {neuron} is not shown to lie below its activation")
+        over += shortfall(gap, ends)
     squares, linear, free = zip(*rows, strict=True)
     of, size = expansion.arithmetic.of, len(rows)
-    constant = expansion.constant + of(1, 1, [sum(free, fmpq(0))])
+    constant = expansion.constant + of(1, 1, [sum(free, -over)])
     return TopMinorant(of(size, 1, list(linear)), of(size, 1, list(squares)), constant)
 
 

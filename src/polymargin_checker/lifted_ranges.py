@@ -18,7 +18,7 @@ from polymargin_checker.lifted_combinations import StatedCombinations
 from polymargin_checker.lifted_curvatures import LOWER, UPPER
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Ranges, Surroundings, rational_above
 from polymargin_checker.lifted_spectra import Known, ProvedSpectra
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.work import spend
 
 _TOUCHED = 128
@@ -94,7 +94,7 @@ def _check_curvatures(expansion: HiddenLayers, ranges: list[Range], known: Known
         missing = dominated(expansion.around, neuron, [(sign, shift) for _, sign, shift in open_sides], proved)
         for side, sign, shift in open_sides:
             if (sign, shift) in missing:
-                raise Refused(f"ranges of layer 2, neuron {neuron}: the {side} end is not proved")
+                raise Unproved(f"ranges of layer 2, neuron {neuron}: the {side} end is not proved")
             known.curvatures[neuron, side] = shift
 
 
@@ -134,7 +134,7 @@ def _check_combined(
         forms = [(frame.slopes[0].form(rows.row(place)), frame.metric) for frame in around.frames]
         for side, sign, shift in ((LOWER, 1, -low / square), (UPPER, -1, high / square)):
             if shift <= 0 or not any(form.shifted(shift, metric, sign).positive_definite() for form, metric in forms):
-                raise Refused(f"combinations, ranges, entry {place}: the {side} end is not proved")
+                raise Unproved(f"combinations, ranges, entry {place}: the {side} end is not proved")
 
 
 def _shown(curvature: Any, sign: int, shift: fmpq, proved: set[tuple[bytes, int, fmpq]]) -> bool:
@@ -186,7 +186,7 @@ def _open_ends(ranges: list[Range], ends: Ends, known: list[Range] | None) -> li
 def _refuse(layer: int, ends: list[tuple[int, str]]) -> None:
     if ends:
         neuron, side = ends[0]
-        raise Refused(f"ranges of layer {layer}, neuron {neuron}: interval arithmetic does not prove the {side} end")
+        raise Unproved(f"ranges of layer {layer}, neuron {neuron}: interval arithmetic does not prove the {side} end")
 
 
 def _times(factor: arb, ends: tuple[arb, arb]) -> tuple[arb, arb]:

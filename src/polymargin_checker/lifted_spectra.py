@@ -18,7 +18,7 @@ from polymargin_checker.lifted_combinations import StatedCombinations, read_bala
 from polymargin_checker.lifted_curvatures import ERROR, LOWER, UPPER, BalancedForms, StretchedForms
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings, rational_above
 from polymargin_checker.model import Model
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.work import spend
 
 Levels = dict[tuple[int, str], fmpq]
@@ -126,7 +126,7 @@ class ProvedSpectra:
             for side, claim in sides:
                 while not _below(forms, side, claim.level):
                     if forms.finest:
-                        raise Refused(_unproved(own, neuron, side))
+                        raise Unproved(_unproved(own, neuron, side))
                     self._symmetric = True  # costs more, and is likely to be needed for the ends that follow
                     forms = self._forms(own, neuron, columns)
                 known[own.layer, neuron, side] = claim

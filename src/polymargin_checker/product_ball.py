@@ -22,15 +22,15 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.arithmetic import PRECISION, arithmetic_of, judging, working_precision
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.enclosures import Balls, Enclosure
-from polymargin_checker.lifted import LARGEST_EXACT, LARGEST_SPACE, PRECISION
+from polymargin_checker.enclosures import Balls
+from polymargin_checker.lifted import LARGEST_SPACE
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.product_expansion import EnclosedProducts, expanded
 from polymargin_checker.products import Products
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.work import spend
 
 Range = tuple[fmpq, fmpq]
@@ -75,21 +75,14 @@ def check_product_ball(
         if variables > LARGEST_SPACE:
             raise Refused(f"a proof by products in {variables} variables; this checker accepts up to {LARGEST_SPACE}")
         given = _read(expansion, proof)
-        arithmetic = _arithmetic(exact or variables <= LARGEST_EXACT)
+    arithmetic = arithmetic_of(variables, exact)
+    with judging(arithmetic):
         shown = Shown.of(expansion, arithmetic)
         bounds = _check_ranges(expansion, given, proof["curvatures"], None if arithmetic is Balls else shown.linear)
         value = centre(expansion, label, rival)
         if not _form(expansion, shown, label, rival, value, given, bounds).positive_definite():
-            raise Refused("the form of the multipliers is not shown to be positive definite")
+            raise Unproved("the form of the multipliers is not shown to be positive definite")
     return given.radius
-
-
-def _arithmetic(exact: bool) -> type[Enclosure]:
-    if exact:
-        return Balls
-    from polymargin_checker.floats import Floats  # NumPy is loaded only where it is needed
-
-    return Floats
 
 
 def _read(expansion: EnclosedProducts, proof: Any) -> _Given:
@@ -140,7 +133,7 @@ def _check_ranges(
         low, high = curvatures[index]
         for side, shift in (("lower", -low), ("upper", high)):
             if not expansion.dominates(index, side, shift, slopes):
-                raise Refused(f"curvatures of sum {index}: the {side} end is not proved")
+                raise Unproved(f"curvatures of sum {index}: the {side} end is not proved")
         error = arb(0)
         for j, weight in expansion.sums[index].items():
             spend(_TOUCHED, ctx.prec, "the ranges of a proof by products")

@@ -15,7 +15,7 @@ from flint import fmpq
 
 from polymargin_checker.document import items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.region import CheckedRegion, Interval, down, up
 
 SHARE = 2.0**-24
@@ -69,5 +69,5 @@ def proved_rests(
         for sign, end in ((1, pair[1]), (-1, -pair[0])):
             form = gram.times(end / bound) + curved.times(fmpq(-sign))
             if not arithmetic.symmetric([[form]]).positive_definite():
-                raise Refused(f"ranges: that of neuron {neuron} is not shown to hold its rest")
+                raise Unproved(f"ranges: that of neuron {neuron} is not shown to hold its rest")
     return [(down(ball(low)), up(ball(high))) for low, high in stated]

@@ -17,7 +17,7 @@ from flint import arb, arb_poly, ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.region import Interval, down, product, total
 from polymargin_checker.region_expansion import (
     EnclosedExpansion,
@@ -25,7 +25,7 @@ from polymargin_checker.region_expansion import (
     EnclosedFunctional,
     EnclosedStepAround,
 )
-from polymargin_checker.univariate import nonnegative
+from polymargin_checker.univariate import shortfall
 from polymargin_checker.work import spend
 
 LARGEST_FORM = 6000
@@ -44,7 +44,7 @@ def check_linear(expansion: EnclosedExpansion, functional: EnclosedFunctional, l
         for factor, interval in zip(beta.entries(), at.range, strict=True):
             bound += _least(factor, interval)
     if not bound > 0:
-        raise Refused(f"{name}: ranges do not prove that the label stays ahead")
+        raise Unproved(f"{name}: ranges do not prove that the label stays ahead")
 
 
 def check_quadratic(
@@ -72,7 +72,7 @@ def check_quadratic(
     form.add_steps(items(leaf["minorants"], f"{name}, minorants", len(expansion.at)))
     form.add_region(box, norm, lead)
     if not form.matrix().positive_definite():
-        raise Refused(f"{name}: the form of the multipliers is not shown to be positive definite")
+        raise Unproved(f"{name}: the form of the multipliers is not shown to be positive definite")
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class _RegionForm:
         self._inner = self._inner + form.slopes.weighted_squares(columns[0])
         if minorant is not None:
             self._border = self._border + form.slopes.transpose @ columns[1]
-            self._corner = self._corner + self._of(1, 1, [sum(free, fmpq(0))])
+            self._corner = self._corner + self._of(1, 1, [free])
         place = (number_, 0)
         if place in self._rests:
             self._crosses[place] = form.slopes.entrywise(columns[0])
@@ -187,27 +187,30 @@ class _RegionForm:
             bound += arb(product(w, inner)[0])
         self._add_constant(bound)
 
-    def _parabolas(self, at: EnclosedStepAround, beta: Any, minorant: Any) -> tuple[Any, Any, list[fmpq]]:
-        """Coefficients of t², t and 1: those of β ρ for degrees up to two, of a stated parabola below it for others."""
+    def _parabolas(self, at: EnclosedStepAround, beta: Any, minorant: Any) -> tuple[Any, Any, fmpq]:
+        """Coefficients of t² and t, and the sum of those of 1.
+
+        They are those of β ρ for degrees up to two, and those of stated parabolas for others, less what lies above β ρ.
+        """
         assert at.remainders is not None
         size = len(at.range)
         if all(len(remainder) <= 3 for remainder in at.remainders):
             if minorant is not None:
                 raise Refused(f"{self._name}, minorants: an activation of degree two needs none")
             bends = [remainder[2] for remainder in at.remainders]
-            return beta.entrywise(_column(self._expansion.arithmetic, bends)), None, []
+            return beta.entrywise(_column(self._expansion.arithmetic, bends)), None, fmpq(0)
         rows = [
             [number(entry, f"{self._name}, minorants") for entry in items(row, f"{self._name}, minorants", 3)]
             for row in items(minorant, f"{self._name}, minorants", size)
         ]
-        for neuron, (row, factor, remainder, (low, high)) in enumerate(
-            zip(rows, beta.entries(), at.remainders, at.forms[0].range, strict=True)
+        over = fmpq(0)
+        for row, factor, remainder, (low, high) in zip(
+            rows, beta.entries(), at.remainders, at.forms[0].range, strict=True
         ):
             gap = remainder * factor - arb_poly([ball(entry) for entry in reversed(row)])
-            if not nonnegative(gap, (arb(low), arb(high))):
-                raise Refused(f"{self._name}, minorants: that of neuron {neuron} is not shown to lie below")
+            over += shortfall(gap, (arb(low), arb(high)))
         squares, linear, free = (list(part) for part in zip(*rows, strict=True))
-        return squares, linear, free
+        return squares, linear, sum(free, -over)
 
     def add_region(self, box: list[fmpq], norm: fmpq, lead: fmpq) -> None:
         """−Σ d_i (δ_i − l_i)(h_i − δ_i) − λ (bound − N), and the lead."""

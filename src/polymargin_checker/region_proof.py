@@ -6,17 +6,16 @@ proved: it is empty, or one of the two ways of `region_leaf` proves it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from flint import ctx, fmpq
 
-from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.arithmetic import arithmetic_of, judging
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
-from polymargin_checker.enclosures import Balls
 from polymargin_checker.frame import StatedFrame
 from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import StatedNeighbourhood
@@ -29,42 +28,43 @@ from polymargin_checker.region_steps import EnclosedSteps
 from polymargin_checker.words import shown
 from polymargin_checker.work import spend
 
-PRECISION = 128
-LARGEST_EXACT = 48
-"""Values (inputs and steps) up to which ball arithmetic is used without being asked for."""
 LARGEST_SPACE = 12_000
-"""Values at most: with them ranges take up to 2 GB of memory."""
+"""Values (inputs and steps) at most: with them ranges take up to 2 GB of memory."""
 
 
 @dataclass
 class KnownExpansions:
-    """A model around a point, for all rivals: what is expanded on the whole of a region need not be expanded again."""
+    """A model around a point, for all rivals.
+
+    What is expanded on the whole of a region, around its point or its middle, need not be expanded again for the next rival; of
+    each the last is kept, for it takes much memory.
+    """
 
     model: Model | Products
     exact: bool
     near: StatedNeighbourhood
     point: Sequence[fmpq]
     steps: EnclosedSteps | None = None
-    whole: dict[tuple[fmpq, str, str], EnclosedExpansion] = field(default_factory=dict)
+    whole: dict[str, tuple[fmpq, Any, EnclosedExpansion]] = field(default_factory=dict)
+    """By centre: the radius, the stated ranges, and the expansion."""
+
+    @cached_property
+    def arithmetic(self) -> type[Any]:
+        model = self.model
+        parts = model.stages if isinstance(model, Products) else model.biases[:-1]
+        count = model.dimension + sum(map(len, parts))
+        if count > LARGEST_SPACE:
+            raise Refused(
+                f"a proof on a region of a model of {count} values; this checker accepts up to {LARGEST_SPACE}"
+            )
+        return arithmetic_of(count, self.exact)
 
     def prepared(self) -> EnclosedSteps:
         if self.steps is None:
-            model = self.model
-            sizes = (
-                [weights.rows for weights in model.weights[:-1]]
-                if isinstance(model, Model)
-                else list(map(len, model.stages))
-            )
-            count = model.dimension + sum(sizes)
-            if count > LARGEST_SPACE:
-                raise Refused(
-                    f"a proof on a region of a model of {count} values; this checker accepts up to {LARGEST_SPACE}"
-                )
-            arithmetic = _arithmetic(self.exact or count <= LARGEST_EXACT)
-            self.steps = EnclosedSteps.of(model, arithmetic)
+            self.steps = EnclosedSteps.of(self.model, self.arithmetic)
             if self.near.frame is not None:
-                origin = arithmetic.of(len(self.point), 1, list(self.point))
-                self.steps = self.steps.along(self.near.frame.directions(arithmetic), origin)
+                origin = self.arithmetic.of(len(self.point), 1, list(self.point))
+                self.steps = self.steps.along(self.near.frame.directions(self.arithmetic), origin)
         return self.steps
 
     def root(self, radius: fmpq) -> CheckedRegion:
@@ -75,20 +75,23 @@ class KnownExpansions:
         return CheckedRegion(near, point, radius, near.box(point, radius))
 
     def on(self, region: CheckedRegion, centre: str, whole: bool, ranges: Any) -> EnclosedExpansion:
-        key = (region.radius, centre, json.dumps(ranges))
-        if whole and key in self.whole:
-            return self.whole[key]
+        if whole and centre in self.whole:
+            radius, stated, found = self.whole[centre]
+            if (radius, stated) == (region.radius, ranges):
+                return found
+            del self.whole[centre], found  # before there is another one
         place = region.middle() if centre == "middle" else list(region.point)
-        found = EnclosedExpansion(self.prepared(), region, place, ranges)
+        made = EnclosedExpansion(self.prepared(), region, place, ranges)
         if whole:
-            self.whole[key] = found
-        return found
+            self.whole[centre] = region.radius, ranges, made
+        return made
 
 
 def check_frame(frame: StatedFrame, exact: bool) -> None:
     """Prove that a ball in its coordinates contains what the neighbourhood allows, or refuse."""
-    with working_precision(PRECISION):
-        frame.check(_arithmetic(exact or len(frame.columns) <= LARGEST_EXACT))
+    arithmetic = arithmetic_of(len(frame.columns), exact)
+    with judging(arithmetic):
+        frame.check(arithmetic)
 
 
 def check_region(known: KnownExpansions, label: int, rival: int, proof: Any, lead: fmpq) -> fmpq:
@@ -102,7 +105,7 @@ def check_region(known: KnownExpansions, label: int, rival: int, proof: Any, lea
         if lead <= root.near.abstain:
             raise Refused("the label does not lead at the point by what the neighbourhood asks for")
         return radius
-    with working_precision(PRECISION):
+    with judging(known.arithmetic):
         waiting: list[tuple[Any, CheckedRegion]] = [(proof["tree"], root)]
         count = 0
         while waiting:
@@ -150,11 +153,3 @@ def _parts(node: Any, region: CheckedRegion) -> list[tuple[Any, CheckedRegion]]:
     before, after = region.box[:coordinate], region.box[coordinate + 1 :]
     sides = [replace(region, box=(*before, ends, *after)) for ends in ((value, high), (low, value))]
     return [(node["high"], sides[0]), (node["low"], sides[1])]
-
-
-def _arithmetic(exact: bool) -> type[Any]:
-    if exact:
-        return Balls
-    from polymargin_checker.floats import Floats  # NumPy is loaded only where it is needed
-
-    return Floats

@@ -15,6 +15,7 @@ from math import comb
 
 from flint import arb, arb_poly, ctx, fmpq
 
+from polymargin_checker.refusal import Refused
 from polymargin_checker.work import spend
 
 MOST_PIECES = 1000
@@ -41,6 +42,17 @@ def nonnegative(polynomial: arb_poly, interval: Interval) -> bool:
     return not waiting
 
 
+def shortfall(polynomial: arb_poly, interval: Interval) -> fmpq:
+    """A number e ≥ 0 with g + e ≥ 0 on the whole interval: 0 where g is shown to be nonnegative, else nearly the least."""
+    if nonnegative(polynomial, interval):
+        return fmpq(0)
+    low = _lower_bound(bernstein(polynomial, interval))
+    if not low.is_finite():
+        raise Refused("a polynomial in one variable leaves the numbers that this checker can write")
+    mantissa, exponent = low.man_exp()
+    return max(fmpq(0), -fmpq(mantissa) * fmpq(2) ** int(exponent))
+
+
 def value_range(polynomial: arb_poly, interval: Interval) -> Interval:
     """Bounds on the values of g on the interval, nearly sharp."""
     piece = bernstein(polynomial, interval)
@@ -54,7 +66,7 @@ def bernstein(polynomial: arb_poly, interval: Interval) -> list[arb]:
     shifted = polynomial(arb_poly([low, high - low])).coeffs() or [arb(0)]
     return [
         sum((ratio * value for ratio, value in zip(row, shifted, strict=False)), arb(0))
-        for row in _ratios(len(shifted) - 1)
+        for row in _ratios(len(shifted) - 1, ctx.prec)
     ]
 
 
@@ -71,14 +83,14 @@ def halves(piece: Sequence[arb]) -> tuple[list[arb], list[arb]]:
 
 def _lower_bound(piece: list[arb]) -> arb:
     """A lower bound of the minimum, close to it unless the pieces run out."""
-    attained = piece[0].min(piece[-1])
+    attained = piece[0].lower().min(piece[-1].lower())  # more than that cannot be shown, however wide the balls are
     tolerance = max(value.abs_upper() for value in piece) * arb(2) ** -40
     waiting, settled = [piece], []
     for _ in range(MOST_PIECES):
         if not waiting:
             break
         current = waiting.pop()
-        attained = attained.min(current[0]).min(current[-1])
+        attained = attained.min(current[0].lower()).min(current[-1].lower())
         if all(value >= attained - tolerance for value in current):
             settled.append(current)
         else:
@@ -91,6 +103,6 @@ def _lower_bound(piece: list[arb]) -> arb:
 
 
 @cache
-def _ratios(degree: int) -> list[list[arb]]:
-    """C(i,k) / C(d,k) for k ≤ i: from powers of t to Bernstein coefficients."""
+def _ratios(degree: int, bits: int) -> list[list[arb]]:
+    """C(i,k) / C(d,k) for k ≤ i, at the working precision: from powers of t to Bernstein coefficients."""
     return [[arb(fmpq(comb(i, k), comb(degree, k))) for k in range(i + 1)] for i in range(degree + 1)]

@@ -28,6 +28,7 @@ class _Budget:
 
     left: int
     per_number: int
+    exact: bool
 
 
 _budget: ContextVar[_Budget | None] = ContextVar("bit operations left", default=None)
@@ -37,7 +38,7 @@ _budget: ContextVar[_Budget | None] = ContextVar("bit operations left", default=
 def limited_work(exact: bool = False) -> Iterator[None]:
     """Inside, `spend` refuses what is beyond the limit."""
     patience = PATIENCE if exact else 1
-    token = _budget.set(_Budget(FLAT * patience, PER_NUMBER * patience))
+    token = _budget.set(_Budget(FLAT * patience, PER_NUMBER * patience, exact))
     try:
         yield
     finally:
@@ -52,7 +53,8 @@ def spend(products: int, bits: int, what: str) -> None:
     length = max(bits, SHORTEST)
     left = budget.left - products * length * length.bit_length() ** 2
     if left < 0:
-        raise Refused(f"{what}: more work than this checker does for a certificate with so few numbers")
+        more = "" if budget.exact else f"; --exact allows {PATIENCE} times as much"
+        raise Refused(f"{what}: more work than this checker does for a certificate with so few numbers{more}")
     budget.left = left
 
 

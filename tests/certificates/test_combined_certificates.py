@@ -17,7 +17,7 @@ from polymargin.bounds import attack
 from polymargin.bounds.lifted.expansion import expansion_at
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.view import View
-from polymargin_checker import lifted
+from polymargin_checker import arithmetic as arithmetics
 
 WIDTHS = {
     "three layers": (8, 12, 12, 6, 3),
@@ -65,7 +65,7 @@ def test_both_arithmetics_accept(
         assert any(float.fromhex(share) for share in proof["tree"]["exchanges"])
         assert any(float.fromhex(weight) for weight in proof["tree"]["cubic"]["weights"])
         assert (proof["combinations"]["balances"] is not None) == (name != "four layers")
-    monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
+    monkeypatch.setattr(arithmetics, "LARGEST_EXACT", largest_exact)
     verdict = judged(network, data, tmp_path)
     assert verdict.accepted, verdict.reason
 

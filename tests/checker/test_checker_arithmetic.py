@@ -11,7 +11,7 @@ from polymargin_checker.completeness import _check_disjoint
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import number, number_or_infinity
 from polymargin_checker.refusal import Refused
-from polymargin_checker.univariate import bernstein, nonnegative, value_range
+from polymargin_checker.univariate import bernstein, nonnegative, shortfall, value_range
 
 
 def test_precision_is_restored_even_after_an_error() -> None:
@@ -101,6 +101,14 @@ def test_bernstein_coefficients_interpolate_the_ends_and_enclose_the_values() ->
             assert values.max() - 1e-12 <= top < values.max() + 1e-4
 
 
+def test_coefficients_are_as_precise_as_what_they_are_computed_with() -> None:
+    """Few bits of an earlier polynomial of the same degree do not stay."""
+    cube = arb_poly([1, 1, 1, 1])
+    for bits in (32, 400, 64, 256):
+        with working_precision(bits):
+            assert all(b.rad() < arb(2) ** (8 - bits) for b in bernstein(cube, (arb(0), arb(1))))
+
+
 def test_a_gap_of_any_sign_is_seen() -> None:
     with working_precision(128):
         for gap in (1e-6, 1e-12, 1e-18):
@@ -111,6 +119,25 @@ def test_a_gap_of_any_sign_is_seen() -> None:
         assert nonnegative(arb_poly([0, 1]), (arb(0), arb(1)))
         assert not nonnegative(arb_poly([0, 1]), (arb(-1e-30), arb(1)))
         assert not nonnegative(arb_poly([arb.nan()]), (arb(0), arb(1)))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_missing_to_be_nonnegative_is_enough_and_not_much_more(seed: int) -> None:
+    """(t − a)² (t² + b) − e on [−1, 1] is −e at a and nowhere less; radii of coefficients count where they do harm."""
+    generator = np.random.default_rng(seed)
+    a, b = generator.uniform(-1, 1), generator.uniform(0.1, 1)
+    with working_precision(128):
+        touching = arb_poly([arb(-a), 1]) ** 2 * arb_poly([arb(b), 0, 1])
+        for e in (arb(0), arb(2) ** -100, arb(2) ** -30, arb(1), arb(1000)):
+            found = shortfall(touching - arb_poly([e]), (arb(-1), arb(1)))
+            assert e <= arb(found) + arb(2) ** -110
+            assert arb(found) <= e + (1 + e) * arb(2) ** -36
+            assert shortfall(touching + arb_poly([e + arb(2) ** -60]), (arb(-1), arb(1))) == 0
+        wide = touching + arb_poly([arb(0), arb(0, 2.0**-20)])
+        assert abs(a) * 2.0**-20 * (1 - 2.0**-8) <= float(shortfall(wide, (arb(-1), arb(1)))) <= 2.0**-18
+        for strange in (arb.nan(), arb.pos_inf(), arb.neg_inf()):
+            with pytest.raises(Refused, match="leaves the numbers"):
+                shortfall(touching + arb_poly([0, strange]), (arb(-1), arb(1)))
 
 
 def test_definiteness_agrees_with_eigenvalues() -> None:

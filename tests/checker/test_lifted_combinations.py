@@ -16,6 +16,7 @@ from checker.test_lifted_spectra import T, levels, stated
 from flint import fmpq
 
 import polymargin as pm
+from polymargin_checker import arithmetic as arithmetics
 from polymargin_checker import check, lifted
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
@@ -261,7 +262,7 @@ def certificate_with(widths: Any = (3, 4, 3, 2), proof: Json | None = None) -> t
 @pytest.mark.parametrize("exact", [0, 1000])
 @pytest.mark.parametrize("widths", DEPTHS)
 def test_honest_proofs_are_accepted(widths: Any, exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifted, "LARGEST_EXACT", exact)
+    monkeypatch.setattr(arithmetics, "LARGEST_EXACT", exact)
     network, made = certificate_with(widths)
     verdict = check(*write(tmp_path, network, made))
     assert verdict.accepted, verdict.reason

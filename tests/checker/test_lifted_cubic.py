@@ -15,7 +15,8 @@ from checker.test_lifted_form import expansion, matrix_of, rationals
 from checker.test_lifted_ranges import few_inputs_each
 from checker.test_lifted_spectra import T, stated
 
-from polymargin_checker import check, lifted
+from polymargin_checker import arithmetic as arithmetics
+from polymargin_checker import check
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
@@ -101,7 +102,7 @@ def certificate_with(widths: Any, change: Callable[[Json], object] | None = None
 @pytest.mark.parametrize("exact", [0, 1000])
 @pytest.mark.parametrize("widths", [THREE, FEWER])
 def test_honest_leaves_are_accepted(widths: Any, exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifted, "LARGEST_EXACT", exact)
+    monkeypatch.setattr(arithmetics, "LARGEST_EXACT", exact)
     verdict = check(*write(tmp_path, *certificate_with(widths)))
     assert verdict.accepted, verdict.reason
 

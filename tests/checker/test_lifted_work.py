@@ -14,6 +14,7 @@ from checker.lifted_proofs import Around, deep_squares, lifted_certificate
 from checker.test_lifted_form import expansion
 from flint import arb, fmpq
 
+from polymargin_checker import arithmetic as arithmetics
 from polymargin_checker import (
     check,
     enclosures,
@@ -177,7 +178,7 @@ def test_nothing_is_done_that_was_not_asked_for(
 ) -> None:
     network, u, radius = deep_squares()
     files = write(tmp_path, network, lifted_certificate(network, u, radius))
-    monkeypatch.setattr(lifted, "LARGEST_EXACT", largest_exact)
+    monkeypatch.setattr(arithmetics, "LARGEST_EXACT", largest_exact)
     assert check(*files).accepted
     monkeypatch.setattr(work, "PER_NUMBER", 0)
     monkeypatch.setattr(work, "FLAT", 10**7)  # enough for the logits

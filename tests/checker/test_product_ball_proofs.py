@@ -19,6 +19,7 @@ from checker.test_product_ball_form import (
 from checker.test_product_expansion import U, forms, many_products
 from flint import fmpq
 
+from polymargin_checker import arithmetic as arithmetics
 from polymargin_checker import product_ball, product_expansion
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
@@ -69,7 +70,7 @@ def judged(name: str, proof: Any, exact: bool = False, **options: Any) -> str:
 def test_small_balls_are_proved_in_both_arithmetics(
     name: str, exact: bool, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(product_ball, "LARGEST_EXACT", largest)
+    monkeypatch.setattr(arithmetics, "LARGEST_EXACT", largest)
     proof, known = small_proof(*MODELS[name]), Known()
     assert judged(name, proof, exact, known=known) == "proved"
     assert judged(name, proof, exact, known=known) == "proved"

@@ -298,19 +298,24 @@ def summed(value: fmpq) -> list[str]:
         ((fmpq(0), fmpq(4) + fmpq(1, 2**500), MEETS), False),
     ],
 )
-def test_parabolas_lie_below_on_the_whole_range(parabola: tuple[fmpq, fmpq, fmpq], below: bool) -> None:
+def test_parabolas_are_lowered_by_what_lies_above_anywhere_on_the_range(
+    parabola: tuple[fmpq, fmpq, fmpq], below: bool
+) -> None:
     with working_precision(400):
         part = region("linf", high=0.5, size=1)
         expansion = EnclosedExpansion(Program(Balls, [1, 1], (CUBE,), None), part, list(part.point))  # type: ignore[arg-type]
         assert expansion.at[0].forms[0].range == [(math.nextafter(-0.5, -1), math.nextafter(0.5, 1))]
         known = EnclosedFunctional(Balls.of(1, 1, [1.0]), Balls.of(1, 1, [0.0]), [Balls.of(1, 1, [1.0])])
         made = _RegionForm(expansion, known, "leaf")
-        stated = [[[summed(entry) for entry in parabola]]]
-        if below:
-            made.add_steps(stated)
-        else:
-            with pytest.raises(Refused, match="minorants: that of neuron 0 is not shown to lie below"):
-                made.add_steps(stated)
+        made.add_steps([[[summed(entry) for entry in parabola]]])
+        ends = [fmpq(*end.as_integer_ratio()) for end in expansion.at[0].forms[0].range[0]]
+        places = [ends[0] + (ends[1] - ends[0]) * k / 64 for k in range(65)]
+        a, b, c = parabola
+        over = max(fmpq(0), *(a * t * t + b * t + c - 3 * t * t - t**3 for t in places))
+        corner = made._corner.entries()[0]
+        assert (over == 0) is below
+        assert corner <= arb(1 + c - over)
+        assert corner == 1 + c if below else corner >= arb(1 + c - over - fmpq(1, 2**36))
 
 
 def test_products_and_squares_need_no_parabolas() -> None:

@@ -13,7 +13,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin_checker import region_leaf
+from polymargin_checker import arithmetic, region_leaf
 from polymargin_checker.checker import check
 
 U = [0.1, -0.2]
@@ -53,10 +53,10 @@ def leaves(node: dict[str, Any]) -> list[dict[str, Any]]:
     return leaves(node["low"]) + leaves(node["high"]) if "split" in node else [node]
 
 
-def judged(net: pm.PolynomialNetwork, data: dict[str, Any], folder: Path) -> tuple[bool, str]:
+def judged(net: pm.PolynomialNetwork, data: dict[str, Any], folder: Path, exact: bool = False) -> tuple[bool, str]:
     net.save(folder / "model.npz")
     (folder / "proof.json").write_text(json.dumps(data))
-    found = check(folder / "model.npz", folder / "proof.json")
+    found = check(folder / "model.npz", folder / "proof.json", exact)
     return found.accepted, found.reason
 
 
@@ -151,15 +151,50 @@ def test_a_proof_on_a_box_holds_for_the_l2_ball_in_it(tmp_path: Path) -> None:
     assert "L∞" not in reason
 
 
-def test_parabolas_above_an_activation_do_not_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize("largest_exact", [0, 48])
+def test_parabolas_above_an_activation_are_lowered(
+    largest_exact: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By as much as they lie above it, so a constant may be any; a slope that costs too much is refused.
+
+    In doubles the activation is known up to a radius, and no parabola that meets it is below it for certain.
+    """
+    monkeypatch.setattr(arithmetic, "LARGEST_EXACT", largest_exact)
     net = quartic()
     data = proof(net, 0.97, norm="linf")
     assert judged(net, data, tmp_path)[0]
     rows = quadratic(data)["minorants"][0]
-    rows[0][2] = (float.fromhex(rows[0][2]) + 0.05).hex()
+    for more in (0.05, 1e6):
+        rows[0][2] = (float.fromhex(rows[0][2]) + more).hex()
+        accepted, reason = judged(net, data, tmp_path)
+        assert accepted, reason
+    rows[0][1] = (float.fromhex(rows[0][1]) + 9).hex()
     accepted, reason = judged(net, data, tmp_path)
     assert not accepted
-    assert "is not shown to lie below" in reason
+    assert "positive definite" in reason
+    assert reason.endswith("; so it is in doubles, and --exact may prove it") == (largest_exact == 0)
+    assert "--exact" not in judged(net, data, tmp_path, exact=True)[1]
+
+
+@pytest.mark.parametrize("text", ["0x1p+1000", "0x1p+1090"])
+@pytest.mark.parametrize("key", ["box", "norm", "rests", "shifts", "minorants"])
+def test_numbers_beyond_all_doubles_prove_nothing_and_warn_of_nothing(
+    key: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Squares of 2¹⁰⁰⁰ are infinite in doubles; NumPy would say so on standard error. 2¹⁰⁹⁰ is no double at all."""
+    monkeypatch.setattr(arithmetic, "LARGEST_EXACT", 0)
+
+    def huge(value: Any) -> Any:
+        return [huge(entry) for entry in value] if isinstance(value, list) else text if value else value
+
+    for net, norm in ((quartic(), "linf"), (network(), "linf"), (network(), "l1")):
+        data = proof(net, 0.97, norm=norm)
+        for leaf in leaves(tree(data)):
+            if leaf.get(key):
+                leaf[key] = huge(leaf[key])
+        accepted, reason = judged(net, data, tmp_path)
+        assert "could not finish" not in reason
+        assert accepted == (data == proof(net, 0.97, norm=norm))
 
 
 def test_lifted_rests_need_all_their_multipliers(tmp_path: Path) -> None:
