@@ -72,11 +72,11 @@ def _add_attention(folder: Path, corpus: dict[str, list[Path]]) -> None:
 
 def _add_products(folder: Path, corpus: dict[str, list[Path]]) -> None:
     """A program with products and both kinds of activations; the checker reads it too."""
-    from polymargin.networks.product_network import Activation, Forms, Product, ProductNetwork
+    from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
 
     first = Product(Forms.of([[1.0, 0.5], [0.0, -1.0]], [0.1, 0.0]), Forms.of([[0.25, 0.0], [1.0, 1.0]]))
-    second = Activation(Forms.of([[0.1, 0.0, 0.2, -0.1]], [0.3]), (0.0, 0.5, 0.25, 0.125), "chebyshev")
-    third = Activation(Forms.of([[0.1, 0.0, 0.2, -0.1, 1.0]]), (0.0, 1.0, 0.0, 0.5))
+    second = Polynomial(Forms.of([[0.1, 0.0, 0.2, -0.1]], [0.3]), (0.0, 0.5, 0.25, 0.125), "chebyshev")
+    third = Polynomial(Forms.of([[0.1, 0.0, 0.2, -0.1, 1.0]]), (0.0, 1.0, 0.0, 0.5))
     readout = Forms.of([[1.0, 0.0, 0.5, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.5, 0.0, 1.0]], [0.2, 0.0])
     ProductNetwork([first, second, third], readout).save(folder / "products.npz")
     corpus["products"].append(folder / "products.npz")

@@ -70,7 +70,7 @@ def value_of(basis: str, coefficients: tuple[float, ...], z: Fraction) -> Fracti
 
 def by_definition(network: ProductNetwork, point: list[Fraction]) -> list[Fraction]:
     def rows(forms: Forms, values: list[Fraction]) -> list[Fraction]:
-        pairs = [forms.row(index) for index in range(len(forms))]
+        pairs = forms.rows()
         return [
             Fraction(bias) + sum(Fraction(w) * values[c] for c, w in zip(columns, weights, strict=True))
             for (columns, weights), bias in zip(pairs, forms.bias.tolist(), strict=True)

@@ -35,10 +35,10 @@ def test_the_file_is_read_as_it_is(arrays: dict[str, Any], tmp_path: Path) -> No
     for ours, expected in zip(forms, theirs, strict=True):
         assert (ours.width, ours.starts, ours.columns) == (
             expected.width,
-            expected.starts.tolist(),
-            expected.columns.tolist(),
+            expected.matrix.indptr.tolist(),
+            expected.matrix.indices.tolist(),
         )
-        assert list(ours.weights) == expected.weights.tolist()
+        assert list(ours.weights) == expected.matrix.data.tolist()
         assert list(ours.bias) == expected.bias.tolist()
     assert [(len(stage), stage.letter, stage.coefficients) for stage in model.stages] == [
         (2, "P", ()),

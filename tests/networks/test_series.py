@@ -49,12 +49,11 @@ def truth(network: ProductNetwork, point: Any) -> list[Fraction]:
     x = [Fraction(float(value)) for value in point]
     (stage,) = network.stages
     values = list(x)
-    for index in range(len(stage)):
-        columns, weights = stage.forms[0].row(index)
-        z = Fraction(float(stage.forms[0].bias[index]))
+    for bias, (columns, weights) in zip(stage.forms[0].bias, stage.forms[0].rows(), strict=True):
+        z = Fraction(float(bias))
         z += sum(Fraction(w) * x[c] for c, w in zip(columns, weights, strict=True))
         values.append(sum(Fraction(c) * explicit(stage.basis, k, z) for k, c in enumerate(stage.coefficients)))
-    rows = [network.readout.row(index) for index in range(len(network.readout))]
+    rows = network.readout.rows()
     return [
         Fraction(float(bias)) + sum(Fraction(w) * values[c] for c, w in zip(columns, weights, strict=True))
         for (columns, weights), bias in zip(rows, network.readout.bias, strict=True)
@@ -99,9 +98,9 @@ def test_rounding_is_bounded_and_powers_would_have_lost_all_digits(basis: str, d
         assert all(error <= Fraction(float(b)) for error, b in zip(errors, bound, strict=True))
         assert max(errors) <= 1e-11 * size
         assert not stage.recurrence.bounded or bound.max() < 1e-6 * size
-        z = stage.forms[0](point)
+        z = stage.forms[0]([point])
         expanded = np.polynomial.polynomial.polyval(z, powers)
-        right = stage(point)
+        right = stage([point])
         lost = max(lost, float(np.abs(expanded - right).max() / max(1.0, np.abs(right).max())))
     if degree >= 60 and stage.recurrence.bounded:
         assert lost > 1e-6

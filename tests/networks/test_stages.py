@@ -28,9 +28,9 @@ def test_a_piecewise_stage_is_its_function_on_floats_and_on_fractions(name: str)
     (breakpoints, pieces), function = FUNCTIONS[name]
     stage = Piecewise(ONE, breakpoints, pieces)
     points = np.arange(-64, 65) / 8
-    assert stage(points[:, None])[:, 0].tolist() == [function(z) for z in points.tolist()]
+    assert stage([points[:, None]])[:, 0].tolist() == [function(z) for z in points.tolist()]
     for z in points.tolist():
-        assert stage(np.array([Fraction(z)], dtype=object)).tolist() == [function(Fraction(z))]
+        assert stage([np.array([Fraction(z)], dtype=object)]).tolist() == [function(Fraction(z))]
 
 
 def test_slopes_of_a_piecewise_stage_are_difference_quotients_within_pieces() -> None:
@@ -49,7 +49,6 @@ def test_slopes_of_a_piecewise_stage_are_difference_quotients_within_pieces() ->
         ((0.0,), ((0.0,),), "one more piece"),
         ((0.0,), ((0.0,), (1.0,)), "jumps from 0 to 1"),
         ((0.0,), ((0.0,), (0.0, float("inf"))), "finite"),
-        ((0.0,), ((0.0,), (0.0, 1.0, 0.0)), "end in zero"),
     ],
 )
 def test_what_is_no_continuous_function_is_refused(breakpoints, pieces, message) -> None:  # type: ignore[no-untyped-def]
@@ -59,4 +58,4 @@ def test_what_is_no_continuous_function_is_refused(breakpoints, pieces, message)
 
 def test_a_piecewise_stage_has_no_polynomial() -> None:
     with pytest.raises(InputError, match="not one polynomial"):
-        Piecewise(ONE, *RELU)(np.array(Graph().inputs(1), dtype=object))
+        Piecewise(ONE, *RELU)([np.array(Graph().inputs(1), dtype=object)])

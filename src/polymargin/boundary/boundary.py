@@ -17,7 +17,7 @@ from polymargin.boundary.degree import exact_degree, generic_critical_count
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
 from polymargin.class_names import class_name
-from polymargin.networks.network import LogitMap
+from polymargin.networks.protocols import LogitMap
 from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient, hessian
 
 # Of an expression that `repr` shows.

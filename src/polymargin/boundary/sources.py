@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks.network import LogitMap
+from polymargin.networks.protocols import LogitMap
 from polymargin.polynomials import Expression, Graph, evaluate, flatten, parse_polynomial, variable_names
 from polymargin.polynomials.steps import LinearStep
 

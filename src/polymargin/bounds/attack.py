@@ -19,7 +19,7 @@ from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 

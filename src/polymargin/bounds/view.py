@@ -26,8 +26,8 @@ from scipy import sparse
 from polymargin.arguments import checked_point
 from polymargin.class_names import class_name
 from polymargin.errors import InputError
-from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork, activate
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 

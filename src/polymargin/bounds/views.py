@@ -17,9 +17,9 @@ from polymargin.bounds.lifted.expansion import can_lift
 from polymargin.bounds.products.of_layers import products_of
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.view import View
-from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.protocols import AnyNetwork as Network
 
 AnyView: TypeAlias = View | ProductView
 
@@ -29,7 +29,7 @@ FEW = 48
 
 def view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> AnyView:
     """For a pair of classes; networks of products and of layers have one view for all pairs."""
-    if isinstance(network, ProductNetwork) and network.entry is None and network.stages:
+    if isinstance(network, ProductNetwork) and network.stages:
         return ProductView(network, checked_point(point, network.dimension))
     return View.of(network, point, label, rival)
 

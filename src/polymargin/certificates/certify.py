@@ -37,7 +37,7 @@ from polymargin.margins import Margin
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.result import failed
 from polymargin.neighbourhood import Neighbourhood
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing

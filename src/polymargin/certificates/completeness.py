@@ -17,7 +17,7 @@ from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.certificates.document import hexadecimal
 from polymargin.continuation.krawczyk import PRECISION, Box, certify_solutions
 from polymargin.enumeration import CriticalPoints
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
 from polymargin.polynomials.balls import distance_bounds, precision
 

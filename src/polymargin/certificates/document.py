@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polymargin import __version__
 from polymargin.neighbourhood import Frame, Neighbourhood
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 FORMAT = "polymargin-certificate-1"
 

@@ -19,8 +19,8 @@ from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
-from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
 from polymargin.rows import OnRow
 from polymargin.work import Workers

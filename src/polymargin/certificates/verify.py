@@ -35,7 +35,7 @@ from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.neighbourhood import Neighbourhood
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing

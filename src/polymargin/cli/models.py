@@ -13,7 +13,7 @@ from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.points import interval, read_points
 from polymargin.errors import InputError
 from polymargin.networks import load
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.piecewise import ReLUNetwork, has_relu, relu_from_onnx
 
 _SERIES: dict[str, Any] = {

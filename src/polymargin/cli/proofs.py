@@ -8,7 +8,7 @@ from pathlib import Path
 from polymargin.certificates import Certificate
 from polymargin.errors import InputError, PolymarginError
 from polymargin.networks import load
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.piecewise import ReLUNetwork
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from polymargin.arguments import checked
 from polymargin.explorer.scene import Scene
 from polymargin.explorer.server import Explorer
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 
 

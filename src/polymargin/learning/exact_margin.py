@@ -26,7 +26,7 @@ from polymargin.learning.tie_derivatives import with_derivatives
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.margin import margin
 from polymargin.networks import PolynomialNetwork
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.quadric import MOST_VARIABLES
 

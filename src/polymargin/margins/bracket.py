@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polymargin.bounds import Exclusion, attack, exclude, pair_lower_bound
 from polymargin.errors import PolymarginError
 from polymargin.margins.result import PairMargin
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 

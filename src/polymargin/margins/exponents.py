@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.networks import PolynomialNetwork
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 Answer = TypeVar("Answer", Margin, PairMargin)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation.generic_directions import generic_directions
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins, Ordinary
 from polymargin.margins.sessions import session_for
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
 from polymargin.standing import Standing

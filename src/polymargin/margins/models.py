@@ -19,7 +19,7 @@ from polymargin.margins.combined import combined
 from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration, Pair, pair_for
 from polymargin.margins.result import Margin, Ordinary
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 

@@ -31,8 +31,8 @@ from polymargin.margins.pair_work import PairWork, answers
 from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
 from polymargin.margins.result import Margin, Ordinary, PairMargin
-from polymargin.networks.network import Network
 from polymargin.networks.product_network import quadratic_layers
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
 from polymargin.standing import Standing
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]

@@ -25,9 +25,9 @@ from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.networks.attention_forms import AttentionForms, digest, linear
 from polymargin.networks.cubes import sum_of_cubes
-from polymargin.networks.fixed_point import whole_numbers
+from polymargin.networks.exact import whole_numbers
 from polymargin.networks.layers import Layer, finite_array
-from polymargin.networks.network import Layered
+from polymargin.networks.protocols import Layered
 from polymargin.networks.readers.npz import names_to_write, read_attention, with_names, write_attention
 from polymargin.polynomials import exact
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks.network import Layered
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.protocols import Layered
 
 if TYPE_CHECKING:
     from polymargin.networks.attention import LightningAttention

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.fixed_point import FixedPointLayers
+from polymargin.networks.conversion import stages_of_layers
+from polymargin.networks.exact import ExactStages
 from polymargin.networks.layers import Layer, LayerStack, checked_layers, finite_array
-from polymargin.networks.network import Layered
+from polymargin.networks.protocols import Layered
 from polymargin.networks.readers.npz import (
     MOST_COEFFICIENTS,
     names_to_write,
@@ -117,8 +118,8 @@ class PolynomialNetwork(LayerStack):
         return self._fixed_point(point)
 
     @cached_property
-    def _fixed_point(self) -> FixedPointLayers:
-        return FixedPointLayers([(layer.weights, layer.bias) for layer in self.layers], self.activations)
+    def _fixed_point(self) -> ExactStages:
+        return ExactStages(*stages_of_layers(self.layers, self.activations))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is computed from it when needed: exact integers cannot be pickled or copied."""

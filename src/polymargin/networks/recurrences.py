@@ -49,10 +49,9 @@ class Recurrence:
         return Fraction(a, d), Fraction(b, d)
 
     def sum(self, coefficients: Sequence[Any], z: NDArray[Any]) -> NDArray[Any]:
-        """Σ c_k P_k(z) for floats, or for an array of objects that are added and multiplied; a plain power stays one."""
-        if self.name == "powers" and not any(coefficients[:-1]):
-            power = z ** (len(coefficients) - 1)
-            return np.asarray(power if coefficients[-1] == 1 else coefficients[-1] * power)
+        """Σ c_k P_k(z) for floats, or for an array of objects that are added and multiplied."""
+        if self.name == "powers":
+            return _sum_of_powers(coefficients, z)
         number: Any = float if z.dtype != object else Fraction
         later, last = None, 0 * z + coefficients[-1]
         for k in range(len(coefficients) - 2, -1, -1):
@@ -95,6 +94,25 @@ class Recurrence:
             new[0] += rational(coefficients[k])
             later, last = last, new
         return last
+
+
+def _sum_of_powers(coefficients: Sequence[Any], z: NDArray[Any]) -> NDArray[Any]:
+    """Σ c_k z^k without the terms that are zero; a plain power stays one."""
+    total: Any = coefficients[0]
+    for power, coefficient in enumerate(coefficients[1:], start=1):
+        if coefficient:
+            term = _power(z, power) if coefficient == 1 else coefficient * _power(z, power)
+            total = term if isinstance(total, (float, Fraction)) and not total else term + total
+    return 0 * z + total if isinstance(total, (float, Fraction)) else np.asarray(total)
+
+
+def _power(z: NDArray[Any], power: int) -> NDArray[Any]:
+    """By products: NumPy takes a logarithm for any power above the second, which costs ten times as much."""
+    if power <= 2:
+        return z if power == 1 else np.asarray(z**2)
+    half = _power(z, power // 2)
+    result = np.asarray(half * half)
+    return result * z if power % 2 else result
 
 
 def rational(value: float) -> Any:

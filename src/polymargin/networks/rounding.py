@@ -1,4 +1,4 @@
-"""How far the floating-point logits of a program can be from the exact ones: errors carried along with the values.
+"""How far the floating-point logits of a network can be from the exact ones: errors carried along with the values.
 
 For z = W v + b the error is |W| e + γ (|W| |v| + |b|); for a product |p| e_q + |q| e_p + e_p e_q and its own rounding;
 for a series e_z times a bound of its derivative, and the roundings of Clenshaw's rule. Chebyshev's and Legendre's polynomials
@@ -26,40 +26,40 @@ Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def rounding_errors(stages: Sequence[Stage], readout: Forms, values: Array, errors: Array) -> Array:
-    """Bounds of the errors of the logits (…, classes), for inputs (…, n) that are known up to `errors`."""
+def rounding_errors(stages: Sequence[Stage], readout: Forms, points: Array, errors: Array | None = None) -> Array:
+    """Return bounds of the errors of the logits (…, classes) at inputs (…, n) that are known up to `errors`, or exactly."""
+    values, known = [points], [np.zeros_like(points) if errors is None else errors]
     with np.errstate(over="ignore", invalid="ignore"):
         for stage in stages:
-            new = stage(values)
-            values, errors = (
-                np.concatenate([values, new], axis=-1),
-                np.concatenate([errors, _stage_errors(stage, values, errors, new)], axis=-1),
-            )
-        result = _form_errors(readout, values, errors)
+            new, error = _stage_errors(stage, values, known)
+            values.append(new)
+            known.append(error)
+        result = _form_errors(readout, values, known)
         return np.asarray(np.where(np.isfinite(result), result, np.inf))
 
 
-def _stage_errors(stage: Stage, values: Array, errors: Array, new: Array) -> Array:
+def _stage_errors(stage: Stage, values: list[Array], errors: list[Array]) -> tuple[Array, Array]:
+    """The new values and bounds of their errors."""
     if isinstance(stage, Product):
-        p, q = (np.abs(form(values)) for form in stage.forms)
+        p, q = (form(values) for form in stage.forms)
         e, f = (_form_errors(form, values, errors) for form in stage.forms)
-        return np.asarray(p * f + q * e + e * f + EPSILON * np.abs(new))
+        new = np.asarray(p * q)
+        return new, np.abs(p) * f + np.abs(q) * e + e * f + EPSILON * np.abs(new)
     z, e = stage.form(values), _form_errors(stage.form, values, errors)
     if isinstance(stage, Piecewise):
-        bends, sizes = _pieces(stage, np.abs(z) + e)
+        slopes, roundings = _pieces(stage, np.abs(z) + e)
     else:
-        bends, sizes = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
-    return np.asarray(e * bends + EPSILON * sizes)
+        slopes, roundings = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
+    return stage.activate(z), np.asarray(e * slopes + EPSILON * roundings)
 
 
-def _form_errors(forms: Forms, values: Array, errors: Array) -> Array:
-    positive = forms.without_signs
-    straight = Forms(forms.width, forms.starts, forms.columns, positive.weights, 0.0 * forms.bias)
-    return np.asarray(straight(errors) + (forms.longest + 2) * EPSILON * positive(np.abs(values)))
+def _form_errors(forms: Forms, values: list[Array], errors: list[Array]) -> Array:
+    sizes, steps = forms.sizes, int(forms.terms.max(initial=0)) + 2
+    return np.asarray(sizes.linear(errors) + steps * EPSILON * sizes([np.abs(v) for v in values]))
 
 
 def _pieces(stage: Piecewise, reach: Array) -> tuple[Array, Array]:
-    """The same for pieces in powers, whichever of them it is, and what two of them differ by where they meet."""
+    """Bounds over all pieces, in powers, and the largest difference of two pieces at their breakpoint."""
     slopes, sizes = np.zeros_like(reach), np.zeros_like(reach)
     for piece in stage.pieces:
         row = np.abs(piece)

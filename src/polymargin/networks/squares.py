@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.networks.forms import Forms
-from polymargin.networks.network import Layered
 from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.protocols import Layered
 from polymargin.networks.recurrences import POWERS, rational
 from polymargin.networks.stages import Polynomial, Product, Stage
 
@@ -97,8 +97,7 @@ def expanded(stages: Sequence[Stage], readout: Forms) -> tuple[Atoms, list[Affin
 
 
 def _rows(forms: Forms, values: list[Affine]) -> Iterator[Affine]:
-    for index, bias in enumerate(forms.bias.tolist()):
-        columns, weights = forms.row(index)
+    for bias, (columns, weights) in zip(forms.bias.tolist(), forms.rows(), strict=True):
         yield combined([(rational(w), values[c]) for c, w in zip(columns, weights, strict=True)], rational(bias))
 
 

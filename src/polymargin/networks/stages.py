@@ -1,20 +1,22 @@
-"""The stages of a network: each computes a block of new values from affine forms of the inputs and all earlier values.
+"""The stages of a network: each computes new values from affine forms of the inputs and the values of all earlier stages.
 
-A `Product` multiplies two forms entry by entry. A `Polynomial` puts one polynomial on every form, written in powers of z or in
+A `Product` multiplies two forms entry by entry. A `Polynomial` applies one polynomial to every form, written in powers of z or in
 another basis with a three-term recurrence (`recurrences.py`); a series stays in the basis it came in. A Chebyshev polynomial T_k
 is of size one on [−1, 1] where its coefficients of powers are as large as 2^(k−1): expanded, a degree of 60 has no digit left.
-A `Piecewise` puts a continuous, piecewise polynomial function on every form: ReLU, hard versions of smooth functions, splines.
+A `Piecewise` applies a continuous, piecewise polynomial function to every form: ReLU, hard versions of smooth functions, splines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from polymargin.errors import InputError
 from polymargin.networks.forms import Forms
@@ -22,6 +24,7 @@ from polymargin.networks.recurrences import POWERS, Recurrence, basis_named
 from polymargin.polynomials import Expression, exact
 
 Array = NDArray[np.float64]
+Degrees = NDArray[np.int64]
 
 LARGEST_DEGREE = 127
 MOST_BREAKPOINTS = 1_000
@@ -37,10 +40,10 @@ class Product:
     right: Forms
 
     def __post_init__(self) -> None:
-        if len(self.left) != len(self.right) or self.left.width != self.right.width:
+        if len(self.left) != len(self.right) or self.left.widths != self.right.widths:
             raise InputError(
-                f"a product of {len(self.left)} forms of {self.left.width} values and {len(self.right)} forms of "
-                f"{self.right.width} values; expected as many of each"
+                f"a product of {len(self.left)} forms of {self.left.widths} values and {len(self.right)} forms of "
+                f"{self.right.widths} values; expected as many of each"
             )
 
     def __len__(self) -> int:
@@ -50,17 +53,21 @@ class Product:
     def forms(self) -> tuple[Forms, ...]:
         return self.left, self.right
 
-    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return np.asarray(self.left(values) * self.right(values))
 
-    def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Degrees of the new values in the input, if nothing cancels."""
-        return degrees_of(self.left, before) + degrees_of(self.right, before)
+    def degrees(self, known: Sequence[Degrees]) -> Degrees:
+        """Return the degrees of the new values in the input, if nothing cancels."""
+        return degrees_of(self.left, known) + degrees_of(self.right, known)
 
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """σ(form(v)), entry by entry, with σ = Σ c_k P_k(z) in one of the bases: powers, chebyshev, legendre, hermite, hermite_e."""
+    """σ(form(v)), entry by entry, with σ = Σ c_k P_k(z) in one of the bases: powers, chebyshev, legendre, hermite, hermite_e.
+
+    >>> Polynomial(Forms.of([[1.0, 2.0]]), (1.0, 0.0, 1.0))([np.array([1.0, 1.0])])
+    array([10.])
+    """
 
     form: Forms
     coefficients: tuple[float, ...]
@@ -68,9 +75,10 @@ class Polynomial:
 
     def __post_init__(self) -> None:
         basis_named(self.basis)
-        if not 2 <= len(self.coefficients) <= LARGEST_DEGREE + 1 or self.coefficients[-1] == 0.0:
+        object.__setattr__(self, "coefficients", tuple(float(c) for c in self.coefficients))
+        if not 1 <= len(self.coefficients) <= LARGEST_DEGREE + 1 or (self.degree and self.coefficients[-1] == 0.0):
             raise InputError(
-                f"a polynomial with {len(self.coefficients)} coefficients; expected 2 to {LARGEST_DEGREE + 1}, the last not 0"
+                f"a polynomial with {len(self.coefficients)} coefficients; expected 1 to {LARGEST_DEGREE + 1}, the last not 0"
             )
         if not np.isfinite(self.coefficients).all():
             raise InputError("a coefficient of a polynomial is not finite; every one must be a finite number")
@@ -90,13 +98,17 @@ class Polynomial:
     def forms(self) -> tuple[Forms, ...]:
         return (self.form,)
 
-    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
-        z = self.form(values)
+    def __call__(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return self.activate(self.form(values))
+
+    def activate(self, z: NDArray[Any]) -> NDArray[Any]:
+        """Return σ of any number of floats, or of an object array of symbolic scalars or Fractions."""
         numbers = self.coefficients if z.dtype != object else tuple(exact(c) for c in self.coefficients)
         return self.recurrence.sum(numbers, z)
 
-    def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.degree * degrees_of(self.form, before)
+    def degrees(self, known: Sequence[Degrees]) -> Degrees:
+        """Return the degrees of the new values in the input, if nothing cancels."""
+        return self.degree * degrees_of(self.form, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +119,8 @@ class Piecewise:
     breakpoints  t_1 < … < t_m, at least one
     pieces       m + 1 rows of coefficients (c_0, c_1, …) of powers, from the left; at a breakpoint the piece to its right counts
 
-    >>> relu = Piecewise(Forms.of([[1.0, -1.0]]), (0.0,), ((0.0,), (0.0, 1.0)))
-    >>> relu(np.array([[3.0, 1.0], [1.0, 3.0]])).tolist()
+    >>> relu = Piecewise(Forms.of([[1.0, -1.0]]), *RELU)
+    >>> relu([np.array([[3.0, 1.0], [1.0, 3.0]])]).tolist()
     [[2.0], [0.0]]
     """
 
@@ -117,22 +129,22 @@ class Piecewise:
     pieces: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        ends = np.array(self.breakpoints, dtype=np.float64)
-        if not 1 <= len(ends) <= MOST_BREAKPOINTS or not np.isfinite(ends).all() or (np.diff(ends) <= 0).any():
+        points, pieces = np.array(self.breakpoints, dtype=np.float64), [np.array(piece) for piece in self.pieces]
+        if not 1 <= points.size <= MOST_BREAKPOINTS or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
             raise InputError(
                 f"breakpoints {list(self.breakpoints)[:8]}: expected 1 to {MOST_BREAKPOINTS} increasing numbers"
             )
-        if len(self.pieces) != len(ends) + 1:
+        if len(pieces) != points.size + 1:
             raise InputError(
-                f"{len(self.pieces)} pieces for {len(ends)} breakpoints; expected one more piece than breakpoints"
+                f"{len(pieces)} pieces for {points.size} breakpoints; expected one more piece than breakpoints"
             )
-        for number, piece in enumerate(self.pieces, start=1):
-            if not 1 <= len(piece) <= LARGEST_DEGREE + 1 or not np.isfinite(piece).all():
+        for number, piece in enumerate(pieces, start=1):
+            if not 1 <= piece.size <= LARGEST_DEGREE + 1 or not np.isfinite(piece).all():
                 raise InputError(
-                    f"the coefficients of piece {number} {list(piece)[:8]}: expected 1 to {LARGEST_DEGREE + 1} finite numbers"
+                    f"the coefficients of piece {number} {piece.tolist()[:8]}: expected 1 to {LARGEST_DEGREE + 1} finite numbers"
                 )
-            if len(piece) > 1 and piece[-1] == 0.0:
-                raise InputError(f"the coefficients of piece {number} end in zero; zeros at the end are left out")
+        object.__setattr__(self, "breakpoints", tuple(points.tolist()))
+        object.__setattr__(self, "pieces", tuple(tuple(_trimmed(piece).tolist()) for piece in pieces))
         for point, left, right, size in self._meetings:
             if abs(left - right) > LARGEST_JUMP * (1 + size):
                 raise InputError(
@@ -169,37 +181,39 @@ class Piecewise:
 
     @property
     def is_relu(self) -> bool:
-        return self.breakpoints == (0.0,) and self.pieces == ((0.0,), (0.0, 1.0))
+        return (self.breakpoints, self.pieces) == RELU
 
-    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return self.activate(self.form(values))
 
     def activate(self, z: NDArray[Any]) -> NDArray[Any]:
-        """σ for any number of floats, or of Fractions as an object array."""
+        """Return σ of any number of floats, or of an object array of Fractions."""
         if z.dtype == object:
-            return self._exactly(z)
+            return self._of_objects(z)
         if self.is_relu:
             return np.asarray(np.maximum(z, 0.0))
         return self.on_pieces(self.numbers(z), z)
 
     def numbers(self, z: Array) -> NDArray[np.int64]:
-        """Which piece each value lies on."""
+        """Return the number of the piece for each value."""
         return np.asarray(np.searchsorted(self.breakpoints, z, side="right"))
 
     def on_pieces(self, numbers: NDArray[np.int64], z: Array) -> Array:
-        """The piece with the given number, at each value."""
-        return _horner(self._table[numbers], z)
+        """Return the values of the pieces with the given numbers."""
+        return _horner(self.table[numbers], z)
 
     def slopes(self, z: Array) -> Array:
-        """σ' for any number of values; from the right at a breakpoint."""
-        derivatives = self._table[:, 1:] * np.arange(1, self._table.shape[1])
+        """Return σ' of any number of values; at a breakpoint the slope to its right."""
+        derivatives = np.append(
+            self.table[:, 1:] * np.arange(1, self.table.shape[1]), np.zeros((len(self.table), 1)), 1
+        )
         return _horner(derivatives[self.numbers(z)], z)
 
-    def degrees(self, before: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Largest degrees of the new values on a region, if nothing cancels."""
-        return self.degree * degrees_of(self.form, before)
+    def degrees(self, known: Sequence[Degrees]) -> Degrees:
+        """Return the largest degrees of the new values on a region, if nothing cancels."""
+        return self.degree * degrees_of(self.form, known)
 
-    def _exactly(self, z: NDArray[Any]) -> NDArray[Any]:
+    def _of_objects(self, z: NDArray[Any]) -> NDArray[Any]:
         result = np.empty(z.shape, dtype=object)
         for place, value in enumerate(z.flat):
             if isinstance(value, Expression):
@@ -211,26 +225,40 @@ class Piecewise:
         return result
 
     @cached_property
-    def _table(self) -> Array:
-        """The coefficients of all pieces as rows of equal length, at least two."""
-        table = np.zeros((len(self.pieces), max(2, self.degree + 1)))
+    def table(self) -> Array:
+        """Coefficients of all pieces (m + 1, degree + 1), padded with zeros."""
+        table = np.zeros((len(self.pieces), self.degree + 1))
         for row, piece in zip(table, self.pieces, strict=True):
             row[: len(piece)] = piece
         return table
 
 
-Stage = Product | Polynomial | Piecewise
+Stage: TypeAlias = Product | Polynomial | Piecewise
 
 RELU = ((0.0,), ((0.0,), (0.0, 1.0)))
 """Breakpoints and pieces of max(z, 0)."""
 
 
-def degrees_of(forms: Forms, before: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The degree of each form: that of its highest value."""
+def with_forms(stage: Stage, forms: Sequence[Forms]) -> Stage:
+    """Return the stage with other forms; the stage itself if they are its own."""
+    if tuple(forms) == stage.forms:
+        return stage
+    return Product(*forms) if isinstance(stage, Product) else replace(stage, form=forms[0])
+
+
+def degrees_of(forms: Forms, known: Sequence[Degrees]) -> Degrees:
+    """Return the degree of each form: the largest one of its values; `known` has the degrees of each source."""
     result = np.zeros(len(forms), dtype=np.int64)
-    rows = np.repeat(np.arange(len(forms)), np.diff(forms.starts))
-    np.maximum.at(result, rows, before[forms.columns])
+    for source, block in forms.blocks:
+        rows, columns = sparse.csr_array(block).nonzero()
+        np.maximum.at(result, rows, known[source][columns])
     return result
+
+
+def _trimmed(coefficients: Array) -> Array:
+    """Without zeros at the end, but for one that stands alone."""
+    used = np.flatnonzero(coefficients)
+    return coefficients[: used[-1] + 1 if used.size else 1].astype(np.float64)
 
 
 def _horner(coefficients: Array, z: Array) -> Array:

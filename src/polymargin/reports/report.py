@@ -20,7 +20,7 @@ from polymargin.class_names import class_numbers, names_of
 from polymargin.continuation import available_threads
 from polymargin.errors import InputError
 from polymargin.margins import Margin, margin
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
 from polymargin.plots.thumbnails import Shape, image_shape_of

@@ -111,6 +111,6 @@ def _with_readout(network: Classifier, weights: Array, bias: Array) -> Classifie
     if isinstance(network, LightningAttention):
         return LightningAttention(network.V, network.K, network.Q, weights, bias)
     if isinstance(network, ProductNetwork):
-        return ProductNetwork(network.stages, Forms.of(weights, bias))
+        return ProductNetwork(network.stages, Forms.of(weights, bias, network.readout.widths))
     layers = [(layer.weights, layer.bias) for layer in network.layers[:-1]]
     return PolynomialNetwork([*layers, (weights, bias)], activations=network.activations)

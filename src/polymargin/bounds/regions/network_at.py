@@ -17,7 +17,7 @@ from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.neighbourhood import Frame, Neighbourhood
 from polymargin.neighbourhood.lengths import length_above
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 

@@ -17,10 +17,9 @@ from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polymargin.networks.forms import Forms
-from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.squares import rounded
 from polymargin.networks.stages import Polynomial
 
@@ -164,26 +163,13 @@ def _of_layers(network: PolynomialNetwork, lowering: dict[str, Array] | None) ->
 
 
 def _of_products(network: ProductNetwork) -> NetworkSteps:
-    sizes = [network.dimension, *map(len, network.stages)]
     steps = []
     for stage in network.stages:
         coefficients = None
         if isinstance(stage, Polynomial):
             coefficients = np.array([rounded(c) for c in stage.recurrence.in_powers(stage.coefficients)])
-        steps.append(NetworkStep(tuple(_form(forms, sizes) for forms in stage.forms), coefficients))
-    return NetworkSteps(network.dimension, tuple(steps), _form(network.readout, sizes))
-
-
-def _form(forms: Forms, sizes: list[int]) -> AffineForm:
-    blocks, first = [], 0
-    for source, size in enumerate(sizes):
-        if first >= forms.width:
-            break
-        block = forms.matrix[:, first : first + size]
-        if block.nnz:
-            blocks.append((source, _operator(block)))
-        first += size
-    return AffineForm(tuple(blocks), np.array(forms.bias))
+        steps.append(NetworkStep(tuple(AffineForm(forms.blocks, forms.bias) for forms in stage.forms), coefficients))
+    return NetworkSteps(network.dimension, tuple(steps), AffineForm(network.readout.blocks, network.readout.bias))
 
 
 def _operator(weights: Any) -> Any:

@@ -26,7 +26,7 @@ from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.networks import LightningAttention, PolynomialNetwork
-from polymargin.networks.network import LogitMap
+from polymargin.networks.protocols import LogitMap
 from polymargin.quadric import quadric_ed_degree
 from polymargin.standing import PublishedStatus, Standing
 

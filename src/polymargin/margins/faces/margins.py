@@ -31,7 +31,7 @@ from polymargin.margins.pairs import Enumeration, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.network import Network
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.foreign import package, why_not
 
 if TYPE_CHECKING:

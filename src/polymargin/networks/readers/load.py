@@ -17,9 +17,9 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.foreign import first_line, opened, package
 from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_sklearn import from_sklearn

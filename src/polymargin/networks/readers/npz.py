@@ -26,7 +26,7 @@ from polymargin.errors import InputError
 from polymargin.networks.readers.archives import ARCHIVE_DAMAGE, bounded_archive
 
 if TYPE_CHECKING:
-    from polymargin.networks.network import Network
+    from polymargin.networks.protocols import AnyNetwork as Network
 
 AnyNetwork = TypeVar("AnyNetwork")
 

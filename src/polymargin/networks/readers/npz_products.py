@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from polymargin.errors import InputError
 from polymargin.networks.forms import Forms
@@ -46,7 +47,7 @@ def write_products(path: Any, stages: Sequence[Stage], readout: Forms, names: Ma
     }
     every = [forms for stage in stages for forms in stage.forms] + [readout]
     for number, forms in enumerate(every, start=1):
-        arrays |= {f"forms_{number}_{part}": getattr(forms, part) for part in PARTS}
+        arrays |= {f"forms_{number}_{part}": array for part, array in flat(forms).items()}
     for number, stage in enumerate(stages, start=1):
         if isinstance(stage, Polynomial):
             arrays[f"activation_{number}"] = np.array(stage.coefficients)
@@ -76,23 +77,30 @@ def read_products(path: Any) -> tuple[list[Stage], Forms, Any]:
         raise InputError(f"{path}: {error}") from None
 
 
+def flat(forms: Forms) -> dict[str, Any]:
+    """The rows over all values so far."""
+    matrix = forms.matrix
+    parts = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data, forms.bias)
+    return dict(zip(PARTS, parts, strict=True))
+
+
 def _stages(arrays: dict[str, Any], letters: str, sizes: list[int]) -> tuple[list[Stage], Forms]:
     stages: list[Stage] = []
-    width, used = sizes[0], 0
+    widths, used = sizes[:1], 0
     for number, letter in enumerate(letters, start=1):
-        forms = [_forms(arrays, used + k, width, sizes[number]) for k in range(1, 3 if letter == "P" else 2)]
+        forms = [_forms(arrays, used + k, widths, sizes[number]) for k in range(1, 3 if letter == "P" else 2)]
         used += len(forms)
         if letter == "P":
             stages.append(Product(*forms))
         else:
             row = _numbers(arrays[f"activation_{number}"], f"activation_{number}")
             stages.append(Polynomial(forms[0], tuple(row.tolist()), str(LETTERS[letter])))
-        width += sizes[number]
-    return stages, _forms(arrays, used + 1, width, sizes[-1])
+        widths = [*widths, sizes[number]]
+    return stages, _forms(arrays, used + 1, widths, sizes[-1])
 
 
-def _forms(arrays: dict[str, Any], number: int, width: int, rows: int) -> Forms:
-    name = f"forms_{number}"
+def _forms(arrays: dict[str, Any], number: int, widths: list[int], rows: int) -> Forms:
+    name, width = f"forms_{number}", sum(widths)
     starts, columns = (_whole(arrays[f"{name}_{part}"], f"{name}_{part}") for part in PARTS[:2])
     weights, bias = (_numbers(arrays[f"{name}_{part}"], f"{name}_{part}") for part in PARTS[2:])
     if bias.shape != (rows,) or starts.shape != (rows + 1,) or columns.shape != weights.shape:
@@ -108,7 +116,7 @@ def _forms(arrays: dict[str, Any], number: int, width: int, rows: int) -> Forms:
         raise InputError(f"{name}: columns must rise within a row and lie between 0 and {width - 1}")
     if np.any(weights == 0.0):
         raise InputError(f"{name}: a weight is zero; zeros are left out")
-    return Forms(width, starts.copy(), columns.copy(), weights.copy(), bias.copy())
+    return Forms.of(sparse.csr_array((weights, columns, starts), shape=(rows, width)), bias, widths)
 
 
 def _whole(array: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ import torch
 from polymargin.networks.recurrences import basis_named
 
 
-class Polynomial(torch.nn.Module):  # type: ignore[misc]
+class PolynomialActivation(torch.nn.Module):  # type: ignore[misc]
     """Σ_k c_k x^k per entry; the coefficients (c_0, c_1, …) are a buffer. A plain power x^d stays a plain power."""
 
     coefficients: Any

@@ -23,19 +23,19 @@ def program(tape: OperationTape, rows: Any, constants: Array) -> ProductNetwork:
     for atom in sorted(_used(tape, rows)):
         blocks[tape.levels[atom]][_kind(tape, atom)].append(atom)
     order = list(range(tape.input_count))
+    widths: tuple[int, ...] = (tape.input_count,)
     stages: list[Stage] = []
     for level in sorted(blocks):
-        known = list(order)
         for kind, atoms in blocks[level].items():
-            width = len(order)  # this level's earlier blocks are there too, though no form of the level uses them
             if kind is None:
                 sides = zip(*(factors_of(tape, atom) for atom in atoms), strict=True)
-                stages.append(Product(*(_forms(tape, side, known, width) for side in sides)))
+                stages.append(Product(*(_forms(tape, side, order, widths) for side in sides)))
             else:
                 plain = [factors_of(tape, atom)[0] for atom in atoms]
-                stages.append(Polynomial(_forms(tape, plain, known, width), *kind))
+                stages.append(Polynomial(_forms(tape, plain, order, widths), *kind))
             order += atoms
-    return ProductNetwork(stages, Forms.of(rows[:, order], constants))
+            widths = (*widths, len(atoms))
+    return ProductNetwork(stages, Forms.of(rows[:, order], constants, widths))
 
 
 def _kind(tape: OperationTape, atom: int) -> Kind:
@@ -53,9 +53,9 @@ def factors_of(tape: OperationTape, atom: int) -> tuple[Form, Form]:
     return form, form
 
 
-def _forms(tape: OperationTape, forms: Any, order: list[int], width: int) -> Forms:
+def _forms(tape: OperationTape, forms: Any, order: list[int], widths: tuple[int, ...]) -> Forms:
     directions, shifts = zip(*forms, strict=True)
-    return Forms.of(tape.rows(np.array(directions))[:, order], shifts, width)
+    return Forms.of(tape.rows(np.array(directions))[:, order], shifts, widths)
 
 
 def _used(tape: OperationTape, rows: Any) -> set[int]:

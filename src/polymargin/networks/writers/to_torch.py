@@ -13,7 +13,7 @@ from polymargin.networks.readers.foreign import package
 def to_torch(network: PolynomialNetwork) -> Any:
     """A torch.nn.Sequential of Linear and polynomial layers in float64, with exactly the network's numbers, in eval mode."""
     torch = package("torch", "torch")
-    from polymargin.networks.readers.torch_layers import Polynomial
+    from polymargin.networks.readers.torch_layers import PolynomialActivation
 
     modules = []
     for position, layer in enumerate(network.layers):
@@ -24,5 +24,5 @@ def to_torch(network: PolynomialNetwork) -> Any:
             linear.bias.copy_(torch.tensor(layer.bias))
         modules.append(linear)
         if position < len(network.activations):
-            modules.append(Polynomial(network.activations[position]))
+            modules.append(PolynomialActivation(network.activations[position]))
     return torch.nn.Sequential(*modules).eval()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from problems import random_network
 
 import polymargin as pm
-from polymargin.networks.fixed_point import integers
+from polymargin.networks.exact import integers
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e30, max_value=1e30), min_size=1))
