@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from number_aware import RELATIVE, TRAINED, agree
+from page_text import PageText, source_words, underscores
 from typer.testing import CliRunner
 
 import polymargin as pm
@@ -131,3 +132,14 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     for page in pages:
         loaded = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="([^"]+)"', page.read_text(encoding="utf-8"))
         assert not [address for address in loaded if "//" in address and not address.startswith("data:")], page.name
+        if not page.is_relative_to(tmp_path / "results"):
+            shown = PageText(page.read_text(encoding="utf-8"))
+            assert not shown.unknown_tags, (
+                f"{page.name}: write mathematics as TeX or code, a browser hides {shown.unknown_tags}"
+            )
+            assert not shown.literal_markup, f"{page.name}: {shown.literal_markup}"
+    for source in sorted((ROOT / "docs").glob("*.md")):
+        markdown = source.read_text(encoding="utf-8")
+        shown = PageText((tmp_path / f"{source.stem}.html").read_text(encoding="utf-8"))
+        assert not source_words(markdown) - shown.words, source.name
+        assert underscores(markdown) <= shown.underscores, source.name
