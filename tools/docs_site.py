@@ -24,19 +24,17 @@ def on_config(config: Any) -> Any:
     config.markdown_extensions.append(Formulas())
     api = [f"api/{room}.md" for room in reference_pages()]
     config.nav.append({"API reference": ["api.md", *api]})
-    readmes = sorted((ROOT / "results").glob("*/README.md"))
-    config.nav.append({"Results": [_uri(file) for file in readmes]})
     config.nav.append({"Project": list(BESIDE)})
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that are made, and everything from results/ that pages may show or link to."""
+    """Add the pages that are made, and the tables in results/, which pages link to."""
     for room, page in reference_pages().items():
         files.append(File.generated(config, f"api/{room}.md", content=page))
     for name in BESIDE:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
-    for pattern in ("*/README.md", "*/*.png", "*/*.csv", "datasets/*.html"):
+    for pattern in ("*/README.md", "*/*.csv"):
         for file in sorted((ROOT / "results").glob(pattern)):
             files.append(File.generated(config, _uri(file), abs_src_path=str(file)))
     return files

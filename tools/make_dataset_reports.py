@@ -1,10 +1,10 @@
-"""Make results/datasets anew: reports, an exported explorer, and screenshots, for which a Chromium and playwright are needed.
+"""Make reports, an exported explorer and their screenshots, for which a Chromium and playwright are needed, in build/datasets.
 
 python tools/make_dataset_reports.py
 python tools/make_dataset_reports.py --zoo ZOO --data MNIST.npz --work FOLDER     # the zoo's networks too: a quarter of an hour
 
 ZOO is the folder of networks that `benchmarks/deployed.py` takes, MNIST.npz holds the 10,000 test images, `points` and `labels`;
-FOLDER keeps finished rows and the zoo's pages: these show images of the data, so neither they nor their pictures go into results.
+FOLDER keeps finished rows and the zoo's pages, which show images of the data; results/datasets has the table alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import polymargin as pm
 from polymargin.explorer import Scene
 from polymargin.explorer.export import export_page
 
-RESULTS = Path(__file__).parent.parent / "results" / "datasets"
+ROOT = Path(__file__).parent.parent
+PAGES, RESULTS = ROOT / "build" / "datasets", ROOT / "results" / "datasets"
 # File -> first image, images, seconds per image. Degree two is exact and quick; for the others sizes are for two cores.
 ZOO = {
     "digits_recognizer.pth": (0, 10_000, 5.0),
@@ -51,13 +52,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("build/datasets"))
     options = parser.parse_args()
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    PAGES.mkdir(parents=True, exist_ok=True)
     options.work.mkdir(parents=True, exist_ok=True)
-    digits().save(RESULTS / "digits.html")
+    digits().save(PAGES / "digits.html")
     data = Path(str(files("polymargin") / "data"))
     moons = Scene.of(pm.load(data / "moons.npz"), np.load(data / "moons_points.npz")["points"], title="Two moons")
-    export_page(moons, RESULTS / "explore-moons.html")
-    pages = {"digits": RESULTS / "digits.html", "explore-moons": RESULTS / "explore-moons.html"}
+    export_page(moons, PAGES / "explore-moons.html")
+    pages = {"digits": PAGES / "digits.html", "explore-moons": PAGES / "explore-moons.html"}
     if options.zoo is not None:
         zoo(options.zoo, options.data, options.work)
     screenshots(pages)
@@ -112,7 +113,7 @@ def zoo(folder: Path, data: Path, work: Path) -> None:
     named = {label: handle for label, handle in handles.items() if not label.startswith("clean")}
     panels[-1].legend(named.values(), named.keys(), loc="center", frameon=False)
     panels[-1].set_axis_off()
-    figure.savefig(RESULTS / "zoo.png", dpi=110)
+    figure.savefig(PAGES / "zoo.png", dpi=110)
     with (RESULTS / "zoo.csv").open("w", encoding="utf-8", newline="") as table:
         names = ["network", "images", "clean", "certified 0.25", "certified 0.5", "certified 1", "median lower bound"]
         csv.writer(table).writerows([[*names, "median lower / upper", "median seconds an image"], *lines])
@@ -141,7 +142,7 @@ def screenshots(pages: dict[str, Path]) -> None:
                 opened.evaluate(
                     "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
                 )
-                opened.screenshot(path=RESULTS / f"{name}-{kind}.png")
+                opened.screenshot(path=PAGES / f"{name}-{kind}.png")
                 opened.close()
         browser.close()
 
