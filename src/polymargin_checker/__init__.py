@@ -1,8 +1,8 @@
 """An independent checker of polymargin certificates.
 
 It reads a model file and a certificate, rebuilds every equation from the weights, and proves the claim or refuses.
-It shares no code with `polymargin` and uses the standard library and python-flint; for large matrices of lifted proofs also
-NumPy's sums and products, within proved error bounds (`exact=True` does without). The format it reads is
+It shares no code with `polymargin` and uses the standard library, python-flint and NumPy, whose sums and products count with
+proved error bounds (`exact=True` does without them). The format it reads is
 docs/certificates.md, the theorems it leans on are docs/theorems.md. Whatever is in the files, the answer is a
 `CheckResult` with one sentence.
 """

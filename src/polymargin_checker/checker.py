@@ -18,6 +18,7 @@ from polymargin_checker.model import read_model
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.rival_proof import check_proof
 from polymargin_checker.situation import AnyModel, Situation, read_situation, rival_of
+from polymargin_checker.stages import Network
 from polymargin_checker.upper_proof import check_upper
 from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
 from polymargin_checker.work import limited_work
@@ -91,9 +92,14 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
 
 
 def _check_model(model: AnyModel, entry: Any) -> None:
-    fields(entry, "model", ("kind", "sha256"))
-    kind(entry, "model", (model.kind,))
-    if entry["sha256"] != model.fingerprint():
+    if isinstance(model, Network):
+        fields(entry, "model", ("sha256",), ("kind",))
+        own = model.fingerprint
+    else:
+        fields(entry, "model", ("kind", "sha256"))
+        kind(entry, "model", (model.kind,))
+        own = model.fingerprint()
+    if entry["sha256"] != own:
         raise Refused("the certificate is for another model: the SHA-256 of the weights differs")
 
 

@@ -24,6 +24,7 @@ from polymargin_checker.words import shown
 if TYPE_CHECKING:
     from polymargin_checker.attention import Attention
     from polymargin_checker.products import Products
+    from polymargin_checker.stages import Network
 
 FORMAT = "polymargin-network-1"
 LARGEST_DEGREE = 64
@@ -86,12 +87,14 @@ class Model:
         return digest.hexdigest()
 
 
-def read_model(source: Any) -> Model | Attention | Products:
+def read_model(source: Any) -> Model | Attention | Products | Network:
     """Read an .npz file of any known format, or the bytes of one."""
-    from polymargin_checker import attention, products  # which are made of the classes above
+    from polymargin_checker import attention, products, stages  # which are made of the classes above
 
     entries = npy.read_entries(source)
     path = "the model" if isinstance(source, bytes) else source
+    if "header" in entries:
+        return stages.network_of(entries, str(path))
     if "format" not in entries:
         raise Unusable(f"{path}: not a polymargin network, the entry 'format' is missing")
     name = npy.text(entries["format"], "format")

@@ -14,10 +14,13 @@ import struct
 import sys
 import zipfile
 import zlib
-from array import array
+from array import array as doubles
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polymargin_checker.refusal import Unusable
 from polymargin_checker.words import shown
@@ -43,7 +46,7 @@ class Array:
     """Numbers in C order."""
 
     shape: tuple[int, ...]
-    values: array[float]
+    values: doubles[float]
 
 
 def read_entries(source: Any) -> dict[str, bytes]:
@@ -77,7 +80,7 @@ def numbers(content: bytes, name: str, axes: int) -> Array:
         raise Unusable(f"{name}: type {descr!r}; expected float64, float32 or integers, little-endian")
     if len(shape) != axes:
         raise Unusable(f"{name}: expected {axes} axes, got shape {shape}")
-    raw: array[Any] = array(code)
+    raw: doubles[Any] = doubles(code)
     if raw.itemsize * math.prod(shape) != len(content) - start:
         raise Unusable(f"{name}: {len(content) - start} bytes of numbers do not fit the shape {shape}")
     raw.frombytes(memoryview(content)[start:])
@@ -85,13 +88,25 @@ def numbers(content: bytes, name: str, axes: int) -> Array:
         raw.byteswap()
     if code not in "df" and any(abs(value) > _LARGEST_INTEGER for value in raw):
         raise Unusable(f"{name}: an integer beyond 2**53, which float64 cannot hold")
-    values = raw if code == "d" else array("d", raw)
+    values = raw if code == "d" else doubles("d", raw)
     if not all(map(math.isfinite, values)):
         raise Unusable(f"{name}: a number that is not finite")
     if fortran and axes == 2:
         rows, columns = shape
-        values = array("d", (values[row + column * rows] for row in range(rows) for column in range(columns)))
+        values = doubles("d", (values[row + column * rows] for row in range(rows) for column in range(columns)))
     return Array(shape, values)
+
+
+def array(content: bytes, name: str, descr: str, axes: int) -> NDArray[Any]:
+    """The numbers of one type with the given number of axes, in C order."""
+    found, fortran, shape, start = _header(content, name)
+    if found != descr or len(shape) != axes:
+        raise Unusable(f"{name}: type {found!r} with shape {shape}; expected {descr!r} with {axes} axes")
+    if np.dtype(descr).itemsize * math.prod(shape) != len(content) - start:
+        raise Unusable(f"{name}: {len(content) - start} bytes of numbers do not fit the shape {shape}")
+    values = np.frombuffer(content, dtype=descr, offset=start)
+    values = values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
+    return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
 
 
 def text(content: bytes, name: str) -> str:

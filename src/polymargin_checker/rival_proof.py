@@ -14,13 +14,15 @@ from polymargin_checker.exclusion import check_exclusion
 from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
+from polymargin_checker.model import Model
 from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.product_ball import check_product_ball
 from polymargin_checker.product_boundary import ProductBoundary
-from polymargin_checker.products import Products
+from polymargin_checker.products import Products, of_layers
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_region
 from polymargin_checker.situation import Situation
+from polymargin_checker.stages import Network
 
 
 def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
@@ -36,7 +38,11 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
     place, known = rival, situation.known
-    model, point, label, proof = situation.model, situation.point, situation.label, dict(proof)
+    model, point, label, proof = situation.view, situation.point, situation.label, dict(proof)
+    if model is None:
+        raise Refused(f"a {word} proof speaks of networks of polynomials, and this one has piecewise stages")
+    if isinstance(situation.model, Network) and isinstance(model, Model) and "lowering" in proof:
+        model = of_layers(model)  # layers as products; the lowering makes layers of squares of these
     if isinstance(model, Attention):
         if word == "exclusion" and "lowering" not in proof:
             raise Refused("exclusion proof: the key 'lowering' is missing, which an attention module needs")
@@ -65,10 +71,11 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
 def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
     known, label, given, lead = situation.expansions, situation.label, dict(proof), situation.lead(rival)
     if known is None:
-        assert isinstance(situation.model, Attention)
+        if not isinstance(situation.view, Attention):
+            raise Refused("a region proof speaks of networks of polynomials, and this one has piecewise stages")
         if "lowering" not in given:
             raise Refused("region proof: the key 'lowering' is missing, which an attention module needs")
-        layers = situation.model.layers(label, rival, given.pop("lowering"))
+        layers = situation.view.layers(label, rival, given.pop("lowering"))
         known = KnownExpansions(layers, situation.exact, situation.near, situation.point)
         label, rival = 0, 1
     if not at_least(check_region(known, label, rival, given, lead), lower):

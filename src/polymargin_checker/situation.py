@@ -9,6 +9,7 @@ from typing import Any
 
 from flint import fmpq
 
+from polymargin_checker import stage_values
 from polymargin_checker.attention import Attention
 from polymargin_checker.document import integer, items
 from polymargin_checker.dyadics import number
@@ -19,8 +20,10 @@ from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_ne
 from polymargin_checker.products import Products, of_layers
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_frame
+from polymargin_checker.stages import Network
+from polymargin_checker.views import View, view_of
 
-AnyModel = Model | Attention | Products
+AnyModel = Model | Attention | Products | Network
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Situation:
     """A model at a point: everything that the proofs of a certificate are about."""
 
     model: AnyModel
+    view: View | None
     point: list[fmpq]
     label: int
     exact: bool
@@ -43,7 +47,7 @@ class Situation:
     @cached_property
     def program(self) -> Products | None:
         """The model as a network of products, if it is one or made of layers."""
-        model = of_layers(self.model) if isinstance(self.model, Model) else self.model
+        model = of_layers(self.view) if isinstance(self.view, Model) else self.view
         return model if isinstance(model, Products) else None
 
     def lead(self, rival: int) -> fmpq:
@@ -61,11 +65,14 @@ def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Si
             raise Refused(f"neighbourhood, rivals: class {label} is the label itself, so that no rival counts")
         if near.frame is not None:
             check_frame(near.frame, exact)
-    expansions = None if isinstance(model, Attention) else KnownExpansions(model, exact, near, point)
-    return Situation(model, point, label, exact, Known(), near, expansions)
+    view = view_of(model) if isinstance(model, Network) else model
+    expansions = None if view is None or isinstance(view, Attention) else KnownExpansions(view, exact, near, point)
+    return Situation(model, view, point, label, exact, Known(), near, expansions)
 
 
 def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:
+    if isinstance(model, Network):
+        return stage_values.exact_logits(model, point)
     return exact_logits(model, point) if isinstance(model, Model) else model.exact_logits(point)
 
 
