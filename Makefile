@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: demo test test-matrix test-gpu slow mutations lint docs sanitize portable clean
+.PHONY: demo test test-matrix test-gpu slow mutations lint docs package sanitize portable clean
 
 demo: .venv/package
 	$(BIN)/polymargin demo
@@ -38,6 +38,15 @@ lint: .venv/installed
 
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict
+
+# A source distribution, the wheel that is built from it, and the wheel in an environment with nothing else.
+package: .venv/installed
+	rm -rf dist .venv-package
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/pip install --quiet dist/*.whl
+	.venv-package/bin/polymargin demo
+	rm -rf .venv-package
 
 # What exercises the core.
 CORE_TESTS := tests/continuation tests/polynomials tests/quadric tests/margins/test_batch.py
