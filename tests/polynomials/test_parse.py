@@ -63,6 +63,13 @@ def test_bad_text_is_one_sentence(text: str, message: str) -> None:
         _value(text, x=Fraction(1), y=Fraction(1))
 
 
+def test_the_imaginary_unit_is_no_variable_unless_it_is_named() -> None:
+    with pytest.raises(pm.InputError, match="may be the imaginary unit"):
+        pm.Boundary.from_expression("x**2 + I*y**2 - 1")
+    assert pm.Boundary.from_expression("x**2 + I*y**2 - 1", "I x y").dimension == 3
+    assert pm.Boundary.from_expression("x**2 + i*y**2 - 1").dimension == 3
+
+
 def test_variables() -> None:
     assert variable_names("b*a - c", None) == ["a", "b", "c"]
     assert variable_names("x*y", "y, x") == ["y", "x"]

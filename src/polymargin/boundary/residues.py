@@ -46,7 +46,16 @@ def residue_fields(fingerprint: str, count: int) -> Iterator[ResidueField]:
     """Fields for a polynomial with this fingerprint; the same ones every time."""
     generator = random.Random(f"residues of {fingerprint}")
     for _ in range(count):
-        candidate = generator.randrange(1 << 61, 1 << 62) | 1
-        while not flint.fmpz(candidate).is_prime():
-            candidate += 2
-        yield ResidueField(candidate, generator)
+        yield ResidueField(random_prime(generator, 62), generator)
+
+
+def random_prime(generator: random.Random, bits: int) -> int:
+    """A prime with so many bits.
+
+    >>> random_prime(random.Random(0), 30)
+    950524921
+    """
+    candidate = generator.randrange(1 << bits - 1, 1 << bits) | 1
+    while not flint.fmpz(candidate).is_prime():
+        candidate += 2
+    return candidate

@@ -36,6 +36,11 @@ def variable_names(source: Any, variables: str | Sequence[Any] | None) -> list[s
         found = {node.id for node in ast.walk(_syntax(source)) if isinstance(node, ast.Name)}
     else:
         found = {str(symbol) for symbol in getattr(source, "free_symbols", ())}
+    if "I" in found and isinstance(source, str):
+        raise InputError(
+            f"the I in {source[:200]!r} may be the imaginary unit, and a boundary has real coefficients; "
+            "if it is a variable, name all of them with variables='I x y'"
+        )
     if not found:
         raise InputError(f"no variable in {str(source)!r}; name the variables with variables='x y'")
     return sorted(found)

@@ -14,8 +14,10 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
-from polymargin.geometry.algebra import DEFAULT_PRIME, exact_hypersurface, random_hypersurface
+from polymargin.geometry.algebra import exact_hypersurface, random_hypersurface
 from polymargin.geometry.algebra.rings import Ring, integer_form, parse_polynomial, squarefree_part
+
+PRIME = 1073741789
 
 
 def value_through_rows(surface, point: list[Fraction]) -> Fraction:
@@ -61,14 +63,14 @@ def test_no_more_variables_than_linear_forms(entries: list[int], point: list[int
 
 def test_modular_is_the_residue_of_rational() -> None:
     boundary = pm.Boundary.from_network(random_network([3, 4, 2], 3, 0), 0, 1)
-    rational, modular = (exact_hypersurface(boundary, prime) for prime in (None, DEFAULT_PRIME))
+    rational, modular = (exact_hypersurface(boundary, prime) for prime in (None, PRIME))
     terms = {e: modular.ring.scalar(Fraction(int(c.p), int(c.q))) for e, c in rational.polynomial.to_dict().items()}
     assert modular.polynomial == modular.ring.context.from_dict(terms)
 
 
 def test_repeated_factors_count_once() -> None:
     boundary = pm.Boundary.from_expression("(x*y - 1)**2 * (x + 1)", "x y")
-    for prime in (None, DEFAULT_PRIME):
+    for prime in (None, PRIME):
         surface = exact_hypersurface(boundary, prime)
         assert surface.repeated
         assert surface.degree == 3
@@ -76,9 +78,9 @@ def test_repeated_factors_count_once() -> None:
 
 
 def test_architectures_are_drawn_modulo_the_prime() -> None:
-    network = random_hypersurface(NetworkArchitecture((4, 2, 3, 2), 2), DEFAULT_PRIME, random.Random(0))
+    network = random_hypersurface(NetworkArchitecture((4, 2, 3, 2), 2), PRIME, random.Random(0))
     assert (network.dimension, network.degree, network.rows.ncols()) == (2, 4, 4)
-    attention = random_hypersurface(AttentionArchitecture(1, 6, 1, 1), DEFAULT_PRIME, random.Random(0))
+    attention = random_hypersurface(AttentionArchitecture(1, 6, 1, 1), PRIME, random.Random(0))
     assert (attention.dimension, attention.degree) == (3, 3)
 
 

@@ -3,10 +3,9 @@
 from polymargin.geometry.algebra.components import PrimaryComponent
 from polymargin.geometry.algebra.engines import EngineError, OutOfTimeError, find_engine
 from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface, random_hypersurface
-from polymargin.geometry.algebra.rings import DEFAULT_PRIME, Ring
+from polymargin.geometry.algebra.rings import Ring
 
 __all__ = [
-    "DEFAULT_PRIME",
     "EngineError",
     "Hypersurface",
     "OutOfTimeError",

@@ -22,10 +22,10 @@ from typing import Any
 
 import flint
 
-# The largest prime below 2^30: msolve's change of ordering takes no larger ones than 30 bits.
-DEFAULT_PRIME = 1073741789
+from polymargin.errors import InputError
+
 # Random rationals are integers of this size: general enough, and short.
-RATIONAL_RANGE = 1000
+RATIONAL_RANGE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Ring:
         exact = Fraction(number)
         if self.prime is None:
             return flint.fmpq(exact.numerator, exact.denominator)
+        if exact.denominator % self.prime == 0:
+            raise InputError(f"the prime {self.prime} divides a denominator ({exact}): choose another prime=")
         return flint.nmod(exact.numerator, self.prime) / flint.nmod(exact.denominator, self.prime)
 
     def constant(self, number: Any) -> Any:

@@ -21,7 +21,8 @@ from polymargin.boundary import (
 from polymargin.continuation import Tracker
 from polymargin.enumeration import TraceTest
 from polymargin.errors import InputError
-from polymargin.geometry.ed_degrees.boundary_count import boundary_count
+from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count
+from polymargin.geometry.ed_degrees.exact_check import exact_check
 from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
@@ -39,7 +40,7 @@ class EDDegree(PublishedStatus):
 
     value       the ED degree; int(result) gives it too
     method      "formula", "numeric" (monodromy), "blend" or "symbolic"
-    standing    CERTIFIED for a theorem, NUMERICAL for a count that passed its test, BRACKETED otherwise
+    standing    CERTIFIED for a theorem, NUMERICAL for a count that passed its test or was made by algebra, BRACKETED otherwise
     lower       no fewer; below `value` never
     upper       no more: the generic hypersurface of the same degree
     trace       outcome of the trace test, where one was made
@@ -99,8 +100,9 @@ def ed_degree(
     source   a Boundary, a network (with `label` and `rival`), a NetworkArchitecture or an AttentionArchitecture
     method   "formula": a theorem, refused outside its hypotheses; "numeric": for architectures monodromy with a trace test, for a
              boundary its components at a generic point; "blend": all paths from the closed-form start system, for random
-             weights; "symbolic": a Gröbner basis modulo a prime, within `timeout` seconds; "auto": a theorem if one
-             applies, otherwise numeric
+             weights; "symbolic": a Gröbner basis modulo primes, within `timeout` seconds; "auto": a theorem if one
+             applies, otherwise numeric. A boundary with at most 200 critical points is then counted again by algebra modulo
+             two primes; where the two disagree, the exact number is returned and a note says so
     limit    a boundary that may have more critical points is not counted by "numeric" and "blend", but refused
 
     >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
@@ -117,7 +119,9 @@ def ed_degree(
     boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
-    chosen = ("formula" if boundary.degree <= 2 else "numeric") if method == "auto" else method
+    if method == "auto" and boundary.degree > 2:
+        return _checked_count(boundary, tracker, seed, limit, timeout, cache, started)
+    chosen = "formula" if method == "auto" else method
     return _of_boundary(boundary, chosen, tracker, seed, limit, timeout, cache, started)
 
 
@@ -185,8 +189,32 @@ def _of_boundary(
         symbolic = symbolic_ed_degree(boundary, seed=seed, timeout=timeout)
         return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
     found = boundary_count(boundary, tracker, seed=seed, limit=limit, cache=cache)
+    return _of_paths(boundary, found, method, started)
+
+
+def _checked_count(
+    boundary: Boundary,
+    tracker: Tracker,
+    seed: int,
+    limit: int,
+    timeout: float,
+    cache: bool | str | Path,
+    started: float,
+) -> EDDegree:
+    """By paths, and again by algebra: what algebra says stands."""
+    found = boundary_count(boundary, tracker, seed=seed, limit=limit, cache=cache)
+    check = exact_check(boundary, found, seed=seed, timeout=timeout)
+    if check.value is None:
+        return _of_paths(boundary, found, "numeric", started, notes=(check.note,))
+    method = "numeric" if check.value == found.value else "symbolic"
+    return _numerical(check.value, method, started, components=check.components, notes=(check.note,))
+
+
+def _of_paths(
+    boundary: Boundary, found: BoundaryCount, method: str, started: float, notes: tuple[str, ...] = ()
+) -> EDDegree:
     if found.complete:
-        return _numerical(found.value, method, started, components=found.components)
+        return _numerical(found.value, method, started, components=found.components, notes=notes)
     return EDDegree(
         found.value,
         method,
@@ -195,7 +223,7 @@ def _of_boundary(
         boundary.critical_bound,
         perf_counter() - started,
         components=found.components,
-        notes=("these may not be all: the trace test failed",),
+        notes=("these may not be all: the trace test failed", *notes),
     )
 
 

@@ -1,0 +1,90 @@
+"""Counts of paths against counts modulo primes: what disagrees is said, and the exact number is returned."""
+
+from __future__ import annotations
+
+import pytest
+from problems import random_network
+
+import polymargin as pm
+import polymargin.geometry.ed_degrees.ed_degree as under_test
+from polymargin.geometry import BoundaryCount
+from polymargin.geometry.ed_degrees.exact_check import exact_check
+from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
+from polymargin.standing import Standing
+
+# True numbers by Macaulay2 and PHCpack.
+TEXTS = {
+    "y**7-x**10": 13,
+    "y**3-x**4": 5,
+    "y**4-x**5": 6,
+    "y**2-x**3-x**2/1000": 5,
+    "x**2+2*y**2+x**3/10**4-1": 7,
+    "x**2+2*y**2+3*z**2+x**3/10**4-1": 11,
+    "x**4-y**2*z+x*y*z": 13,
+    "y-x**2+x*y**3/10**15-1": 12,
+    "x**3+1073741789*y**3-x*y-1": 9,
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TEXTS.items(), ids=str)
+def test_auto_returns_the_true_number(text: str, expected: int) -> None:
+    found = pm.ed_degree(pm.Boundary.from_expression(text), cache=False, threads=1)
+    assert (int(found), found.lower, found.upper, found.standing) == (expected, expected, expected, Standing.NUMERICAL)
+    assert found.method == ("numeric" if found.notes[0].startswith("confirmed by algebra") else "symbolic")
+    assert found.components in (None, (expected,))
+
+
+def test_a_wrong_number_of_paths_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = BoundaryCount(6, (4, 2), True)
+    monkeypatch.setattr(under_test, "boundary_count", lambda *arguments, **options: wrong)
+    found = pm.ed_degree(pm.Boundary.from_expression("(x**2 + 2*y**2 - 1)*(x*y - 2)"))
+    assert (int(found), found.method, found.components) == (8, "symbolic", (4, 4))
+    assert found.notes[0].startswith("paths found 6, which is wrong: minors form modulo ")
+
+
+def test_paths_that_are_not_known_to_be_all_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = BoundaryCount(9, (9,), False)
+    monkeypatch.setattr(under_test, "boundary_count", lambda *arguments, **options: short)
+    found = pm.ed_degree(pm.Boundary.from_expression("x**3 + 2*y**3 - x*y + 1"))
+    assert (int(found), found.method, found.standing) == (9, "numeric", Standing.NUMERICAL)
+
+
+def test_where_algebra_is_too_slow_the_notes_say_so() -> None:
+    large = pm.Boundary.from_expression("x**15 + y**15 - x*y - 1")
+    check = exact_check(large, BoundaryCount(3, (3,), True), seed=0, timeout=1.0)
+    assert check.value is None
+    assert check.note == "not counted again by algebra: there may be more than 200"
+
+
+def test_without_an_engine_linear_algebra_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polymargin.geometry.ed_degrees.groebner.find_engine", lambda name: None)
+    found = pm.ed_degree(pm.Boundary.from_expression("x**2+2*y**2+3*z**2+x**3/10**4-1"), cache=False, threads=1)
+    assert int(found) == 11
+    assert "linear algebra" in found.notes[0]
+    large = pm.Boundary.from_network(random_network([6, 7, 2], 3, 0), 0, 1)
+    assert "polymargin[symbolic]" in exact_check(large, BoundaryCount(1, None, True), seed=0, timeout=1.0).note
+
+
+def test_primes_are_drawn_from_the_boundary() -> None:
+    """The coefficient is a prime that was the only one for a while: modulo itself the count is 6 instead of 9."""
+    text = "x**3+1073741789*y**3-x*y-1"
+    boundary = pm.Boundary.from_expression(text)
+    assert int(symbolic_ed_degree(boundary, prime=1073741789)) == 6
+    found = symbolic_ed_degree(boundary)
+    assert (found.value, found.counts, len(set(found.primes))) == (9, (9, 9), 2)
+    assert found.primes == symbolic_ed_degree(pm.Boundary.from_expression(text)).primes
+    assert set(found.primes).isdisjoint(symbolic_ed_degree(boundary, seed=1).primes)
+    assert set(found.primes).isdisjoint(symbolic_ed_degree(pm.Boundary.from_expression(text + "-x")).primes)
+
+
+def test_a_third_prime_decides_where_two_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
+    primes = iter([1073741789, 1073741783, 1073741741])
+    monkeypatch.setattr("polymargin.geometry.ed_degrees.groebner.random_prime", lambda generator, bits: next(primes))
+    found = symbolic_ed_degree(pm.Boundary.from_expression("x**3+1073741789*y**3-x*y-1"))
+    assert (found.value, found.counts) == (9, (6, 9, 9))
+    assert "(counts 6, 9, 9)" in found.description
+
+
+def test_a_prime_that_divides_a_denominator_is_refused() -> None:
+    with pytest.raises(pm.InputError, match="divides a denominator"):
+        symbolic_ed_degree(pm.Boundary.from_expression("x**3/7 + y**2 - 1"), prime=7)
