@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
 # Files outside docs/ that pages link to as ../name; on the site they lie beside the pages.
-BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md")
+BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 
 
 def on_config(config: Any) -> Any:
