@@ -7,6 +7,7 @@ stays away from u as far as stated, and a tie or a loss exists as near as stated
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from polymargin_checker.claim import Claim, read_claim
@@ -15,7 +16,7 @@ from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.document import fields, items, kind, read_document
 from polymargin_checker.dyadics import at_least, number_or_infinity
 from polymargin_checker.model import read_model
-from polymargin_checker.refusal import Refused, Unusable
+from polymargin_checker.refusal import OutOfTime, Refused, Unusable
 from polymargin_checker.rival_proof import check_proof
 from polymargin_checker.situation import AnyModel, Situation, read_situation, rival_of
 from polymargin_checker.stages import Network
@@ -33,27 +34,33 @@ class CheckResult:
     accepted   the claim is proved
     reason     one sentence: what is proved, or why not
     usable     False if a file could not be read as a model or certificate file at all
+    in_time    False if it was refused for want of time alone
     """
 
     accepted: bool
     reason: str
     usable: bool = True
+    in_time: bool = True
 
 
-def check(model: Any, certificate: Any, exact: bool = False) -> CheckResult:
+def check(model: Any, certificate: Any, exact: bool = False, seconds: float | None = None) -> CheckResult:
     """Prove or refuse a certificate about a model; never raises for what is in them.
 
     Each is the path of a file, or `bytes`: what would be in the file, read by the same rules.
     With `exact` no floating-point arithmetic is trusted: large matrices are judged in ball arithmetic too, slowly.
+    A certificate that would take more than `seconds` is refused; the time of a single step is an estimate.
     """
+    end = None if seconds is None else perf_counter() + seconds
     try:
         network = read_model(model)
         document = read_document(certificate)
         _check_format(document, "the certificate" if isinstance(certificate, bytes) else certificate)
-        with limited_work(exact):
+        with limited_work(exact, end):
             return CheckResult(True, _prove(network, document, exact))
     except Unusable as refusal:
         return CheckResult(False, one_line(str(refusal)), usable=False)
+    except OutOfTime as refusal:
+        return CheckResult(False, one_line(str(refusal)), in_time=False)
     except Refused as refusal:
         return CheckResult(False, one_line(str(refusal)))
     except (MemoryError, RecursionError):
@@ -130,6 +137,8 @@ def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, C
             raise Refused(f"rival {rival}: its lower bound {bounds}")
         try:
             proofs[rival] = check_proof(situation, rival, lower, entry["proof"])
+        except OutOfTime:
+            raise
         except Refused as refusal:
             raise Refused(f"rival {rival}: {refusal}") from None
     if claim.kind != "vulnerable":

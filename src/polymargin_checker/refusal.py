@@ -11,5 +11,9 @@ class Unproved(Refused):
     """A test of enclosures failed; narrower ones may pass it."""
 
 
+class OutOfTime(Refused):
+    """The certificate would take more time than the caller gives."""
+
+
 class Unusable(Refused):
     """A file is missing or is not what it should be, so that there is nothing to judge."""

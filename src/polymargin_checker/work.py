@@ -5,6 +5,8 @@ takes at every length, about 10¹² in a second. A certificate may ask for `FLAT
 with every number that it gives: a long proof may take long, a short one may not. Numbers below `SHORTEST` bits count
 as that many, for the work around a product does not shrink with it. Who asks for proofs without floating point
 (`exact`) is ready to wait, and both limits are `PATIENCE` times as large.
+
+A caller may also give seconds. A step that is expected to end later is refused before it begins.
 """
 
 from __future__ import annotations
@@ -13,32 +15,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from time import perf_counter
 
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import OutOfTime, Refused
 
 FLAT = 1 << 44
 PER_NUMBER = 1 << 35
 SHORTEST = 128
 PATIENCE = 64
+PER_SECOND = 10**12
 
 
 @dataclass
 class _Budget:
-    """Bit operations left, and how many more a number brings."""
+    """Bit operations left, how many more a number brings, and when the time is up."""
 
     left: int
     per_number: int
     exact: bool
+    end: float | None
 
 
 _budget: ContextVar[_Budget | None] = ContextVar("bit operations left", default=None)
 
 
 @contextmanager
-def limited_work(exact: bool = False) -> Iterator[None]:
-    """Inside, `spend` refuses what is beyond the limit."""
+def limited_work(exact: bool = False, end: float | None = None) -> Iterator[None]:
+    """Inside, `spend` refuses what is beyond the limit, or would last beyond `end`, a reading of `perf_counter`."""
     patience = PATIENCE if exact else 1
-    token = _budget.set(_Budget(FLAT * patience, PER_NUMBER * patience, exact))
+    token = _budget.set(_Budget(FLAT * patience, PER_NUMBER * patience, exact, end))
     try:
         yield
     finally:
@@ -51,7 +56,10 @@ def spend(products: int, bits: int, what: str) -> None:
     if budget is None:
         return
     length = max(bits, SHORTEST)
-    left = budget.left - products * length * length.bit_length() ** 2
+    work = products * length * length.bit_length() ** 2
+    left = budget.left - work
+    if budget.end is not None and perf_counter() + work / PER_SECOND > budget.end:
+        raise OutOfTime(f"{what}: not enough time for it")
     if left < 0:
         more = "" if budget.exact else f"; --exact allows {PATIENCE} times as much"
         raise Refused(f"{what}: more work than this checker does for a certificate with so few numbers{more}")

@@ -15,6 +15,7 @@ import polymargin as pm
 from polymargin import Answer, Standing
 from polymargin.certificates.rivals import prove_by_enumeration
 from polymargin.certificates.session import Options, Session
+from polymargin.margins.judge import Judge
 from polymargin_checker.checker import check
 
 ARCHITECTURES = [
@@ -218,7 +219,7 @@ def test_constant_layers_get_proofs_that_the_checker_accepts(tmp_path: Path) -> 
 
 def test_enumeration_is_not_begun_without_the_time_for_it() -> None:
     network = random_network([13, 14, 2], 3, seed=2)
-    session = Session(network, np.full(13, 0.1), Options(cache=False), timeout=1e-9)
+    session = Session(Judge(network), np.full(13, 0.1), Options(cache=False), timeout=1e-9)
     proof, nearest, reason = prove_by_enumeration(session, session.rivals[0])
     assert proof is None
     assert nearest is None

@@ -15,7 +15,7 @@ from product_modules import chebyshev_network, examples
 
 import polymargin as pm
 from polymargin.bounds.exclusion import exclude
-from polymargin.certificates.document import certificate, hexadecimal
+from polymargin.margins.certificate import certificate, hexadecimal
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
 from polymargin_checker.enclosures import Balls

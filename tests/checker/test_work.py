@@ -8,6 +8,7 @@ import struct
 import zipfile
 from collections import Counter
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from polymargin_checker import (
 from polymargin_checker.completeness import _check_disjoint
 from polymargin_checker.model import Matrix
 from polymargin_checker.quadratic import BallQuadratic
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import OutOfTime, Refused
 from polymargin_checker.work import FLAT, PER_NUMBER, SHORTEST, count_number, limited_work, spend
 
 MORE = "more work than this checker does"
@@ -302,3 +303,27 @@ def test_pieces_of_a_polynomial_are_counted(counted: Counter[str]) -> None:
     touching = arb_poly([arb(1) / 9 + arb(1) / 1000, -arb(2) / 3, 1])  # (x − 1/3)² and a little
     assert univariate.nonnegative(touching, (arb(0), arb(1)))
     assert counted["polynomials in one variable"] > 3
+
+
+def test_a_step_that_would_end_too_late_is_refused_before_it_begins() -> None:
+    with limited_work(end=perf_counter() + 1000):
+        spend(1, 128, "a short step")
+        with pytest.raises(OutOfTime, match="a long step: not enough time"):
+            spend(1 << 43, 128, "a long step")
+    with limited_work(end=perf_counter()), pytest.raises(OutOfTime):
+        spend(1, 128, "a short step")
+
+
+def test_the_time_that_is_missing_is_told_from_a_refusal(tmp_path: Path) -> None:
+    net = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [5.0, 0.0])])
+    rivals = [{"rival": 1, "lower": "0x1p0", "proof": {"kind": "hyperplane"}}]
+    claim = {"kind": "robust", "radius": "0x1p0"}
+    files = write(tmp_path, net, certificate(net, [0.0, 0.0], 0, claim, rivals, None))
+    assert check(*files, seconds=1000).accepted
+    late = check(*files, seconds=0)
+    assert (late.accepted, late.usable, late.in_time) == (False, True, False)
+    assert "not enough time" in late.reason
+    claim["radius"] = rivals[0]["lower"] = "0x1.8p0"
+    files = write(tmp_path, net, certificate(net, [0.0, 0.0], 0, claim, rivals, None))
+    refused = check(*files, seconds=1000)
+    assert (refused.accepted, refused.in_time) == (False, True)

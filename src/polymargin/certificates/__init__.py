@@ -2,9 +2,9 @@
 
 from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
 from polymargin.certificates.certify import certify
-from polymargin.certificates.document import Certificate
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts
 from polymargin.certificates.verify import verify
+from polymargin.margins.certificate import Certificate
 
 __all__ = [
     "Answer",

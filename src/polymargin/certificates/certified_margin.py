@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.certificates.document import Certificate
 from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, html_of_one
 from polymargin.margins import Margin
+from polymargin.margins.certificate import Certificate
 from polymargin.standing import PublishedStatus, Standing
 
 

@@ -1,7 +1,8 @@
 """`certify`: the margin itself, enclosed and proved.
 
 Where all critical points can be certified, the enclosure is as narrow as doubles allow. Elsewhere exclusion from below and a
-counterexample from above bracket the margin; a relative gap of 1e-6 counts as CERTIFIED, a wider one as BRACKETED.
+counterexample from above bracket the margin; a relative gap of 1e-6 counts as CERTIFIED, a wider one as BRACKETED. The checker
+judges every certificate before the answer is given.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.bounds import pair_lower_bound
+from polymargin.certificates.acceptance import UpperProof, accepted_margin
 from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
 from polymargin.certificates.counterexample import Counterexample, beyond, search
-from polymargin.certificates.document import certificate, hexadecimal
 from polymargin.certificates.region_search import RegionSearch
 from polymargin.certificates.rivals import (
     RivalProof,
@@ -27,44 +28,44 @@ from polymargin.certificates.rivals import (
     prove_by_branching,
     prove_by_enumeration,
     prove_flat,
+    trivial,
 )
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
 from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError
-from polymargin.margins import Margin
 from polymargin.margins.checkpoint import Checkpoint
+from polymargin.margins.judge import Judge
 from polymargin.margins.result import failed
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
-from polymargin.standing import Standing
 from polymargin.work import Workers
 
-CERTIFIED_GAP = 1e-6
 # Fractions of the upper bound that branch and bound tries to prove, the easiest first.
 FRACTIONS = (0.9, 0.99, 0.999, 1 - 5e-7)
 # For quadrics the S-lemma is exact, up to rounding.
 QUADRIC_FRACTIONS = (1 - 5e-7, 1 - 1e-8)
-
-# An upper bound of the margin: distance, rival, and what proves it.
-End: TypeAlias = tuple[float, int, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class _ProofQuestion:
     """What `certify` asks about every point."""
 
-    network: Network
+    judge: Judge
     method: str
     options: Options
     timeout: float | None
     near: Neighbourhood
 
+    @property
+    def network(self) -> Network:
+        return self.judge.network
+
     def at(self, point: NDArray[np.float64]) -> CertifiedMargin:
-        session = Session(self.network, point, self.options, self.timeout, self.near)
+        session = Session(self.judge, point, self.options, self.timeout, self.near)
         return _certified(session, self.method) if self.near.is_ball else RegionSearch(session).margin()
 
     def failed(self, error: str, seconds: float) -> CertifiedMargin:
@@ -134,7 +135,7 @@ def certify(
     near.check_bounded()
     if method == "completeness" and not near.is_ball:
         raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
-    question = _ProofQuestion(network, method, options, timeout, near)
+    question = _ProofQuestion(Judge(network), method, options, timeout, near)
     array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
@@ -153,7 +154,7 @@ def _certified(session: Session, method: str) -> CertifiedMargin:
             "nothing to certify"
         )
     proofs: dict[int, RivalProof] = {}
-    ends: list[End] = []
+    ends: list[UpperProof] = []
     notes: list[str] = []
     for rival in session.rivals:
         proof, end, reason = _settle(session, rival, method)
@@ -163,14 +164,14 @@ def _certified(session: Session, method: str) -> CertifiedMargin:
             ends.append(end)
         if reason:
             notes.append(reason)
-    nearest = min(ends, key=lambda end: end[0], default=None)
+    nearest = min(ends, key=lambda end: end.distance, default=None)
     for rival in session.rivals:
         if rival not in proofs:  # beyond the nearest tie of all, nothing needs a proof
-            proofs[rival] = _exclusion(session, rival, None if nearest is None else nearest[0])
-    return _assemble(session, [proofs[rival] for rival in session.rivals], nearest, notes)
+            proofs[rival] = _exclusion(session, rival, None if nearest is None else nearest.distance)
+    return accepted_margin(session, [proofs[rival] for rival in session.rivals], nearest, notes)
 
 
-def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | None, End | None, str]:
+def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | None, UpperProof | None, str]:
     """A proof of the exact distance to this rival if there is one, a proved upper end, and a reason if there is no proof."""
     reason, nearest = "", None
     flat = prove_flat(session, rival)
@@ -184,7 +185,8 @@ def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | Non
         if proof is not None:
             if proof.nearest is None:
                 return proof, None, ""
-            return proof, (proof.upper, rival, {"kind": "critical-point", "rival": rival, "index": proof.nearest}), ""
+            evidence = {"kind": "critical-point", "rival": rival, "index": proof.nearest}
+            return proof, UpperProof(proof.upper, rival, evidence), ""
         if method == "completeness":
             raise InputError(f"no completeness certificate: {reason}")
     if nearest is None:
@@ -200,9 +202,9 @@ def _exclusion(session: Session, rival: int, reach: float | None) -> RivalProof:
     limit = {} if reach is None else {"limit": reach}
     limit["timeout"] = session.time_left / 2
     single = pair_lower_bound(session.network, session.u, session.label, rival, tolerance=1e-3, **limit)
-    best = RivalProof(rival, 0.0, {"kind": "trivial"})
+    best = trivial(rival)
     if single.proved:
-        best = RivalProof(rival, single.radius, single.to_proof())
+        best = RivalProof(rival, single.radius, single.to_proof()).instead_of(best)
     if reach is None:
         return best
     for fraction in QUADRIC_FRACTIONS if session.network.degree == 2 else FRACTIONS:
@@ -211,37 +213,9 @@ def _exclusion(session: Session, rival: int, reach: float | None) -> RivalProof:
         better = prove_by_branching(session, rival, fraction * reach, timeout=session.time_left / 2)
         if better is None:
             break
-        best = better
+        best = better.instead_of(best)
     return best
 
 
-def _end(found: Counterexample | None) -> End | None:
-    return None if found is None else (found.distance, found.rival, found.to_json())
-
-
-def _assemble(
-    session: Session,
-    proofs: list[RivalProof],
-    end: End | None,
-    notes: list[str],
-) -> CertifiedMargin:
-    lower = min(proof.lower for proof in proofs)
-    upper, rival, evidence = end if end is not None else (math.inf, None, None)
-    claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
-    entries = [proof.to_json() for proof in proofs]
-    seed = session.options.seed
-    document = certificate(session.network, session.u, session.label, claim, entries, evidence, seed, session.near)
-    closed = lower == upper or (math.isfinite(upper) and upper - lower <= CERTIFIED_GAP * upper)
-    margin = Margin(
-        radius=upper,
-        lower=lower,
-        upper=upper,
-        point=None,
-        label=session.label,
-        rival=rival,
-        standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
-        method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
-        seconds=session.seconds,
-        notes=tuple(notes),
-    )
-    return CertifiedMargin(margin, document)
+def _end(found: Counterexample | None) -> UpperProof | None:
+    return None if found is None else UpperProof(found.distance, found.rival, found.to_json())

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary, generic_critical_count
-from polymargin.certificates.document import hexadecimal
 from polymargin.continuation.krawczyk import PRECISION, Box, certify_solutions
 from polymargin.enumeration import CriticalPoints
+from polymargin.margins.certificate import hexadecimal
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
 from polymargin.polynomials.balls import distance_bounds, precision

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.attack import nearest_attack
-from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.deadlines import Deadline
+from polymargin.margins.certificate import hexadecimal
 from polymargin.polynomials.balls import distance_bounds, precision
 
 # Of the time that is left, for a search; and seconds that it gets in any case.

@@ -2,12 +2,14 @@
 
 In order of cost: a descent to where each rival is nearest to winning; the whole region at once, by ranges, by a quadratic,
 with rests lifted; for L2 what proves the ball around the region; cuts of the input as long as there is time. ROBUST is said
-only with a certificate, VULNERABLE only with a point of the domain whose logits were compared in exact arithmetic.
+only with a certificate that the checker accepted, VULNERABLE only with a point of the domain whose logits were compared in exact
+arithmetic.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,19 +20,18 @@ from polymargin.bounds.regions.bracket import trial_radii
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
+from polymargin.certificates.acceptance import UpperProof, accepted_margin, judged_radius
 from polymargin.certificates.certified_margin import CertifiedMargin
 from polymargin.certificates.counterexample import Counterexample
-from polymargin.certificates.document import Certificate, certificate, hexadecimal
-from polymargin.certificates.rivals import RivalProof, prove_at_once, prove_by_ball
+from polymargin.certificates.rivals import RivalProof, prove_at_once, prove_by_ball, trivial
 from polymargin.certificates.session import Session
 from polymargin.certificates.verdict import Answer, Verdict
 from polymargin.errors import InputError
-from polymargin.margins import Margin
+from polymargin.margins.certificate import hexadecimal
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 
-CERTIFIED_GAP = 1e-6
 # Inputs and values of the layers, beyond which the checker reads no proof on a region; so none is made.
 LARGEST_SPACE = 12_000
 
@@ -60,7 +61,7 @@ class RegionSearch:
             return self._robust(radius, proofs)
         open_rivals = [rival for rival in session.rivals if rival not in proofs]
         reason = "; ".join(f"against class {rival}: {reasons[rival]}" for rival in open_rivals)
-        return self._verdict(Answer.UNKNOWN, radius, None, None, reason)
+        return self._undecided(radius, reason)
 
     def _lost_at_once(self) -> Counterexample | None:
         """The point itself, where the label does not lead by more than the neighbourhood asks for."""
@@ -131,7 +132,7 @@ class RegionSearch:
         found = nearest_in(self.at, session.label, session.rivals, None, session.options.seed)
         upper = None if found is None else _counterexample(found)
         limit = math.inf if upper is None else upper.distance
-        best: dict[int, RivalProof] = {r: RivalProof(r, 0.0, {"kind": "trivial"}) for r in session.rivals}
+        best = {rival: trivial(rival) for rival in session.rivals}
         low, high = 0.0, limit
         for radius in trial_radii(limit):
             if radius <= low or radius >= high or session.time_left <= 0:
@@ -146,76 +147,65 @@ class RegionSearch:
                 upper = nearer if upper is None or nearer.distance < upper.distance else upper
                 high = min(high, upper.distance)
             elif len(proofs) == len(session.rivals):
-                best, low = proofs, radius
+                best, low = {rival: proofs[rival].instead_of(best[rival]) for rival in session.rivals}, radius
             else:
                 high = min(high, radius)
-        return self._margin(low, upper, [best[rival] for rival in session.rivals])
-
-    def _margin(self, lower: float, upper: Counterexample | None, proofs: list[RivalProof]) -> CertifiedMargin:
-        session = self.session
-        high = math.inf if upper is None else upper.distance
-        claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(high)}
-        document = self._document(claim, proofs, upper)
-        closed = math.isfinite(high) and high - lower <= CERTIFIED_GAP * high
-        margin = Margin(
-            radius=high,
-            lower=lower,
-            upper=high,
-            point=None if upper is None else upper.point,
-            label=session.label,
-            rival=None if upper is None else upper.rival,
-            standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
-            method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
-            seconds=session.seconds,
-            norm=self.near.norm.value,
-        )
-        return CertifiedMargin(margin, document)
+        strongest = [best[rival] for rival in session.rivals]
+        evidence = None if upper is None else UpperProof(upper.distance, upper.rival, upper.to_json())
+        answer = accepted_margin(session, strongest, evidence)
+        if upper is None or answer.margin.rival is None:
+            return answer
+        return replace(answer, margin=replace(answer.margin, point=upper.point))
 
     # -- answers -------------------------------------------------------------------------------
 
-    def _document(self, claim: dict[str, str], proofs: list[RivalProof], upper: Counterexample | None) -> Certificate:
-        session = self.session
-        return certificate(
-            session.network,
-            session.u,
-            session.label,
-            claim,
-            [proof.to_json() for proof in proofs],
-            None if upper is None else upper.to_json(),
-            session.options.seed,
-            self.near,
-        )
-
     def _robust(self, radius: float, proofs: dict[int, RivalProof]) -> Verdict:
         entries = [proofs[rival] for rival in self.session.rivals]
-        document = self._document({"kind": "robust", "radius": hexadecimal(radius)}, entries, None)
+        document, judgement = judged_radius(self.session, radius, entries)
+        if not judgement.accepted:
+            return self._undecided(radius, judgement.reason)
         kinds = sorted({proof.proof["kind"] for proof in entries})
-        return self._verdict(Answer.ROBUST, radius, None, document, f"proved by {' and '.join(kinds)}")
-
-    def _vulnerable(self, radius: float, lost: Counterexample) -> Verdict:
-        document = None
-        if self.session.tied is None:  # a tie at the point itself has no unique label to speak of
-            document = self._document({"kind": "vulnerable", "radius": hexadecimal(radius)}, [], lost)
-        what = "comes too close" if self.near.abstain else "ties or wins"
-        reason = f"class {lost.rival} {what} at {self.near.norm.value} distance {lost.distance:.6g}"
-        return self._verdict(Answer.VULNERABLE, radius, lost, document, reason)
-
-    def _verdict(
-        self, answer: Answer, radius: float, lost: Counterexample | None, document: Certificate | None, reason: str
-    ) -> Verdict:
         return Verdict(
-            answer=answer,
+            answer=Answer.ROBUST,
             radius=radius,
             label=self.session.label,
-            rival=None if lost is None else lost.rival,
-            counterexample=None if lost is None else lost.point,
+            rival=None,
+            counterexample=None,
             certificate=document,
-            standing=Standing.BRACKETED if answer is Answer.UNKNOWN else Standing.CERTIFIED,
-            lower=radius if answer is Answer.ROBUST else 0.0,
-            upper=math.inf if lost is None else lost.distance,
+            standing=Standing.CERTIFIED,
+            lower=radius,
+            upper=math.inf,
+            reason=f"proved by {' and '.join(kinds)}",
+            seconds=self.session.seconds,
+        )
+
+    def _vulnerable(self, radius: float, lost: Counterexample) -> Verdict:
+        what = "comes too close" if self.near.abstain else "ties or wins"
+        reason = f"class {lost.rival} {what} at {self.near.norm.value} distance {lost.distance:.6g}"
+        standing, document = Standing.CERTIFIED, None
+        if self.session.tied is None:  # a tie at the point itself has no unique label to speak of
+            claim = {"kind": "vulnerable", "radius": hexadecimal(radius)}
+            document, judgement = self.session.judged(claim, [], lost.to_json())
+            if not judgement.accepted:
+                standing, document, reason = Standing.NUMERICAL, None, f"{reason}; {judgement.reason}"
+        return Verdict(
+            answer=Answer.VULNERABLE,
+            radius=radius,
+            label=self.session.label,
+            rival=lost.rival,
+            counterexample=lost.point,
+            certificate=document,
+            standing=standing,
+            lower=0.0,
+            upper=lost.distance,
             reason=reason,
             seconds=self.session.seconds,
         )
+
+    def _undecided(self, radius: float, reason: str) -> Verdict:
+        label, seconds = self.session.label, self.session.seconds
+        nothing = (None, None, None)
+        return Verdict(Answer.UNKNOWN, radius, label, *nothing, Standing.BRACKETED, 0.0, math.inf, reason, seconds)
 
 
 def _counterexample(found: FoundLoss) -> Counterexample:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from polymargin.boundary import Boundary
 from polymargin.bounds import exclude, pair_lower_bound, quick_lower_bound
 from polymargin.certificates.completeness import CompletenessProof, prove_completeness, structural_bound
-from polymargin.certificates.document import hexadecimal
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.enumeration.limit import estimated_seconds
 from polymargin.errors import TooManyPathsError
+from polymargin.margins.certificate import hexadecimal
 from polymargin.polynomials.balls import above, ball, below, precision
 
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
@@ -31,16 +31,32 @@ LARGEST_LISTED_QUADRIC = 12
 
 @dataclass(frozen=True)
 class RivalProof:
-    """No tie with the rival nearer than `lower`; where known, one at most `upper` away."""
+    """No tie with the rival nearer than `lower`; where known, one at most `upper` away.
+
+    nearest   index of the nearest certified real critical point
+    weaker    the proof of a smaller radius that this one replaced
+    """
 
     rival: int
     lower: float
     proof: dict[str, Any]
     upper: float = math.inf
-    nearest: int | None = None  # index of the nearest certified real critical point
+    nearest: int | None = None
+    weaker: RivalProof | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
+
+    def instead_of(self, known: RivalProof | None) -> RivalProof:
+        """The stronger of the two; it remembers the other one if that is weaker."""
+        if known is None:
+            return self
+        return replace(self, weaker=known) if self.lower > known.lower else known
+
+
+def trivial(rival: int) -> RivalProof:
+    """The proof of nothing."""
+    return RivalProof(rival, 0.0, {"kind": "trivial"})
 
 
 def prove_flat(session: Session, rival: int) -> RivalProof | None:

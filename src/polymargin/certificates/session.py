@@ -18,9 +18,10 @@ from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
+from polymargin.margins.certificate import Certificate, certificate
+from polymargin.margins.judge import PROVABLE, Judge, Judgement
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.product_network import quadratic_layers
-from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
 from polymargin.rows import OnRow
 from polymargin.work import Workers
@@ -64,26 +65,30 @@ class ProofOptions(NeighbourhoodOptions, total=False):
     executor: Workers | None
 
 
-# Kinds of networks that the separate checker reads.
-PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
+# Of the time of a call, for the checker.
+CHECKING = 0.25
 
 
 class Session:
-    """One network at one point: its class, its rivals, and the clock."""
+    """One network at one point: its class, its rivals, its judge, and the clock.
+
+    deadline   of the search; what is left of the timeout then is for the checker
+    """
 
     def __init__(
         self,
-        network: Network,
+        judge: Judge,
         point: ArrayLike,
         options: Options,
         timeout: float | None,
         near: Neighbourhood | None = None,
     ) -> None:
-        if network.kind not in PROVABLE:
+        network = judge.network
+        if not judge.reads:
             raise InputError(
                 f"a network of kind {network.kind!r} has margins but no proofs; the checker reads {', '.join(PROVABLE)}"
             )
-        self.network = network
+        self.judge, self.network = judge, network
         self.u = checked_point(point, network.dimension)
         self.options = options
         self.label, self.tied = predicted_class(network, self.u)
@@ -93,7 +98,8 @@ class Session:
             tied = " and ".join(map(self.name_of, (self.label, self.tied)))
             raise InputError(f"classes {tied} tie at the point: it has no class of its own")
         self.started = perf_counter()
-        self.deadline = Deadline.after(timeout)
+        self.end = Deadline.after(timeout)
+        self.deadline = self.end.part(1 - CHECKING)
 
     def name_of(self, number: int | None) -> str:
         """What the network calls a class."""
@@ -106,6 +112,18 @@ class Session:
     @property
     def seconds(self) -> float:
         return perf_counter() - self.started
+
+    def judged(
+        self,
+        claim: dict[str, Any],
+        rivals: list[dict[str, Any]],
+        upper: dict[str, Any] | None,
+        near: Neighbourhood | None = None,
+    ) -> tuple[Certificate, Judgement]:
+        """Write a certificate, and let the checker judge it in the time that is left."""
+        seed, near = self.options.seed, near or self.near
+        document = certificate(self.network, self.u, self.label, claim, rivals, upper, seed, near)
+        return document, self.judge.on(document, self.end.left)
 
     def boundary(self, rival: int) -> Boundary:
         return Boundary.from_network(self.network, min(self.label, rival), max(self.label, rival))

@@ -1,8 +1,8 @@
 """`verify`: does the class stay the same within a radius? With a proof, or honestly unknown.
 
 In order of cost: an attack; what proves some radius at once, rival by rival; a relaxation of the whole ball; all critical
-points with a certificate; branch and bound with the time that is left. ROBUST is said only with a certificate, VULNERABLE
-only with a point whose logits were compared in exact arithmetic.
+points with a certificate; branch and bound with the time that is left. ROBUST is said only with a certificate that the checker
+accepted in the same call, VULNERABLE only with a point whose logits were compared in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
+from polymargin.certificates.acceptance import judged_radius, strongest
 from polymargin.certificates.counterexample import Counterexample, beyond, search
-from polymargin.certificates.document import Certificate, certificate, hexadecimal
 from polymargin.certificates.region_search import RegionSearch
 from polymargin.certificates.rivals import (
     RivalProof,
@@ -33,7 +33,9 @@ from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
 from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
+from polymargin.margins.certificate import Certificate, hexadecimal
 from polymargin.margins.checkpoint import Checkpoint
+from polymargin.margins.judge import Judge, Judgement
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
@@ -48,14 +50,18 @@ DEFAULT_TIMEOUT = 60.0
 class _RadiusQuestion:
     """What `verify` asks about every point."""
 
-    network: Network
+    judge: Judge
     radius: float
     options: Options
     timeout: float | None
     near: Neighbourhood
 
+    @property
+    def network(self) -> Network:
+        return self.judge.network
+
     def at(self, point: NDArray[np.float64]) -> Verdict:
-        session = Session(self.network, point, self.options, self.timeout, self.near)
+        session = Session(self.judge, point, self.options, self.timeout, self.near)
         if not self.near.is_ball:
             return RegionSearch(session).verdict(self.radius)
         return _VerdictSearch(session, self.radius).run()
@@ -102,7 +108,7 @@ def verify(
     network      a polynomial network or attention module
     points       one vector, or a batch
     radius       of the ball around each point
-    timeout      seconds per point; what is not decided then is UNKNOWN, with the bounds reached
+    timeout      seconds per point, checking included; what is not decided then is UNKNOWN, with the bounds reached
     seed, threads, limit, cache, settings   as for `margin`
     checkpoint   a file that collects finished rows with their certificates; the same call continues where it stopped
     on_row       called with the number of a row and its verdict as soon as there is one
@@ -131,7 +137,7 @@ def verify(
         classes=network.class_count,
     )
     near.check_bounded()
-    question = _RadiusQuestion(network, positive(radius, "radius"), options, timeout, near)
+    question = _RadiusQuestion(Judge(network), positive(radius, "radius"), options, timeout, near)
     array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
@@ -146,7 +152,7 @@ class _VerdictSearch:
         self.session, self.radius = session, radius
         self.upper: Counterexample | None = None
         self.proofs: dict[int, RivalProof] = {}
-        self.smaller: dict[int, float] = {}  # radii proved on the way that are not large enough
+        self.best: dict[int, RivalProof] = {}  # the same, and those of smaller radii
         self.reasons: list[str] = []
         self.longest = 0.0  # seconds of a first guess
 
@@ -209,7 +215,7 @@ class _VerdictSearch:
             return
         if proof.lower >= self.radius:
             self.proofs[proof.rival] = proof
-        self.smaller[proof.rival] = max(proof.lower, self.smaller.get(proof.rival, 0.0))
+        self.best[proof.rival] = proof.instead_of(self.best.get(proof.rival))
 
     def _offer(self, found: Counterexample | None) -> None:
         if found is not None and (self.upper is None or found.distance < self.upper.distance):
@@ -218,7 +224,9 @@ class _VerdictSearch:
     def _beaten(self) -> bool:
         return self.upper is not None and self.upper.distance <= self.radius
 
-    def _verdict(self, answer: Answer, standing: Standing, proof: Certificate | None, reason: str) -> Verdict:
+    def _verdict(
+        self, answer: Answer, standing: Standing, proof: Certificate | None, lower: float, reason: str
+    ) -> Verdict:
         session, upper = self.session, self.upper
         return Verdict(
             answer=answer,
@@ -228,32 +236,55 @@ class _VerdictSearch:
             counterexample=upper.point if answer is Answer.VULNERABLE and upper is not None else None,
             certificate=proof,
             standing=standing,
-            lower=min(self.smaller.get(rival, 0.0) for rival in session.rivals),
+            lower=lower,
             upper=float("inf") if upper is None else upper.distance,
             reason=reason,
             seconds=session.seconds,
         )
 
-    def _certificate(self, kind: str, rivals: list[RivalProof], upper: Counterexample | None) -> Certificate:
-        session = self.session
-        claim = {"kind": kind, "radius": hexadecimal(self.radius)}
-        entries = [proof.to_json() for proof in rivals]
-        end = None if upper is None else upper.to_json()
-        seed = session.options.seed
-        return certificate(session.network, session.u, session.label, claim, entries, end, seed, session.near)
-
     def _robust(self) -> Verdict:
         proofs = [self.proofs[rival] for rival in self.session.rivals]
+        document, judgement = judged_radius(self.session, self.radius, proofs)
+        if not judgement.accepted:
+            return self._refused(judgement)
         kinds = sorted({proof.proof["kind"] for proof in proofs})
-        reason = f"proved by {' and '.join(kinds)}"
-        return self._verdict(Answer.ROBUST, Standing.CERTIFIED, self._certificate("robust", proofs, None), reason)
+        lower = min(proof.lower for proof in proofs)
+        return self._verdict(Answer.ROBUST, Standing.CERTIFIED, document, lower, f"proved by {' and '.join(kinds)}")
 
     def _vulnerable(self) -> Verdict:
         assert self.upper is not None
-        # A tie at the point itself has no unique label for a certificate to speak of.
-        proof = None if self.session.tied is not None else self._certificate("vulnerable", [], self.upper)
         reason = f"class {self.upper.rival} ties or wins at distance {self.upper.distance:.6g}"
-        return self._verdict(Answer.VULNERABLE, Standing.CERTIFIED, proof, reason)
+        standing, proof = Standing.CERTIFIED, None
+        # A tie at the point itself has no unique label for a certificate to speak of.
+        if self.session.tied is None:
+            claim = {"kind": "vulnerable", "radius": hexadecimal(self.radius)}
+            proof, judgement = self.session.judged(claim, [], self.upper.to_json())
+            if not judgement.accepted:
+                standing, proof, reason = Standing.NUMERICAL, None, f"{reason}; {judgement.reason}"
+        return self._verdict(Answer.VULNERABLE, standing, proof, 0.0, reason)
+
+    def _refused(self, judgement: Judgement) -> Verdict:
+        """Without the proof: what the checker accepts of it."""
+        self.reasons.append(judgement.reason)
+        lower = self._lower()
+        if judgement.in_time:
+            proofs = [self.best[rival] for rival in self.session.rivals]
+            lower = min(proof.lower for proof in strongest(self.session, proofs))
+        return self._undecided(lower)
 
     def _unknown(self) -> Verdict:
-        return self._verdict(Answer.UNKNOWN, Standing.BRACKETED, None, "; ".join(dict.fromkeys(self.reasons)))
+        """With the largest radius that was proved, which the checker judges too."""
+        lower = self._lower()
+        if lower > 0:
+            judgement = judged_radius(self.session, lower, [self.best[rival] for rival in self.session.rivals])[1]
+            if not judgement.accepted:
+                return self._refused(judgement)
+        return self._undecided(lower)
+
+    def _undecided(self, lower: float) -> Verdict:
+        reason = "; ".join(dict.fromkeys(self.reasons))
+        return self._verdict(Answer.UNKNOWN, Standing.BRACKETED, None, lower, reason)
+
+    def _lower(self) -> float:
+        """The radius proved against all rivals."""
+        return min(self.best[rival].lower if rival in self.best else 0.0 for rival in self.session.rivals)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from polymargin.networks import format as file_format
 from polymargin.networks.description import description
 from polymargin.networks.exact import ExactStages
 from polymargin.networks.forms import Forms
-from polymargin.networks.readers.npz import read_arrays
+from polymargin.networks.readers.npz import binary_file, read_arrays
 from polymargin.networks.rounding import rounding_errors
 from polymargin.networks.stages import Degrees, Piecewise, Polynomial, Stage, degrees_of, with_forms
 
@@ -210,7 +209,7 @@ class Network:
     def save(self, path: Any) -> None:
         """Write the network as one .npz file."""
         arrays: dict[str, Any] = self.to_arrays()
-        with Path(path).open("wb") as file:
+        with binary_file(path) as file:
             np.savez(file, **arrays)
 
     @classmethod

@@ -17,8 +17,8 @@ from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.radius import proved_by_norms
 from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.bounds.views import view_of
-from polymargin.certificates.document import certificate
 from polymargin.deadlines import Deadline
+from polymargin.margins.certificate import certificate
 from polymargin_checker.checker import check
 
 

@@ -17,8 +17,8 @@ from polymargin.bounds.products.norms import norm_curvatures, norm_multipliers, 
 from polymargin.bounds.products.question import ProductQuestion
 from polymargin.bounds.products.ranges import curvatures
 from polymargin.bounds.products.view import ProductView
-from polymargin.certificates.document import certificate
 from polymargin.deadlines import Deadline
+from polymargin.margins.certificate import certificate
 from polymargin.networks.product_network import Forms, Polynomial
 from polymargin_checker.checker import check
 

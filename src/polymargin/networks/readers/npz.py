@@ -12,9 +12,11 @@ every defect is one sentence.
 
 from __future__ import annotations
 
+import io
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -198,11 +200,16 @@ def expect_members(path: Any, arrays: Mapping[str, Any], members: Sequence[str])
         raise InputError(f"{path}: {' and '.join(parts)}; a model has exactly the arrays that `save` writes")
 
 
+def binary_file(path: Any) -> AbstractContextManager[Any]:
+    """Open a file to be written, or return a stream of bytes as it is."""
+    return nullcontext(path) if isinstance(path, io.BytesIO) else Path(path).open("wb")
+
+
 def _write(path: Any, arrays: dict[str, Any]) -> None:
     """Packed where a large array is mostly zeros: a convolution as a matrix shrinks to a thousandth."""
     large = [array for array in map(np.asarray, arrays.values()) if array.size >= LARGE]
     packed = any(np.count_nonzero(array) <= array.size // 4 for array in large)
-    with Path(path).open("wb") as file:
+    with binary_file(path) as file:
         (np.savez_compressed if packed else np.savez)(file, **arrays)
 
 

@@ -14,7 +14,6 @@ from starts[j] to starts[j + 1], for the values in the columns of the same numbe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from polymargin.networks.readers.npz import (
     CLASS_NAMES,
     MOST_LAYERS,
     PRODUCTS_FORMAT,
+    binary_file,
     expect_format,
     expect_members,
     read_arrays,
@@ -51,7 +51,7 @@ def write_products(path: Any, stages: Sequence[Stage], readout: Forms, names: Ma
     for number, stage in enumerate(stages, start=1):
         if isinstance(stage, Polynomial):
             arrays[f"activation_{number}"] = np.array(stage.coefficients)
-    with Path(path).open("wb") as file:
+    with binary_file(path) as file:
         np.savez(file, **arrays)
 
 

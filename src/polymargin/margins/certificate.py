@@ -29,10 +29,14 @@ class Certificate:
         claim: dict[str, Any] = self.data["claim"]
         return claim
 
+    def to_bytes(self) -> bytes:
+        """Return the certificate as JSON, as it is in its file."""
+        return (json.dumps(self.data, separators=(",", ":"), allow_nan=False) + "\n").encode()
+
     def save(self, path: str | Path) -> Path:
         """Write the certificate as JSON."""
         file = Path(path)
-        file.write_text(json.dumps(self.data, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+        file.write_bytes(self.to_bytes())
         return file
 
     def __repr__(self) -> str:

@@ -1,0 +1,65 @@
+"""The checker as the judge of every proof, in memory and within the time of the call.
+
+The solver says CERTIFIED or ROBUST only of a certificate that the checker has accepted. This module is the only place of the
+solver that calls it. The two share no code: the judge hands over what would be in the two files, the model and the
+certificate, as bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from polymargin.margins.certificate import Certificate
+from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin_checker import check
+
+# Kinds of networks that the checker reads.
+PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the checker said of a certificate.
+
+    reason     why it did not accept; empty if it did
+    in_time    False if time alone was missing
+    """
+
+    reason: str = ""
+    in_time: bool = True
+
+    @property
+    def accepted(self) -> bool:
+        return not self.reason
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A network as the checker reads it, written once for all its certificates."""
+
+    network: Network
+
+    @property
+    def reads(self) -> bool:
+        """Whether the checker reads networks of this kind."""
+        return self.network.kind in PROVABLE
+
+    @cached_property
+    def _model(self) -> bytes:
+        file = io.BytesIO()
+        self.network.save(file)
+        return file.getvalue()
+
+    def on(self, certificate: Certificate, seconds: float = math.inf) -> Judgement:
+        """Check a certificate in so many seconds."""
+        if seconds <= 0:
+            return Judgement("no time was left to check the proof", in_time=False)
+        found = check(self._model, certificate.to_bytes(), seconds=seconds if math.isfinite(seconds) else None)
+        if found.accepted:
+            return Judgement()
+        if not found.in_time:
+            return Judgement(f"the time was too short to check the proof ({found.reason})", in_time=False)
+        return Judgement(f"the checker does not accept the proof ({found.reason})")
