@@ -108,21 +108,92 @@ def test_gradients_to_eight_digits(make: Any, degree: int, wrong: bool) -> None:
                 assert expected[entry] == pytest.approx(slope, rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.parametrize("norm", ["linf", "l1"])
-def test_gradients_in_other_norms(norm: str) -> None:
-    module = shallow_network(2, 3, 2, seed=5, dtype=torch.float64)
-    u = torch.tensor([[0.2, 0.1]], dtype=torch.float64, requires_grad=True)
-    exact_margin(module, u, norm=norm, threads=1).sum().backward()
-    step = 1e-6
-    for parameter in [*module.parameters(), u]:
-        for index in np.ndindex(*parameter.shape):
-            ends = []
-            for sign in (1, -1):
-                with torch.no_grad():
-                    parameter[index] += sign * step
-                    ends.append(exact_margin(module, u.detach(), norm=norm, threads=1).item())
-                    parameter[index] -= sign * step
-            assert parameter.grad[index].item() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
+METRIC = [[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 3.0]]
+NEAR: dict[str, dict[str, Any]] = {
+    "linf": {"norm": "linf"},
+    "l1": {"norm": "l1"},
+    "weights": {"weights": [1.0, 10.0, 0.3]},
+    "weights linf": {"norm": "linf", "weights": [1.0, 10.0, 0.3]},
+    "weights l1": {"norm": "l1", "weights": [1.0, 10.0, 0.3]},
+    "metric": {"weights": METRIC},
+    "movable": {"movable": [0, 2]},
+    "movable linf": {"norm": "linf", "movable": [0, 1]},
+    "subspace": {"movable": [[1.0, 0.0], [2.0, 1.0], [0.0, -1.0]]},
+    "subspace in a metric": {"movable": [[1.0, 0.0], [2.0, 1.0], [0.0, -1.0]], "weights": METRIC},
+    "domain": {"domain": (-0.45, 0.45)},
+    "domain and weights": {"domain": (-0.45, 0.45), "weights": [1.0, 10.0, 0.3]},
+    "domain and metric": {"domain": (-0.45, 0.45), "weights": METRIC},
+    "domain, movable": {"domain": (-0.45, 0.45), "movable": [1, 2]},
+    "domain linf": {"norm": "linf", "domain": (-0.45, 0.45)},
+    "domain l1": {"norm": "l1", "domain": (-0.45, 0.45)},
+    "domain linf weights": {"norm": "linf", "domain": (-0.45, 0.45), "weights": [1.0, 10.0, 0.3]},
+    "rivals": {"rivals": [0, 1]},
+}
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("near", NEAR)
+def test_gradients_with_every_option(near: str, wrong: bool) -> None:
+    """Central differences of exact margins along each input and along a random direction in all weights."""
+    module = shallow_network(3, 4, 3, seed=5, dtype=torch.float64)
+    u = torch.tensor([[0.2, 0.1, -0.3]], dtype=torch.float64, requires_grad=True)
+    order = module(u).argsort(descending=True)[0]
+    label = order[1:2] if wrong else order[:1]
+    options = {"rivals": sorted(order[:2].tolist())} if near == "rivals" else NEAR[near]
+    value = exact_margin(module, u, label, threads=1, **options)
+    assert torch.isfinite(value).all()
+    value.sum().backward()
+    generator, step = torch.Generator().manual_seed(0), 1e-5
+    everything = [*module.parameters(), u]
+    weights = [torch.randn(p.shape, generator=generator, dtype=p.dtype) for p in module.parameters()]
+    directions = [[*weights, torch.zeros_like(u)]]
+    directions += [[*(torch.zeros_like(p) for p in weights), row[None]] for row in torch.eye(3, dtype=u.dtype)]
+    for direction in directions:
+        ends = []
+        for sign in (-1, 1):
+            with torch.no_grad():
+                for parameter, along in zip(everything, direction, strict=True):
+                    parameter += sign * step * along
+                ends.append(exact_margin(module, u.detach(), label, threads=1, **options).item())
+                for parameter, along in zip(everything, direction, strict=True):
+                    parameter -= sign * step * along
+        slope = (ends[1] - ends[0]) / (2 * step)
+        assert sum(
+            float((p.grad * along).sum()) for p, along in zip(everything, direction, strict=True)
+        ) == pytest.approx(slope, rel=2e-5, abs=2e-6)
+
+
+def test_weights_and_the_ellipse() -> None:
+    """x² + 4y² = 4 at (.3, .25) with lengths √(δ₁² + 100 δ₂²): the slope in x, in closed form by Newton's method in 50 digits."""
+    module = shallow_network(2, 2, 2, seed=0, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter, values in zip(
+            module.parameters(), (np.eye(2), np.zeros(2), [[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0]), strict=True
+        ):
+            parameter.copy_(torch.tensor(values))
+    u = torch.tensor([[0.3, 0.25]], dtype=torch.float64, requires_grad=True)
+    exact_margin(module, u, weights=[1.0, 10.0], threads=1).sum().backward()
+
+    def length(x: Any) -> Any:
+        def equations(a: Any, b: Any, m: Any) -> list[Any]:
+            return [a - x + m * 2 * a, 100 * (b - mpmath.mpf("0.25")) + m * 8 * b, a * a + 4 * b * b - 4]
+
+        a, b, _ = mpmath.findroot(equations, (1.93, 0.2534, -0.42))
+        return mpmath.sqrt((a - x) ** 2 + 100 * (b - mpmath.mpf("0.25")) ** 2)
+
+    with mpmath.workdps(50):
+        slope = mpmath.diff(length, mpmath.mpf(0.3))
+    assert u.grad[0, 0].item() == pytest.approx(float(slope), rel=1e-9)
+
+
+def test_options_without_a_gradient_are_refused() -> None:
+    module, x = shallow_network(2, 3, 3, seed=0, dtype=torch.float64), torch.zeros(1, 2, dtype=torch.float64)
+    for option in ({"abstain": 0.1}, {"pair_points": False}, {"checkpoint": "x"}, {"cache": True}, {"nonsense": 1}):
+        with pytest.raises(InputError, match=f"option {next(iter(option))}"):
+            exact_margin(module, x, **option)
+    top, second, last = module(x).argsort(descending=True)[0].tolist()
+    with pytest.raises(InputError, match=f"ties of its class {last}: rivals= leaves it out"):
+        exact_margin(module, x, torch.tensor([last]), rivals=[top, second])
 
 
 def test_stated_values_and_no_nan() -> None:

@@ -4,7 +4,7 @@ The sign says on which side the point is: positive where the true class wins, ne
 nearest one of the true class with the class that wins. The values where derivatives say nothing:
 
     no tie exists            s = ±∞, gradient zero
-    ∇B(x*) = 0 (singular)    gradient zero for the weights, (u − x*)/s for the inputs
+    ∇B(x*) = 0 (singular)    gradient zero for the weights, that of the distance to x* for the inputs
     several nearest ties     the gradient of one of them
     no answer (BRACKETED)    s is the upper bound, its tie the one that was found
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
@@ -25,6 +25,7 @@ from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.margin import margin
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.from_torch import from_torch
@@ -32,16 +33,27 @@ from polymargin.quadric import MOST_VARIABLES
 
 Array = NDArray[np.float64]
 
-# The norm whose unit ball the gradient is measured by, for each norm of the perturbation.
-DUAL = {"l2": 2.0, "linf": 1.0, "l1": np.inf}
+# Options of `margin` that change how a tie is found; the others change what is returned.
+SEARCH = {"threads", "limit", "seed", "settings", "timeout", "rtol", "device", "executor", "progress"}
 
 
-def exact_margin(module: Any, points: Any, labels: Any = None, *, norm: str = "l2", **options: Any) -> Any:
+def exact_margin(
+    module: Any,
+    points: Any,
+    labels: Any = None,
+    *,
+    norm: str = "l2",
+    weights: ArrayLike | None = None,
+    domain: tuple[Any, Any] | None = None,
+    movable: Any = None,
+    rivals: Sequence[int] | None = None,
+    **options: Any,
+) -> Any:
     """Signed distances (m,) of points (m, n) to the nearest tie, differentiable in the module's weights and in the points.
 
     labels      the true classes (m,); the module's own predictions if None, and then no distance is negative
-    norm        "l2", "linf" or "l1"
-    options     of `margin`: threads, limit, seed
+    norm, weights, domain, movable, rivals    as in `margin`
+    options     of `margin`: threads, limit, seed, settings, timeout, rtol, device, executor, progress
 
     >>> import torch
     >>> from polymargin.learning import shallow_network
@@ -55,19 +67,21 @@ def exact_margin(module: Any, points: Any, labels: Any = None, *, norm: str = "l
     x = torch.as_tensor(points)
     if x.ndim != 2:
         raise InputError(f"points of shape {tuple(x.shape)}: expected a batch (m, n)")
-    if norm not in DUAL:
-        raise InputError(f"norm {norm!r}: expected 'l2', 'linf' or 'l1'")
+    if unknown := sorted(options.keys() - SEARCH):
+        raise InputError(f"option {', '.join(unknown)}: exact_margin takes {', '.join(sorted(SEARCH))}")
     inputs, network = x.detach().cpu().double().numpy(), from_torch(module)
-    if norm == "l2" and _is_large_quadratic(network, inputs) and options.keys() <= {"threads", "limit", "seed"}:
+    where = {"norm": norm, "weights": weights, "domain": domain, "movable": movable, "rivals": rivals}
+    near = Neighbourhood.of(network.dimension, **where, classes=network.class_count)
+    if near.is_everything and _is_large_quadratic(network, inputs) and options.keys() <= {"threads", "limit", "seed"}:
         span = Span(network, inputs)
         chosen = _labels(labels, span.logits.argmax(axis=1))
-        distances, moves, rivals = span.nearest_ties(chosen)
+        distances, moves, others = span.nearest_ties(chosen)
         ties = inputs + moves @ span.basis.T
     else:
-        found = margin(network, inputs, norm=norm, cache=False, **options)
+        found = margin(network, inputs, cache=False, **where, **options)
         chosen = _labels(labels, _predicted(found))
-        distances, ties, rivals = _nearest_ties(found, chosen, inputs)
-    return with_derivatives(module, x, chosen, rivals, distances, ties, DUAL[norm])
+        distances, ties, others = _nearest_ties(found, chosen, inputs)
+    return with_derivatives(module, x, chosen, others, distances, ties, near)
 
 
 def _is_large_quadratic(network: Network, inputs: Array) -> TypeGuard[PolynomialNetwork]:
@@ -106,12 +120,21 @@ def _nearest_ties(
         if one.label == label:
             distances[row], rivals[row], tie = one.radius, label if one.rival is None else one.rival, one.point
         else:
-            pair = _against(one, label)
-            distances[row], tie = (0.0, one.point) if pair is None else (-pair.radius, pair.point)
-            rivals[row] = one.label if one.label is not None else label
+            distances[row], tie, rivals[row] = _behind(one, label, row)
         if tie is not None:
             ties[row] = tie
     return distances, ties, rivals
+
+
+def _behind(found: Margin, label: int, row: int) -> tuple[float, Array | None, int]:
+    """Distance, tie and winner where the true class is behind."""
+    pair = _against(found, label)
+    if found.label is not None and pair is not None:
+        return -pair.radius, pair.point, found.label
+    if found.label is not None and found.rival == label and found.radius == 0:
+        return 0.0, found.point, found.label
+    why = found.error or ("; ".join(found.notes) if found.method == "tie" else "rivals= leaves it out; name it")
+    raise InputError(f"row {row} has no distance to the ties of its class {label}: {why}")
 
 
 def _against(found: Margin, rival: int) -> PairMargin | None:

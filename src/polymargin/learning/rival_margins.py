@@ -14,6 +14,7 @@ from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
 from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.readers.from_torch import from_torch
 
@@ -50,11 +51,11 @@ def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None 
     ties.reshape(len(inputs), columns, -1)[:] += inputs[:, None].astype(kind)
     flat = with_derivatives(
         module,
-        x.repeat_interleave(columns, dim=0) if x.requires_grad else x,
+        x.repeat_interleave(columns, dim=0),
         np.repeat(chosen, columns),
         np.take_along_axis(rivals, order, axis=1).ravel(),
         np.take_along_axis(distances, order, axis=1).ravel(),
         ties,
-        2.0,
+        Neighbourhood(network.dimension),
     )
     return flat.reshape(-1, columns)

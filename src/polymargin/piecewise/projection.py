@@ -29,6 +29,7 @@ PRIMAL_TOLERANCE = 1e-12
 AGREEMENT = 1e-9
 # Stands for infinity in DAQP.
 LARGEST = 1e30
+EPSILON = float(np.finfo(np.float64).eps)
 # Nonnegative least squares: a residual below this means that the polyhedron is empty, up to rounding.
 EMPTY_RESIDUAL = 1e-14
 MISSED = 1e-7
@@ -56,7 +57,7 @@ def project_origin(rows: Array, limits: Array, *, reach: float = math.inf, warm:
     A proof that there is no point within `reach` is answer enough. `warm` may hold weights that are nearly right.
 
     >>> found = project_origin(np.array([[-1.0, 0.0], [0.0, -1.0]]), np.array([-3.0, -4.0]))
-    >>> found.point.tolist(), found.lower
+    >>> found.point.tolist(), round(found.lower, 12)
     ([3.0, 4.0], 5.0)
     """
     count, dimension = rows.shape
@@ -90,8 +91,11 @@ def _proved(weights: Array, rows: Array, levels: Array) -> tuple[float, Array]:
         return 0.0, np.zeros(rows.shape[1])
     weights = weights / largest
     normal = -(weights @ rows)
-    length = float(np.linalg.norm(normal))
-    depth = -float(weights @ np.where(weights > 0, levels, 0.0))
+    terms = weights * np.where(weights > 0, levels, 0.0)
+    # Rounding must not exclude a polyhedron that is a single point: the combined inequality holds with this much more room.
+    rounding = EPSILON * len(weights)
+    length = float(np.linalg.norm(normal)) + rounding * float(weights.sum())
+    depth = -float(terms.sum()) - rounding * float(np.abs(terms).sum())
     if depth <= 0:
         return 0.0, np.zeros(rows.shape[1])
     return (depth / length, normal / length) if length > 0 else (math.inf, normal)

@@ -30,6 +30,10 @@ FAR = 1e6
 ROUNDS = 4
 PROGRESS = 1e-3
 TOUCH = 1e-12
+# Rounding of a minorant, as a share of the sum of the sizes of its terms.
+ROUNDING = 1e-15
+# How much farther inside a region a tie is looked for where B vanishes but exact arithmetic does not confirm it on the wall.
+DEEPER = (1e-13, 1e-12, 1e-11)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +147,16 @@ class SplineCells:
         places = self.view.matrix @ (cell.lower * cell.normal) + self.view.offset
         slopes, constants = minorants(self.view.network, factors, cell.low, cell.high, places)
         shift = float(slopes @ self.view.offset + constants.sum()) + constant
+        # Where two classes touch, what rounding takes from a minorant would hide the tie.
+        largest = np.maximum(np.abs(cell.low), np.abs(cell.high)) + self.view.offset_sizes
+        terms = np.abs(factors) * self.view.network.largest_terms(largest) + np.abs(slopes) * largest
+        rounding = ROUNDING * (float(terms.sum()) + abs(constant))
         rows = [cell.rows, -self.view.matrix[floor], self.view.matrix[ceiling], (slopes @ self.view.matrix)[None]]
         limits = [
             cell.limits,
             self.view.offset[floor] - cell.floors[floor],
             cell.ceilings[ceiling] - self.view.offset[ceiling],
-            np.array([-shift]),
+            np.array([rounding - shift]),
         ]
         every = np.concatenate(rows)
         warm = np.zeros(len(every))
@@ -192,14 +200,17 @@ class SplineCells:
         nearest, complete = math.inf, True
         for face in region.hulls():
             tight = list(face.tight)
-            bound = project_origin(
-                np.concatenate([rows, region.rows, -region.rows[tight]]),
-                np.concatenate([limits, region.limits, -region.limits[tight]]),
-                reach=reach,
-            )
+            every = np.concatenate([rows, region.rows, -region.rows[tight]])
+            levels = np.concatenate([limits, region.limits, -region.limits[tight]])
+            bound = project_origin(every, levels, reach=reach)
             self.programs += 1
             if bound.lower >= reach:
                 continue
+            if bound.point is None or region.source.vanishes(bound.point):
+                nearest = min(nearest, bound.lower)
+                if bound.point is not None and self._offer_nearest(cell.rival, every, levels, bound.point, incumbent):
+                    reach = min(reach, incumbent.distance)
+                    continue
             found = ties_in_face(region, face, self.seed)
             complete = complete and found.complete
             for tie in found.ties:
@@ -211,11 +222,24 @@ class SplineCells:
                 reach = min(reach, incumbent.distance)
         return replace(cell, lower=max(cell.lower, nearest)) if complete else cell
 
+    def _offer_nearest(self, rival: int, rows: Array, limits: Array, point: Array, incumbent: Incumbent) -> bool:
+        """Offer the nearest point of a face on which B seems to vanish, or one beside it that is a little farther inside."""
+        if incumbent.offer(self.view.lift(point), rival):
+            return True
+        sizes = np.abs(limits) + np.linalg.norm(rows, axis=1) * np.linalg.norm(point)
+        for share in DEEPER:
+            inner = project_origin(rows, limits - share * sizes)
+            self.programs += 1
+            if inner.point is not None and incumbent.offer(self.view.lift(inner.point), rival):
+                return True
+        return False
+
     def _region(self, cell: SplineCell) -> PieceRegion:
         """The region that a cell without inner breakpoints lies in."""
         view, network = self.view, self.view.network
         index = np.searchsorted(network.breakpoints, 0.5 * (cell.low + cell.high), side="right")
         ends = np.array([-math.inf, *network.breakpoints, math.inf])
         factors, constant = view.difference(cell.rival)
-        source = PieceSource(view.matrix, view.offset, factors, tuple(network.pieces[i] for i in index), constant)
+        pieces = tuple(network.pieces[i] for i in index)
+        source = PieceSource(view.matrix, view.offset, view.offset_sizes, factors, pieces, constant)
         return PieceRegion.on_pieces(source, cell.low, cell.high, ends[index], ends[index + 1])

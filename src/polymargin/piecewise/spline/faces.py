@@ -7,6 +7,9 @@ critical points are all roots; a vertex with P = 0 is one of them.
 
 A family of critical points at one distance is listed by a member. If the member is not in F but others are, the connected
 family meets the boundary of F, and a smaller face finds a tie at that distance.
+
+Where P vanishes on all of F, the tie is the point of F nearest to u. Whether it vanishes is not left to coefficients, which have
+been rounded: if P is as small at that point as rounding could make it, the point is tried first.
 """
 
 from __future__ import annotations
@@ -30,16 +33,22 @@ Array = NDArray[np.float64]
 INSIDE = 1e-9
 # Share of a neuron's weights that survives a restriction by rounding only.
 CONSTANT = 1e-14
+# Rounding of P, as a share of the sum of the sizes of its terms.
+ROUNDING = 1e-12
 # Singular values of the normals of a face below this share of the largest: they are dependent.
 DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class PieceSource:
-    """The polynomial y ↦ constant + Σ_j factors[j] · pieces[j](weights[j]·y + offsets[j]); a `boundary.sources.Source`."""
+    """The polynomial y ↦ constant + Σ_j factors[j] · pieces[j](weights[j]·y + offsets[j]); a `boundary.sources.Source`.
+
+    sizes are those of the terms that each offset is a sum of.
+    """
 
     weights: Array
     offsets: Array
+    sizes: Array
     factors: Array
     pieces: tuple[tuple[float, ...], ...]
     constant: float
@@ -51,7 +60,7 @@ class PieceSource:
     @property
     def fingerprint(self) -> str:
         digest = hashlib.sha256(repr((self.pieces, self.weights.shape, self.constant)).encode())
-        for array in (self.weights, self.offsets, self.factors):
+        for array in (self.weights, self.offsets, self.sizes, self.factors):
             digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return digest.hexdigest()
 
@@ -72,6 +81,18 @@ class PieceSource:
     def noise(self, points: Array) -> Array:
         return np.full(points.shape[:-1], np.inf)
 
+    def vanishes(self, point: Array) -> bool:
+        """Whether rounding could hide that the value at one point is zero."""
+        sizes = np.abs(self.weights) @ np.abs(point) + self.sizes
+        terms = [
+            np.polynomial.polynomial.polyval(size, np.abs(piece))
+            for size, piece in zip(sizes, self.pieces, strict=True)
+        ]
+        return bool(
+            abs(self.values(point.astype(np.complex128)))
+            <= ROUNDING * (np.abs(self.factors) @ terms + abs(self.constant))
+        )
+
     def forms(self) -> tuple[Array, Array] | None:
         return self.weights, self.offsets
 
@@ -86,7 +107,8 @@ class PieceSource:
         # A neuron that is constant on the subspace must not seem to vary by rounding: it would raise the degree.
         sizes = np.linalg.norm(self.weights, axis=1) * np.linalg.norm(matrix)
         weights[np.linalg.norm(weights, axis=1) <= CONSTANT * sizes] = 0.0
-        return PieceSource(weights, self.offsets + self.weights @ offset, self.factors, self.pieces, self.constant)
+        offsets, sizes = self.offsets + self.weights @ offset, self.sizes + np.abs(self.weights) @ np.abs(offset)
+        return PieceSource(weights, offsets, sizes, self.factors, self.pieces, self.constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +185,10 @@ def ties_in_face(region: PieceRegion, face: CellFace, seed: int) -> FaceTies:
     boundary = Boundary(region.source.on_subspace(face.basis, face.origin), "one piece")
     centre = np.zeros(face.basis.shape[1])
     doubtful = False
-    if boundary.degree == 0:
+    if boundary.degree <= 0:
+        # One number on the whole hull. Where it is zero, the nearest point of the face is the tie, and was tried.
         return FaceTies([], True)
-    if boundary.degree < 0:
-        # P vanishes on the hull: its nearest point is the tie, or a smaller face has it.
-        points = centre[None]
-    elif boundary.degree == 2:
+    if boundary.degree == 2:
         quadric = quadric_critical_points(boundary, centre)
         points = quadric.points[quadric.real].real
     else:

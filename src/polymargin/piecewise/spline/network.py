@@ -81,6 +81,10 @@ class SplineNetwork(LayerStack):
         """The piece with the given index, at each value."""
         return _horner(self._table[index], values)
 
+    def largest_terms(self, sizes: Array) -> Array:
+        """Σ_k |c_k| size^k for the largest coefficients of all pieces: no piece has larger terms up to that size."""
+        return _horner(np.abs(self._table).max(axis=0), sizes)
+
     @cached_property
     def _table(self) -> Array:
         """The coefficients of all pieces as rows of equal length, at least two."""

@@ -19,6 +19,7 @@ class SplineView:
         self.basis = np.linalg.qr(first.weights.T)[0] if len(first.weights) < network.dimension else None
         self.matrix = first.weights if self.basis is None else first.weights @ self.basis
         self.offset = first(u)
+        self.offset_sizes = np.abs(first.weights) @ np.abs(u) + np.abs(first.bias)
         self.size = int(self.matrix.shape[1])
         self.rivals = [rival for rival in range(network.class_count) if rival != label]
 
