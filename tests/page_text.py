@@ -58,14 +58,14 @@ class PageText(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if not TAG_NAMES.fullmatch(tag):
             self.unknown_tags.append(tag)
-        if ("role", "main") in attrs:
+        if tag == "article":
             self._main = True
         if tag in ("code", "pre", "script", "style", "svg"):
             self._open.append(tag)
-        if tag == "footer":
-            self._main = False
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "article":
+            self._main = False
         if self._open and self._open[-1] == tag:
             self._open.pop()
 

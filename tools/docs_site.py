@@ -23,8 +23,9 @@ def on_config(config: Any) -> Any:
     """Navigation to the pages that are made, and to the results; formulas within lines."""
     config.markdown_extensions.append(Formulas())
     api = [f"api/{room}.md" for room in reference_pages()]
-    config.nav.append({"API reference": ["api.md", *api]})
-    config.nav.append({"Project": list(BESIDE)})
+    sections = {title: pages for section in config.nav for title, pages in section.items()}
+    sections["Reference"] += [{"Python": ["api.md", *api]}, {"Changes": "CHANGELOG.md"}]
+    sections["Contributing"] += [name for name in BESIDE if name != "CHANGELOG.md"]
     return config
 
 
@@ -52,7 +53,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """The index of the search as a script: from disk, a page may load that but not fetch a file."""
+    """Write the index of the search as a script: from disk, a page may load that but not fetch a file."""
     folder = Path(config.site_dir) / "search"
     documents = json.loads((folder / "search_index.json").read_text(encoding="utf-8"))["docs"]
     (folder / "search_index.js").write_text(f"polymarginSearch({json.dumps(documents)});\n", encoding="utf-8")
