@@ -13,7 +13,7 @@ from typing import Protocol
 class Standing(Enum):
     """The value is what it means, for a person."""
 
-    CERTIFIED = "proved: by a certificate that the checker accepts, or by exact and interval arithmetic on the spot"
+    CERTIFIED = "proved: by a certificate that the checker accepted in the same call, or by exact arithmetic alone"
     NUMERICAL = "all critical points found in floating point, counts agree, the nearest tie confirmed; no proof made"
     BRACKETED = "a lower and an upper bound, both honest"
     FAILED = "no answer; the error says why"

@@ -13,6 +13,7 @@ import polymargin as pm
 from polymargin.certificates import rivals
 from polymargin.certificates.session import Options, Session
 from polymargin.margins import judge
+from polymargin.margins.proofs import RivalProof
 from polymargin_checker import CheckResult
 
 NET = random_network([2, 3, 3], 2, seed=0)
@@ -76,7 +77,7 @@ def test_a_refused_proof_gives_way_to_the_one_it_replaced(monkeypatch: pytest.Mo
 
 
 def test_the_stronger_proof_remembers_the_weaker_one() -> None:
-    weak, strong = (rivals.RivalProof(1, radius, {"kind": "region"}) for radius in (0.5, 0.75))
+    weak, strong = (RivalProof(1, radius, {"kind": "region"}) for radius in (0.5, 0.75))
     assert strong.instead_of(weak).weaker is weak
     assert weak.instead_of(strong) is strong
     assert weak.instead_of(None) is weak
@@ -89,7 +90,7 @@ def test_a_false_proof_of_the_solver_is_not_believed(monkeypatch: pytest.MonkeyP
 
     def boastful(session: Any, rival: int, radius: float, timeout: float = np.inf) -> Any:
         proof = honest(session, rival, 0.9 * truth, timeout)
-        return rivals.RivalProof(rival, radius, {**proof.proof, "radius": float(radius).hex()})
+        return RivalProof(rival, radius, {**proof.proof, "radius": float(radius).hex()})
 
     module = import_module("polymargin.certificates.verify")
     monkeypatch.setattr(module, "prove_at_once", boastful)

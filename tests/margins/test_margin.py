@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 import polymargin as pm
 from polymargin import Standing
 from polymargin.margins import bracket
+from polymargin.margins.judge import Judge
 from polymargin.margins.result import PairMargin
 
 SMALL_NETWORKS = [(2, (4,), 3, 3), (3, (5,), 2, 3), (3, (4,), 3, 2), (2, (3, 3), 2, 3), (4, (5,), 3, 2)]
@@ -326,7 +327,7 @@ def test_bounds_are_found_where_not_even_half_of_the_distance_is_proved(monkeypa
     monkeypatch.setattr(bracket, "PATIENCE", 0.2)
     label = int(network.predict(u))
     unknown = PairMargin(1 - label, math.inf, 0.0, math.inf, None, "continuation", False, None, None, 1)
-    found = bracket.bracketed(network, u, label, unknown)
+    found = bracket.bracketed(Judge(network), u, label, unknown)
     assert 0 < found.lower < found.upper < math.inf
     assert not found.complete
 

@@ -55,8 +55,8 @@ def test_verdicts(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) 
     assert "nan" in json.loads(capsys.readouterr().out)["verdicts"][2]["reason"]
     files[1].write_text("0.1,0.2\n-0.5,0.3\n")
     radii = [piecewise_margin(network_in(files[0]), point).radius for point in ([0.1, 0.2], [-0.5, 0.3])]
-    assert run_verify(*files, 0.9 * min(radii), WORK, as_json=False, **options) == 0
-    assert "ROBUST" in capsys.readouterr().out
+    assert run_verify(*files, 0.9 * min(radii), WORK, as_json=False, **options) == 2
+    assert "there is no proof for such networks" in capsys.readouterr().out
     assert run_verify(*files, 1.1 * max(radii), WORK, as_json=True, **options) == 1
     verdict = json.loads(capsys.readouterr().out)["verdicts"][0]
     assert verdict["answer"] == "VULNERABLE"

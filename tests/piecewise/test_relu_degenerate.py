@@ -99,8 +99,8 @@ def test_touching_at_a_point_that_is_no_double() -> None:
     assert found.lower == pytest.approx(2 / 3, rel=1e-12)
     assert math.isinf(found.upper)
     assert "exact arithmetic confirms none" in found.notes[0]
-    assert piecewise_verify(network, [1.0], 0.7).answer is pm.Answer.UNKNOWN
-    assert piecewise_verify(network, [1.0], 0.6).answer is pm.Answer.ROBUST
+    assert piecewise_verify(network, [1.0], 0.7).standing is pm.Standing.BRACKETED
+    assert piecewise_verify(network, [1.0], 0.6).standing is pm.Standing.NUMERICAL
 
 
 def test_a_tip_that_the_ray_from_the_point_misses() -> None:

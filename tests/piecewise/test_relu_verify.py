@@ -17,7 +17,7 @@ def test_verdicts_around_the_margin(seed: int) -> None:
     network = random_relu([4, 8, 5, 3], seed) if seed % 2 else random_spline([2, 5, 3], seed, HARD_SWISH)
     u = random_point(network.dimension, seed)
     margin = piecewise_margin(network, u).radius
-    for factor, answer in ((0.5, "ROBUST"), (0.999, "ROBUST"), (1.001, "VULNERABLE"), (2.0, "VULNERABLE")):
+    for factor, answer in ((0.5, "UNKNOWN"), (0.999, "UNKNOWN"), (1.001, "VULNERABLE"), (2.0, "VULNERABLE")):
         verdict = piecewise_verify(network, u, factor * margin)
         assert verdict.answer.name == answer
         assert verdict.standing is pm.Standing.NUMERICAL
@@ -29,6 +29,8 @@ def test_verdicts_around_the_margin(seed: int) -> None:
             assert np.linalg.norm(verdict.counterexample - u) <= verdict.radius
         else:
             assert verdict.counterexample is None
+            assert verdict.lower == verdict.radius
+            assert "there is no proof" in verdict.reason
 
 
 def test_a_timeout_is_unknown() -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polymargin.certificates.certified_margin import CertifiedMargin
-from polymargin.certificates.rivals import RivalProof, trivial
 from polymargin.certificates.session import Session
 from polymargin.margins import Margin
 from polymargin.margins.certificate import Certificate, hexadecimal
 from polymargin.margins.judge import Judgement
+from polymargin.margins.proofs import RivalProof, trivial
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.standing import Standing
 
@@ -43,7 +43,15 @@ def judged_radius(
 ) -> tuple[Certificate, Judgement]:
     """The certificate of a robust radius, and what the checker says of it."""
     claim = {"kind": "robust", "radius": hexadecimal(radius)}
-    return session.judged(claim, [proof.to_json() for proof in proofs], None, near)
+    return session.subject(near).judged(claim, proofs, None, session.end.left)
+
+
+def judged_loss(
+    session: Session, radius: float, evidence: dict[str, Any], named: Sequence[RivalProof] = ()
+) -> tuple[Certificate, Judgement]:
+    """The certificate of a tie or a loss within a radius; `named` are the proofs that the evidence speaks of."""
+    claim = {"kind": "vulnerable", "radius": hexadecimal(radius)}
+    return session.subject().judged(claim, named, evidence, session.end.left)
 
 
 def strongest(session: Session, proofs: Sequence[RivalProof]) -> list[RivalProof]:
@@ -81,9 +89,8 @@ def accepted_margin(
 def _judged_margin(
     session: Session, proofs: Sequence[RivalProof], upper: UpperProof | None
 ) -> tuple[Certificate, Judgement]:
-    ends = (_least(proofs), math.inf if upper is None else upper.distance)
-    claim = {"kind": "margin", **dict(zip(("lower", "upper"), map(hexadecimal, ends), strict=True))}
-    return session.judged(claim, [proof.to_json() for proof in proofs], None if upper is None else upper.evidence)
+    high, evidence = (math.inf, None) if upper is None else (upper.distance, upper.evidence)
+    return session.subject().judged_margin(_least(proofs), high, proofs, evidence, session.end.left)
 
 
 def _what_stands(
@@ -91,9 +98,8 @@ def _what_stands(
 ) -> tuple[list[RivalProof], UpperProof | None]:
     """The two sides by themselves."""
     if upper is not None:
-        claim = {"kind": "vulnerable", "radius": hexadecimal(upper.distance)}
-        named = [proof.to_json() for proof in proofs if upper.of_critical_point and proof.rival == upper.rival]
-        if not session.judged(claim, named, upper.evidence)[1].accepted:
+        named = [proof for proof in proofs if upper.of_critical_point and proof.rival == upper.rival]
+        if not judged_loss(session, upper.distance, upper.evidence, named)[1].accepted:
             upper = None
     kept = strongest(session, proofs)
     if upper is not None and upper.of_critical_point and any(p.rival == upper.rival and not p.lower for p in kept):

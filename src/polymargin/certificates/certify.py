@@ -20,15 +20,13 @@ from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.acceptance import UpperProof, accepted_margin
 from polymargin.certificates.certified_margin import CertifiedMargin, CertifiedMargins
-from polymargin.certificates.counterexample import Counterexample, beyond, search
+from polymargin.certificates.counterexample import search
 from polymargin.certificates.region_search import RegionSearch
 from polymargin.certificates.rivals import (
-    RivalProof,
     nearest_on_quadric,
     prove_by_branching,
     prove_by_enumeration,
     prove_flat,
-    trivial,
 )
 from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verify import DEFAULT_TIMEOUT
@@ -37,6 +35,7 @@ from polymargin.continuation import TrackerSettings
 from polymargin.errors import InputError
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge
+from polymargin.margins.proofs import Counterexample, RivalProof, trivial
 from polymargin.margins.result import failed
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
@@ -179,7 +178,7 @@ def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | Non
         if math.isinf(flat.lower):  # the two logits differ by a constant
             return flat, None, ""
         foot = session.critical_points(session.boundary(rival)).points[0].real
-        return flat, _end(beyond(session, foot, rival)), ""
+        return flat, _end(session.beyond(foot, rival)), ""
     if method != "exclusion":
         proof, nearest, reason = prove_by_enumeration(session, rival)
         if proof is not None:
@@ -192,7 +191,7 @@ def _settle(session: Session, rival: int, method: str) -> tuple[RivalProof | Non
     if nearest is None:
         nearest = nearest_on_quadric(session, rival)
     # The nearest point that enumeration saw need not be a tie where doubles were misled; the attack may know a nearer one.
-    ends = [search(session, rival), None if nearest is None else beyond(session, nearest, rival)]
+    ends = [search(session, rival), None if nearest is None else session.beyond(nearest, rival)]
     upper = min((end for end in ends if end is not None), key=lambda end: end.distance, default=None)
     return None, _end(upper), reason
 

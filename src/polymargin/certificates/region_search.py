@@ -20,14 +20,13 @@ from polymargin.bounds.regions.bracket import trial_radii
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
-from polymargin.certificates.acceptance import UpperProof, accepted_margin, judged_radius
+from polymargin.certificates.acceptance import UpperProof, accepted_margin, judged_loss, judged_radius
 from polymargin.certificates.certified_margin import CertifiedMargin
-from polymargin.certificates.counterexample import Counterexample
-from polymargin.certificates.rivals import RivalProof, prove_at_once, prove_by_ball, trivial
+from polymargin.certificates.rivals import prove_at_once, prove_by_ball
 from polymargin.certificates.session import Session
 from polymargin.certificates.verdict import Answer, Verdict
 from polymargin.errors import InputError
-from polymargin.margins.certificate import hexadecimal
+from polymargin.margins.proofs import Counterexample, RivalProof, trivial
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -184,8 +183,7 @@ class RegionSearch:
         reason = f"class {lost.rival} {what} at {self.near.norm.value} distance {lost.distance:.6g}"
         standing, document = Standing.CERTIFIED, None
         if self.session.tied is None:  # a tie at the point itself has no unique label to speak of
-            claim = {"kind": "vulnerable", "radius": hexadecimal(radius)}
-            document, judgement = self.session.judged(claim, [], lost.to_json())
+            document, judgement = judged_loss(self.session, radius, lost.to_json())
             if not judgement.accepted:
                 standing, document, reason = Standing.NUMERICAL, None, f"{reason}; {judgement.reason}"
         return Verdict(

@@ -7,8 +7,7 @@ bound. Each gives an entry for the list of rivals in a certificate.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,43 +19,13 @@ from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.enumeration.limit import estimated_seconds
 from polymargin.errors import TooManyPathsError
-from polymargin.margins.certificate import hexadecimal
+from polymargin.margins.proofs import RivalProof
 from polymargin.polynomials.balls import above, ball, below, precision
 
 # Certifying this many critical points takes a few seconds; beyond it branch and bound goes first.
 MOST_CERTIFIED = 3_000
 # Critical points of quadrics in more inputs than this are not listed: there is no need to.
 LARGEST_LISTED_QUADRIC = 12
-
-
-@dataclass(frozen=True)
-class RivalProof:
-    """No tie with the rival nearer than `lower`; where known, one at most `upper` away.
-
-    nearest   index of the nearest certified real critical point
-    weaker    the proof of a smaller radius that this one replaced
-    """
-
-    rival: int
-    lower: float
-    proof: dict[str, Any]
-    upper: float = math.inf
-    nearest: int | None = None
-    weaker: RivalProof | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
-
-    def instead_of(self, known: RivalProof | None) -> RivalProof:
-        """The stronger of the two; it remembers the other one if that is weaker."""
-        if known is None:
-            return self
-        return replace(self, weaker=known) if self.lower > known.lower else known
-
-
-def trivial(rival: int) -> RivalProof:
-    """The proof of nothing."""
-    return RivalProof(rival, 0.0, {"kind": "trivial"})
 
 
 def prove_flat(session: Session, rival: int) -> RivalProof | None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked_point
 from polymargin.boundary import Boundary
@@ -18,8 +19,8 @@ from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
-from polymargin.margins.certificate import Certificate, certificate
-from polymargin.margins.judge import PROVABLE, Judge, Judgement
+from polymargin.margins.judge import PROVABLE, Judge
+from polymargin.margins.proofs import Counterexample, Subject, beyond
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
@@ -113,17 +114,13 @@ class Session:
     def seconds(self) -> float:
         return perf_counter() - self.started
 
-    def judged(
-        self,
-        claim: dict[str, Any],
-        rivals: list[dict[str, Any]],
-        upper: dict[str, Any] | None,
-        near: Neighbourhood | None = None,
-    ) -> tuple[Certificate, Judgement]:
-        """Write a certificate, and let the checker judge it in the time that is left."""
-        seed, near = self.options.seed, near or self.near
-        document = certificate(self.network, self.u, self.label, claim, rivals, upper, seed, near)
-        return document, self.judge.on(document, self.end.left)
+    def subject(self, near: Neighbourhood | None = None) -> Subject:
+        """What certificates of this session speak of."""
+        return Subject(self.judge, self.u, self.label, near or self.near, self.options.seed)
+
+    def beyond(self, tie: NDArray[np.float64], rival: int) -> Counterexample | None:
+        """The nearest point just beyond an approximate tie at which the rival is ahead exactly."""
+        return beyond(self.network, self.u, self.label, rival, tie)
 
     def boundary(self, rival: int) -> Boundary:
         return Boundary.from_network(self.network, min(self.label, rival), max(self.label, rival))

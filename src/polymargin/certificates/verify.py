@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
-from polymargin.certificates.acceptance import judged_radius, strongest
-from polymargin.certificates.counterexample import Counterexample, beyond, search
+from polymargin.certificates.acceptance import judged_loss, judged_radius, strongest
+from polymargin.certificates.counterexample import search
 from polymargin.certificates.region_search import RegionSearch
 from polymargin.certificates.rivals import (
-    RivalProof,
     prove_at_once,
     prove_by_ball,
     prove_by_branching,
@@ -33,9 +32,10 @@ from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
 from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
-from polymargin.margins.certificate import Certificate, hexadecimal
+from polymargin.margins.certificate import Certificate
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge, Judgement
+from polymargin.margins.proofs import Counterexample, RivalProof
 from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
@@ -182,7 +182,7 @@ class _VerdictSearch:
         self._keep(flat if flat is not None else self._guessed(rival))
         if flat is not None and flat.lower < self.radius:
             boundary = self.session.boundary(rival)
-            self._offer(beyond(self.session, self.session.critical_points(boundary).points[0].real, rival))
+            self._offer(self.session.beyond(self.session.critical_points(boundary).points[0].real, rival))
 
     def _guessed(self, rival: int) -> RivalProof | None:
         """In half of the time that is left; without any where the longest one so far would take more than that."""
@@ -199,7 +199,7 @@ class _VerdictSearch:
         proof, nearest, reason = prove_by_enumeration(self.session, rival)
         self._keep(proof)
         if nearest is not None and np.linalg.norm(nearest - self.session.u) <= self.radius:
-            self._offer(beyond(self.session, nearest, rival))
+            self._offer(self.session.beyond(nearest, rival))
         if reason:
             self.reasons.append(reason)
 
@@ -257,8 +257,7 @@ class _VerdictSearch:
         standing, proof = Standing.CERTIFIED, None
         # A tie at the point itself has no unique label for a certificate to speak of.
         if self.session.tied is None:
-            claim = {"kind": "vulnerable", "radius": hexadecimal(self.radius)}
-            proof, judgement = self.session.judged(claim, [], self.upper.to_json())
+            proof, judgement = judged_loss(self.session, self.radius, self.upper.to_json())
             if not judgement.accepted:
                 standing, proof, reason = Standing.NUMERICAL, None, f"{reason}; {judgement.reason}"
         return self._verdict(Answer.VULNERABLE, standing, proof, 0.0, reason)

@@ -1,8 +1,8 @@
 """Proved bounds where enumeration has no answer that can be defended.
 
 From above: a tie that was confirmed, or a point that an attack found, compared in exact arithmetic. From below: the largest
-ball on which branch and bound proves that the two logits do not tie. Where the two meet, the distance is known after all, and
-proved.
+ball on which branch and bound proves that the two logits do not tie. Where the two meet and the checker accepts both, the
+distance is known after all, and proved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from polymargin.bounds import Exclusion, attack, exclude, pair_lower_bound
 from polymargin.errors import PolymarginError
+from polymargin.margins.judge import Judge
+from polymargin.margins.proofs import RivalProof, Subject, beyond
 from polymargin.margins.result import PairMargin
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
@@ -31,9 +34,9 @@ MOST_LEAVES = 1_000
 LAST = 2.0
 
 
-def bracketed(network: Network, u: Array, label: int, pair: PairMargin, *, doubted: bool = False) -> PairMargin:
+def bracketed(judge: Judge, u: Array, label: int, pair: PairMargin, *, doubted: bool = False) -> PairMargin:
     """Better bounds for a pair that enumeration left open; what is `doubted` counts for nothing."""
-    rival = pair.rival
+    rival, network = pair.rival, judge.network
     if rival is None or not network.hidden_layers:
         return pair
     if doubted:
@@ -44,36 +47,56 @@ def bracketed(network: Network, u: Array, label: int, pair: PairMargin, *, doubt
         found = None  # it judges the class in doubles, and may be wrong about it
     if found is not None and found.label == label and found.distance < pair.upper:
         pair = replace(pair, radius=found.distance, upper=found.distance, point=found.point)
-    proved = _proved_radius(network, u, label, rival, pair.upper)
-    if proved >= (1 - MET) * pair.upper and math.isfinite(pair.upper):
-        return replace(pair, lower=proved, complete=True, proved=True, method="exclusion")
-    return replace(pair, lower=max(proved, min(pair.lower, pair.upper)))
+    proved = _proved_below(network, u, label, rival, pair.upper)
+    if proved is None:
+        return replace(pair, lower=min(pair.lower, pair.upper))
+    if proved.radius >= (1 - MET) * pair.upper and math.isfinite(pair.upper):
+        return _met(judge, u, label, pair, proved)
+    return replace(pair, lower=max(proved.radius, min(pair.lower, pair.upper)))
 
 
-def _proved_radius(network: Network, u: Array, label: int, rival: int, upper: float) -> float:
-    """The largest radius below `upper` that was proved in the time there is."""
+def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion) -> PairMargin:
+    """Bounds that meet: an answer if the checker accepts both."""
+    rival, tie, lower = proved.rival, pair.point, proved.radius
+    end = None if tie is None else beyond(judge.network, u, label, rival, tie)
+    if end is None:
+        return replace(pair, lower=lower)
+    subject = Subject(judge, u, label, Neighbourhood(len(u), rivals=(rival,)))
+    proofs = [RivalProof(rival, lower, proved.to_proof())]
+    _, judgement = subject.judged_margin(lower, end.distance, proofs, end.to_json(), PATIENCE)
+    if judgement.accepted:
+        upper = max(pair.upper, end.distance)
+        return replace(pair, radius=upper, lower=lower, upper=upper, complete=True, proved=True, method="exclusion")
+    kept = min(pair.lower, pair.upper) if judgement.in_time else lower
+    return replace(pair, lower=kept, notes=(judgement.reason, *pair.notes))
+
+
+def _proved_below(network: Network, u: Array, label: int, rival: int, upper: float) -> Exclusion | None:
+    """The largest ball of a radius below `upper` that was proved in the time there is."""
     end = perf_counter() + PATIENCE
     with np.errstate(all="ignore"):
         if math.isinf(upper):
-            return _in_one_piece(pair_lower_bound(network, u, label, rival, tolerance=1e-2, timeout=PATIENCE))
-        best = 0.0
-        closest = SHARES[-1] * upper
+            return _if_proved(pair_lower_bound(network, u, label, rival, tolerance=1e-2, timeout=PATIENCE))
+        if upper <= 0:
+            return None
         # For quadrics, and near enough elsewhere, one relaxation is tight: then the closest share is proved at once.
-        if upper > 0 and exclude(network, u, label, rival, closest, timeout=PATIENCE, most_leaves=1).proved:
+        closest = exclude(network, u, label, rival, SHARES[-1] * upper, timeout=PATIENCE, most_leaves=1)
+        if closest.proved:
             return closest
-        for share in SHARES if upper > 0 else ():
+        best: Exclusion | None = None
+        for share in SHARES:
             left = end - perf_counter()
             if left <= 0:
                 break
             found = exclude(network, u, label, rival, share * upper, timeout=left, most_leaves=MOST_LEAVES)
             if not found.proved:
                 break
-            best = share * upper
-        if not best and upper > 0:  # not even half of it; less is better than nothing
+            best = found
+        if best is None:  # not even half of it; less is better than nothing
             limits = {"tolerance": 1e-2, "limit": upper, "timeout": LAST}
-            return min(_in_one_piece(pair_lower_bound(network, u, label, rival, **limits)), upper)
+            return _if_proved(pair_lower_bound(network, u, label, rival, **limits))
     return best
 
 
-def _in_one_piece(found: Exclusion) -> float:
-    return found.radius if found.proved else 0.0
+def _if_proved(found: Exclusion) -> Exclusion | None:
+    return found if found.proved else None

@@ -19,18 +19,22 @@ from numpy.typing import NDArray
 from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
-from polymargin.bounds import bracket
+from polymargin.bounds.bracket import bracket_by
 from polymargin.continuation import Tracker
+from polymargin.deadlines import Deadline
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.columns import ENUMERATED, beyond_rounding
 from polymargin.margins.combined import combined
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
+from polymargin.margins.judge import Judge
 from polymargin.margins.pair_work import PairWork, answers
 from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
+from polymargin.margins.proofs import Counterexample, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
+from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
@@ -45,6 +49,7 @@ class NetworkMargins:
     def __init__(self, network: Network, search: Enumeration) -> None:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
+        self._judge = Judge(self._network)
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._by_label: dict[int, dict[int, Pair]] = {}
 
@@ -147,18 +152,31 @@ class NetworkMargins:
         """Both sides of the margin without enumeration: an attack above, a proof below."""
         if not self._network.hidden_layers:
             raise TooManyPathsError(reason)
-        found = bracket(self._network, u, rtol=self._search.rtol, timeout=self._search.timeout)
+        started = perf_counter()
+        deadline = Deadline.after(self._search.timeout)
+        found = bracket_by(deadline, self._network, u, rtol=self._search.rtol)
+        standing, lower, notes = Standing.BRACKETED, found.lower, [f"bounds instead of enumeration: {reason}"]
+        if found.closed and found.point is not None and self._judge.reads:
+            subject = Subject(self._judge, u, found.label, Neighbourhood(self._network.dimension))
+            end = Counterexample(found.point, found.rival, found.upper)
+            proofs = proofs_of(found.exclusions)
+            _, judgement = subject.judged_margin(lower, found.upper, proofs, end.to_json(), deadline.left)
+            if judgement.accepted:
+                standing = Standing.CERTIFIED
+            else:
+                lower = 0.0 if judgement.in_time else lower
+                notes.append(judgement.reason)
         return Margin(
             radius=found.upper,
-            lower=found.lower,
+            lower=lower,
             upper=found.upper,
             point=found.point,
             label=found.label,
             rival=found.rival,
-            standing=Standing.CERTIFIED if found.closed else Standing.BRACKETED,
+            standing=standing,
             method="bounds",
-            seconds=found.seconds,
-            notes=(f"bounds instead of enumeration: {reason}",),
+            seconds=perf_counter() - started,
+            notes=tuple(notes),
         )
 
     def _pair(self, label: int, rival: int) -> Pair:
@@ -191,14 +209,16 @@ class NetworkMargins:
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
                 doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
-                defended.append(bracketed(network, u, label, doubtful))
+                defended.append(bracketed(self._judge, u, label, doubtful))
             elif ahead[pair.rival]:
                 nearer = "" if math.isinf(radius) else f" nearer than {radius:.6g}"
                 note = (
                     f"enumeration found no tie{nearer}, but a point{nearer} was met at which this class wins; "
                     "the bounds are proved without enumeration"
                 )
-                defended.append(bracketed(network, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True))
+                defended.append(
+                    bracketed(self._judge, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True)
+                )
             else:
-                defended.append(pair if pair.complete else bracketed(network, u, label, pair))
+                defended.append(pair if pair.complete else bracketed(self._judge, u, label, pair))
         return defended

@@ -180,7 +180,7 @@ class QuadricPair:
             lower=enclosed.lower,
             upper=enclosed.upper,
             point=enclosed.point,
-            proved=True,
+            proved=enclosed.proved,
             notes=nearest.notes if (point is None) == (enclosed.point is None) else (),
         )
 

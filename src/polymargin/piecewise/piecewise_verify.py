@@ -57,12 +57,15 @@ def piecewise_verify(
 ) -> Any:
     """Decide whether another class ties or wins at a distance of at most `radius`, for one point (n,) or a batch (m, n).
 
-    VULNERABLE comes with a counterexample that was compared in exact arithmetic. ROBUST is NUMERICAL: no certificate is written.
+    VULNERABLE comes with a counterexample that was compared in exact arithmetic. ROBUST is never said, because the checker
+    reads no proofs for such networks: a search that ends without a tie is UNKNOWN and NUMERICAL, and `lower` is the radius.
     The options are those of `piecewise_margin`.
 
     >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])
-    >>> piecewise_verify(net, [0.25], 0.7).answer.name, piecewise_verify(net, [0.25], 0.8).answer.name
-    ('ROBUST', 'VULNERABLE')
+    >>> piecewise_verify(net, [0.25], 0.7)
+    Verdict(UNKNOWN at radius 0.7, NUMERICAL: cells searched in doubles without a tie: 1; there is no proof for such networks)
+    >>> piecewise_verify(net, [0.25], 0.8).answer.name
+    'VULNERABLE'
     """
     array = one_or_many(points, network.dimension)
     question = _VerdictQuestion(network, positive(radius, "radius"), timeout, int(seed))
@@ -100,12 +103,12 @@ def _verdict_at(network: PiecewiseNetwork, u: Array, radius: float, timeout: flo
 
 def _verdict(incumbent: Incumbent, outcome: SearchOutcome, radius: float, started: float, doubt: str) -> Verdict:
     beaten = incumbent.distance <= radius
-    robust = not beaten and not doubt and outcome.least > radius
-    answer = Answer.VULNERABLE if beaten else Answer.ROBUST if robust else Answer.UNKNOWN
+    finished = not beaten and not doubt and outcome.least > radius
+    answer = Answer.VULNERABLE if beaten else Answer.UNKNOWN
     if beaten:
         reason = f"class {incumbent.rival} ties or wins at distance {incumbent.distance:.6g}"
-    elif robust:
-        reason = f"no tie in {outcome.cells} cells"
+    elif finished:
+        reason = f"cells searched in doubles without a tie: {outcome.cells}; there is no proof for such networks"
     else:
         reason = "; ".join(remarks(doubt, outcome, False, math.inf)) or "undecided within rounding"
     return Verdict(
@@ -115,7 +118,7 @@ def _verdict(incumbent: Incumbent, outcome: SearchOutcome, radius: float, starte
         rival=incumbent.rival,
         counterexample=incumbent.point if beaten else None,
         certificate=None,
-        standing=Standing.BRACKETED if answer is Answer.UNKNOWN else Standing.NUMERICAL,
+        standing=Standing.NUMERICAL if beaten or finished else Standing.BRACKETED,
         lower=0.0 if doubt else min(outcome.least, radius, incumbent.distance),
         upper=incumbent.distance,
         reason=reason,

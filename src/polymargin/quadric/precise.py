@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,11 +42,15 @@ MOST_VARIABLES = 40
 
 @dataclass(frozen=True, eq=False)
 class EnclosedNearest:
-    """`lower` ≤ distance ≤ `upper`; `point` is within rounding of a nearest point, None if {B = 0} is empty over the reals."""
+    """`lower` ≤ distance ≤ `upper`; `point` is within rounding of a nearest point, None if {B = 0} is empty over the reals.
+
+    proved   False in the hard case, whose end is computed with hundreds of digits but not enclosed, and where a sign stayed open
+    """
 
     lower: float
     upper: float
     point: Array | None
+    proved: bool = True
 
 
 class PreciseQuadric:
@@ -112,7 +116,7 @@ class _Seen:
             return self._bisected(u, place(k - 1), place(k))
         step, value = self._step(place(CLOSEST))
         rest = (value / -self.lowest).nonnegative_part().sqrt()
-        return self._enclosed(u, step, step, rest, self._lowest_direction())
+        return replace(self._enclosed(u, step, step, rest, self._lowest_direction()), proved=False)
 
     def _bracketed(self, u: Array, place: Callable[[int], Any], largest: int = LARGEST_EXPONENT) -> EnclosedNearest:
         """Between two neighbouring powers of two."""
@@ -134,7 +138,8 @@ class _Seen:
         for _ in range(BISECTIONS):
             middle = ((low + high) / 2).mid()
             low, high = (low, middle) if self._is_beyond(middle) else (middle, high)
-        return self._enclosed(u, self._step(low)[0], self._step(high)[0])
+        (short, _), (long, value) = self._step(low), self._step(high)
+        return replace(self._enclosed(u, short, long), proved=bool(value <= 0))
 
     def _is_beyond(self, multiplier: Any) -> bool:
         return not bool(self._step(multiplier)[1] > 0)

@@ -11,7 +11,7 @@ from functools import partial
 
 from polymargin.bounds.regions.attack import loss_within, nearest_in
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
-from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
+from polymargin.bounds.regions.search import RegionProof, prove_by_cutting, prove_whole
 from polymargin.deadlines import Deadline
 
 # Fractions of the distance of the nearest counterexample: halves of the first of them, then ever closer ones.
@@ -29,38 +29,40 @@ def trial_radii(limit: float) -> list[float]:
 
 def bracket_in(
     at: NetworkAt, label: int, rivals: list[int], deadline: Deadline, seed: int = 0
-) -> tuple[float, FoundLoss | None]:
-    """The largest radius proved against all rivals until the deadline, and the nearest loss found."""
+) -> tuple[float, dict[int, RegionProof], FoundLoss | None]:
+    """The largest radius proved against all rivals until the deadline, its proofs, and the nearest loss found."""
+    best: dict[int, RegionProof] = {}
     nearest = nearest_in(at, label, rivals, None, seed)
     low, high = 0.0, math.inf if nearest is None else nearest.length
     for radius in trial_radii(high):
         if low < radius < high and not deadline.passed:
             proved, lost = _proved_on(at, label, rivals, radius, deadline, seed)
-            if proved:
-                low = radius
+            if len(proved) == len(rivals):
+                low, best = radius, proved
             elif lost is None:
                 high = radius
             elif nearest is None or lost.length < nearest.length:
                 nearest, high = lost, min(high, lost.length)
-    return low, nearest
+    return low, best, nearest
 
 
 def _proved_on(
     at: NetworkAt, label: int, rivals: list[int], radius: float, deadline: Deadline, seed: int
-) -> tuple[bool, FoundLoss | None]:
-    """Whether no rival wins or ties within the radius, and what was met if one does."""
+) -> tuple[dict[int, RegionProof], FoundLoss | None]:
+    """Proofs that rivals neither win nor tie within the radius; none of the last ones if one does, and what was met then."""
     region = at.region(radius)
     lost, lowest = loss_within(at, region, label, rivals, seed)
+    proved: dict[int, RegionProof] = {}
     if lost is not None:
-        return False, lost
-    proved: set[int] = set()
+        return proved, lost
     for steps, group in at.grouped(label, rivals):
         rows = lowest[[rivals.index(rival) for rival in group]]
-        proved |= prove_whole(steps, region, label, group, rows, deadline).keys()
+        proved |= prove_whole(steps, region, label, group, rows, deadline)
     for row, rival in enumerate(rivals):
         if rival not in proved:
             loss = partial(at.lost_within, label=label, rival=rival, radius=radius)
             outcome = prove_by_cutting(at.steps(label, rival), region, label, rival, lowest[row], deadline, loss)
             if outcome.proof is None:
-                return False, outcome.loss
-    return True, None
+                return proved, outcome.loss
+            proved[rival] = outcome.proof
+    return proved, None

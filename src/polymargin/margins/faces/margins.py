@@ -27,8 +27,10 @@ from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.combined import combined
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
+from polymargin.margins.judge import Judge
 from polymargin.margins.pairs import Enumeration, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
+from polymargin.margins.proofs import Counterexample, RivalProof, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.protocols import AnyNetwork as Network
@@ -87,12 +89,25 @@ class NeighbourhoodMargins:
         near.check_bounded()
         label, _ = predicted_class(network, u)
         rivals = near.against(label, network.class_count)
-        lower, nearest = bracket_in(NetworkAt.of(network, u, near), label, rivals, deadline, self._search.seed)
+        at, judge = NetworkAt.of(network, u, near), Judge(network)
+        lower, regions, nearest = bracket_in(at, label, rivals, deadline, self._search.seed)
+        proofs = [RivalProof(rival, lower, proof.to_proof()) for rival, proof in regions.items()]
         upper = math.inf if nearest is None else nearest.length
         if near.norm is Norm.L2 and near.weights is None and not near.abstain and not deadline.passed:
             ball = lower_bound_at(network, u, limit=None if nearest is None else upper, deadline=deadline)
-            lower = max(lower, min(ball.radius, upper))
-        closed = nearest is not None and upper - lower <= self._search.rtol * upper
+            if min(ball.radius, upper) > lower:
+                lower, proofs = min(ball.radius, upper), proofs_of(ball.exclusions)
+        standing = Standing.BRACKETED
+        if nearest is not None and upper - lower <= self._search.rtol * upper and judge.reads:
+            subject = Subject(judge, u, label, near, self._search.seed)
+            proofs = [proof for proof in proofs if proof.rival in rivals]
+            end = Counterexample(nearest.point, nearest.rival, nearest.length, nearest.along)
+            _, judgement = subject.judged_margin(lower, upper, proofs, end.to_json(), deadline.left)
+            if judgement.accepted:
+                standing = Standing.CERTIFIED
+            else:
+                lower = 0.0 if judgement.in_time else lower
+                notes = (*notes, judgement.reason)
         return Margin(
             radius=upper,
             lower=lower,
@@ -100,7 +115,7 @@ class NeighbourhoodMargins:
             point=None if nearest is None else nearest.point,
             label=label,
             rival=None if nearest is None else nearest.rival,
-            standing=Standing.CERTIFIED if closed else Standing.BRACKETED,
+            standing=standing,
             method="bounds",
             seconds=perf_counter() - started,
             notes=notes,
@@ -187,5 +202,8 @@ def _narrowed(found: Margin, proved: Margin) -> Margin:
     if proved.upper < found.upper:
         found = replace(found, radius=proved.upper, upper=proved.upper, point=proved.point, rival=proved.rival)
     return replace(
-        found, lower=min(max(found.lower, proved.lower), found.upper), seconds=found.seconds + proved.seconds
+        found,
+        lower=min(max(found.lower, proved.lower), found.upper),
+        seconds=found.seconds + proved.seconds,
+        notes=(*found.notes, *proved.notes),
     )

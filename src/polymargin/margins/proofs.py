@@ -1,0 +1,127 @@
+"""The parts of a certificate: a proof against each rival, and a counterexample that holds in exact arithmetic.
+
+What is put together here is judged by the checker before anybody calls it proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.bounds import Exclusion
+from polymargin.continuation.krawczyk import PRECISION
+from polymargin.margins.certificate import Certificate, certificate, hexadecimal
+from polymargin.margins.judge import Judge, Judgement
+from polymargin.neighbourhood import Neighbourhood
+from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.polynomials.balls import distance_bounds, precision
+
+Array = NDArray[np.float64]
+
+# Relative steps beyond a tie until the rival really is ahead in exact arithmetic.
+NUDGES = (0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
+
+
+@dataclass(frozen=True)
+class RivalProof:
+    """No tie with the rival nearer than `lower`; where known, one at most `upper` away.
+
+    nearest   index of the nearest certified real critical point
+    weaker    the proof of a smaller radius that this one replaced
+    """
+
+    rival: int
+    lower: float
+    proof: dict[str, Any]
+    upper: float = np.inf
+    nearest: int | None = None
+    weaker: RivalProof | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
+
+    def instead_of(self, known: RivalProof | None) -> RivalProof:
+        """The stronger of the two; it remembers the other one if that is weaker."""
+        if known is None:
+            return self
+        return replace(self, weaker=known) if self.lower > known.lower else known
+
+
+def trivial(rival: int) -> RivalProof:
+    """The proof of nothing."""
+    return RivalProof(rival, 0.0, {"kind": "trivial"})
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """A point where the rival is at least as large as the label, and an upper bound of its distance.
+
+    along    where a matrix weighs perturbations or a subspace holds them: exact sums, coefficients of its columns
+    """
+
+    point: Array
+    rival: int
+    distance: float
+    along: tuple[tuple[float, ...], ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        if self.along is not None:
+            sums = [[hexadecimal(term) for term in terms] for terms in self.along]
+            return {"kind": "counterexample", "rival": self.rival, "along": sums}
+        coordinates = [hexadecimal(value) for value in self.point.tolist()]
+        return {"kind": "counterexample", "rival": self.rival, "point": coordinates}
+
+
+def beyond(network: Network, u: Array, label: int, rival: int, tie: Array) -> Counterexample | None:
+    """The nearest float point just beyond an approximate tie at which the rival is ahead exactly."""
+    for nudge in NUDGES:
+        x = u + (1 + nudge) * (tie - u)
+        logits = network.exact_logits(x)
+        if logits[rival] >= logits[label]:
+            return Counterexample(x, rival, distance_above(x, u))
+    return None
+
+
+def distance_above(x: Array, u: Array) -> float:
+    """‖x − u‖, rounded up."""
+    with precision(PRECISION):
+        return distance_bounds([flint.arb(value) for value in x.tolist()], u)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What certificates speak of: a network at a point of some class, and the perturbations that count."""
+
+    judge: Judge
+    u: Array
+    label: int
+    near: Neighbourhood
+    seed: int = 0
+
+    def judged(
+        self, claim: dict[str, Any], rivals: Sequence[RivalProof], upper: dict[str, Any] | None, seconds: float
+    ) -> tuple[Certificate, Judgement]:
+        """Write a certificate, and let the checker judge it in so many seconds."""
+        proofs = [proof.to_json() for proof in rivals]
+        network = self.judge.network
+        document = certificate(network, self.u, self.label, claim, proofs, upper, self.seed, self.near)
+        return document, self.judge.on(document, seconds)
+
+    def judged_margin(
+        self, lower: float, upper: float, rivals: Sequence[RivalProof], evidence: dict[str, Any] | None, seconds: float
+    ) -> tuple[Certificate, Judgement]:
+        """The same for a margin between two bounds."""
+        claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
+        return self.judged(claim, rivals, evidence, seconds)
+
+
+def proofs_of(exclusions: Sequence[Exclusion]) -> list[RivalProof]:
+    """As entries of a certificate; one that proves nothing is a trivial proof."""
+    return [
+        RivalProof(one.rival, one.radius, one.to_proof()) if one.proved else trivial(one.rival) for one in exclusions
+    ]
