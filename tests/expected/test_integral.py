@@ -26,6 +26,7 @@ from polymargin.expected import (
 )
 from polymargin.expected.determinants import _weighted_absolute_form
 from polymargin.expected.sampled import sampled_expectation
+from polymargin.expected.tangent import tangent_law
 
 POINT = np.array([1.0, 0.5, 0.25])
 
@@ -212,15 +213,51 @@ def test_random_circles() -> None:
     assert found.value == pytest.approx(truth, rel=1e-6)
 
 
+@pytest.mark.parametrize(("dimension", "degree", "distance"), [(2, 3, 200.0), (2, 4, 5000.0), (3, 2, 110.0)])
+def test_far_points_against_simulation(dimension: int, degree: int, distance: float) -> None:
+    """Nine critical points at most: 'may be infinite' was said from |u| = 200 on, and 'degenerate' from 500 on."""
+    u = np.zeros(dimension)
+    u[:2] = 0.6 * distance, -0.8 * distance
+    found = expected_real_critical_points(dimension, degree, u, simulate=400, threads=1)
+    assert found.error < 1e-5
+    assert abs(found.simulation.mean - found.value) < 4 * found.simulation.standard_error
+
+
+def test_the_number_has_a_limit_far_away() -> None:
+    """A point at infinity sees parallel normals: from 10² lengths on the number changes by less and less."""
+    values = [expected_real_critical_points(2, 3, [10.0**k, 0.0]).value for k in (0, 2, 4, 6, 8)]
+    steps = np.diff(values)
+    assert (steps > 0).all()
+    assert (steps[2:] < 0.3 * steps[1:-1]).all()
+    assert values[-1] < 9
+
+
+def test_the_law_in_closed_form_is_that_of_the_covariances() -> None:
+    generator = np.random.default_rng(5)
+    for dimension, degree in ((2, 3), (3, 4), (4, 2)):
+        kernel = ShallowKernel(dimension, degree)
+        points, directions = 2 * generator.normal(size=(2, 6, dimension))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        closed = tangent_law(kernel, points, directions)
+        general = tangent_law(KernelField(dimension, kernel.jets), points, directions)
+        np.testing.assert_allclose(closed.density, general.density, rtol=1e-12)
+        np.testing.assert_allclose(closed.spread, general.spread, rtol=1e-12)
+        np.testing.assert_allclose(general.mean * points[0, 0], 0, atol=1e-12)
+        covariances = [law.root @ law.root.transpose(0, 2, 1) for law in (closed, general)]
+        np.testing.assert_allclose(*covariances, atol=1e-13)
+
+
 def test_errors_say_what_to_do() -> None:
     with pytest.raises(pm.InputError, match="expected 2 finite numbers"):
         expected_real_critical_points(2, 3, [1.0])
+    with pytest.raises(pm.InputError, match="lengths of the field from the origin"):
+        expected_real_critical_points(2, 3, [1e200, 0.0])
     with pytest.raises(pm.InputError, match="radius -1"):
         expected_for_field(ShallowKernel(2, 3), radius=-1.0)
     bad = Jets(*(np.zeros((16, *[1] * k)) for k in (0, 1, 2, 3, 3, 4)))
     with pytest.raises(pm.InputError, match="hessian_value of the kernel has shape"):
         KernelField(1, lambda points: bad).jets(np.zeros((16, 1)))
-    empty = Jets(*(np.zeros((32, *[1] * k)) for k in (0, 1, 2, 2, 3, 4)))
+    empty = Jets(*(np.zeros((64, *[1] * k)) for k in (0, 1, 2, 2, 3, 4)))
     with pytest.raises(pm.InputError, match="no variance"):
         expected_for_field(KernelField(1, lambda points: empty))
     with pytest.raises(pm.InputError, match="length 0"):

@@ -11,7 +11,7 @@ from polymargin.arguments import checked, checked_point, positive, real_array
 from polymargin.errors import InputError
 from polymargin.expected.determinants import mean_absolute_determinant
 from polymargin.expected.fields import Array, GaussianField
-from polymargin.expected.quadrature import LARGEST_DIMENSION, direction_rule, radial_rule
+from polymargin.expected.quadrature import LARGEST_DIMENSION, rays
 from polymargin.expected.result import ExpectedCount
 from polymargin.expected.sampled import mean_over_last, sampled_expectation
 from polymargin.expected.tangent import tangent_law
@@ -25,6 +25,8 @@ BATCH = 16_384
 ROUNDING = 1e-11
 # A last refinement that changes the value by more than this share has not begun to converge.
 NO_CONVERGENCE = 0.1
+# Points further away, in lengths of the field, see it as a point.
+FARTHEST = 1e10
 DEFAULT_TOLERANCE = 1e-6
 DEFAULT_SAMPLED_TOLERANCE = 3e-3
 MOST_SAMPLES = 1 << 20
@@ -52,6 +54,12 @@ def expected_for_field(
     u = as_point(point, field.dimension)
     if not radius > 0:
         raise InputError(f"radius {radius}: expected a positive number")
+    distance = math.hypot(*u)
+    if FARTHEST * field.length < distance < radius:
+        raise InputError(
+            f"the point is {distance / field.length:.2g} lengths of the field from the origin: expected at most {FARTHEST:g}, "
+            "beyond which doubles do not tell where its normals pass the origin"
+        )
     if field.dimension > LARGEST_DIMENSION:
         wanted = DEFAULT_SAMPLED_TOLERANCE if tolerance is None else positive(tolerance, "tolerance")
         value, error, _ = sampled_expectation(field, u, radius, wanted, MOST_SAMPLES, seed)
@@ -121,14 +129,14 @@ def _polar(points: ArrayLike, u: Array) -> tuple[Array, Array]:
 
 
 def _by_quadrature(field: GaussianField, u: Array, radius: float, nodes: int) -> float:
-    radii, radial_weights = radial_rule(nodes, math.hypot(field.length, float(np.linalg.norm(u))), radius)
-    directions, weights = direction_rule(nodes, field.dimension, u if field.isotropic else None)
-    total = 0.0
-    step = max(1, BATCH // nodes)
-    for start in range(0, len(directions), step):
-        part = directions[start : start + step]
-        density = _polar_density(field, u, np.tile(radii, len(part)), np.repeat(part, nodes, axis=0))
-        total += float(weights[start : start + step] @ (density.reshape(len(part), nodes) @ radial_weights))
+    rule = rays(nodes, u, field.length, radius, not field.isotropic)
+    total, on_a_ray = 0.0, rule.radii.shape[1]
+    step = max(1, BATCH // on_a_ray)
+    for start in range(0, len(rule.directions), step):
+        part = slice(start, start + step)
+        directions = np.repeat(rule.directions[part], on_a_ray, axis=0)
+        density = _polar_density(field, u, rule.radii[part].ravel(), directions).reshape(-1, on_a_ray)
+        total += float(rule.weights[part] @ (density * rule.radial_weights[part]).sum(axis=1))
     return total
 
 
@@ -152,6 +160,7 @@ def _checked(found: ExpectedCount, radius: float) -> ExpectedCount:
         where = "over all space" if math.isinf(radius) else f"within radius {radius:g}"
         raise InputError(
             f"the integral {where} did not converge (value {found.value:.4g}, last change {found.error:.2g}); "
-            "the expected number may be infinite there: give a smaller radius="
+            "the expected number may be infinite, or the field may change over a length other than its length; "
+            "give a smaller radius="
         )
     return found

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
 from polymargin.expected.fields import Array, Jets
+from polymargin.expected.tangent import TangentLaw, entries, orthonormal_complements, semidefinite_root
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,28 @@ class ShallowKernel:
             hessian_gradient=slope * third,
             hessian=curvature * (paired + crossed) + slope * (paired + bent),
         )
+
+    def tangent_law(self, points: ArrayLike, directions: Array) -> TangentLaw:
+        """The law along and across unit directions in closed form: with B⁻¹ = nq(I + xxᵀ/n) nothing cancels, however far x is.
+
+        The mean of the Hessian, −(ωᵢvⱼ + vᵢωⱼ), vanishes across the gradient v.
+        """
+        x = self._points(points)
+        n, size, slope = self.dimension, self.dimension - 1, self.first_derivative
+        scale = n * self._q(x)
+        spread = np.sqrt(slope / (scale * (1 + (x * directions).sum(axis=1) ** 2 / n)))
+        density = (2 * np.pi) ** (-n / 2) * spread * (scale / slope) ** (n / 2) * np.sqrt(self._q(x))
+        slant = _outer("tia,ti->ta", orthonormal_complements(directions), x)
+        metric = (np.eye(size) - slant[:, :, None] * slant[:, None, :] / scale[:, None, None]) / scale[:, None, None]
+        i, j = entries(size)
+        first, second = (
+            metric[:, i[:, None], i] * metric[:, j[:, None], j],
+            metric[:, i[:, None], j] * metric[:, j[:, None], i],
+        )
+        diagonal = metric[:, i, j]
+        both = 2 / (2 * self.degree - 1) * diagonal[:, :, None] * diagonal[:, None, :]
+        covariance = self.second_derivative * (first + second + both)
+        return TangentLaw(density, spread, np.zeros((len(x), size, size)), semidefinite_root(covariance))
 
     def unnormalised_jets(self, points: ArrayLike) -> Jets:
         """Covariances of f and its derivatives, divided by K(x, x).

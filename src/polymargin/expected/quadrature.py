@@ -1,8 +1,15 @@
-"""Rules for radius and direction: x = u + rω. The integrand is smooth in both, so Gauss and trapezoid converge geometrically."""
+"""Rules for direction and radius: x = u + rω. The integrand is smooth in both, so Gauss and trapezoid converge geometrically.
+
+Seen from a point u far away, a field that lives around the origin is small: a direction that misses the origin by the angle φ
+passes it at the distance |u| sin φ, and there the gradient turns within a step of one length. Seen under a right angle that place
+is u itself. Over all space, angles are therefore φ = ε sinh s and π/2 ± ε sinh s with ε = min(1, length/|u|), and radii are
+r = |u| cos φ + length · sinh w: they resolve the length of the field and the length |u|. Beyond r = 2(|u| + length) the integrand
+is smooth in 1/r. A ball around u that does not reach the origin has plain rules.
+"""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,32 +19,108 @@ from polymargin.expected.fields import Array
 LARGEST_DIMENSION = 3
 
 
-def radial_rule(count: int, scale: float, radius: float) -> tuple[Array, Array]:
-    """Nodes and weights on (0, radius); on the half-line r = scale · t/(1 − t) brings infinity to t = 1."""
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Maps of (0, 1) to angles and to radii for a field of some length, seen from a point at some distance from its origin.
+
+    >>> scales = Scales(distance=100.0, length=1.0, radius=math.inf)
+    >>> angles, slopes = scales.angles(np.array([0.01, 0.5, 0.99]))
+    >>> np.round(angles, 3).tolist()
+    [0.002, 1.509, 2.893]
+    """
+
+    distance: float
+    length: float
+    radius: float
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the ball around the point reaches the origin."""
+        return self.radius > self.distance
+
+    def angles(self, t: Array) -> tuple[Array, Array]:
+        """Angles from 0 to π in three pieces, with steps that grow from ε at 0 and on both sides of π/2, and dφ/dt."""
+        narrow = min(1.0, self.length / self.distance) if self.distance else 1.0
+        piece = np.minimum((3 * t).astype(np.intp), 2)
+        start, end = np.array([0.0, np.pi / 2, np.pi / 2])[piece], np.array([np.pi / 4, np.pi / 4, np.pi])[piece]
+        most = np.arcsinh((end - start) / narrow)
+        s = most * (3 * t - piece)
+        return start + narrow * np.sinh(s), 3 * narrow * np.abs(most) * np.cosh(s)
+
+    def radii(self, t: Array, angles: Array) -> tuple[Array, Array]:
+        """Radii in the direction at these angles from the origin, in two pieces, and dr/dt."""
+        if not self.everywhere:
+            return self.radius * t + 0 * angles, self.radius + 0 * t + 0 * angles
+        foot = self.distance * np.cos(angles)
+        middle = min(self.radius, 2 * (self.distance + self.length))
+        low, high = -np.arcsinh(foot / self.length), np.arcsinh((middle - foot) / self.length)
+        step = np.minimum(2 * t, 1.0) * (high - low)
+        # length · (sinh(low + step) − sinh(low)) without cancellation.
+        near = 2 * self.length * np.sinh(step / 2) * np.cosh(low + step / 2)
+        share = 1 - np.maximum(2 * t - 1, 0.0) * (1 - middle / self.radius)
+        near_slope = 2 * (high - low) * self.length * np.cosh(low + step)
+        far_slope = 2 * (1 - middle / self.radius) * middle / share**2
+        return np.where(t < 0.5, near, middle / share), np.where(t < 0.5, near_slope, far_slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Rays:
+    """Directions (D, n) with their weights (D,), and on each of them radii (D, N) with theirs."""
+
+    directions: Array
+    weights: Array
+    radii: Array
+    radial_weights: Array
+
+
+def rays(count: int, u: Array, length: float, radius: float, around: bool) -> Rays:
+    """`count` nodes for every piece of each coordinate; `around` turns the directions about u, for laws without symmetry."""
+    scales = Scales(float(np.linalg.norm(u)), length, radius)
+    angles, weights = _angles(count, len(u), scales, around)
+    directions, weights = _turned(angles, weights, count, u, around)
+    t, unit_weights = _unit_rule(count, 2 if scales.everywhere else 1)
+    radii, slopes = scales.radii(t, np.repeat(angles, len(directions) // len(angles))[:, None])
+    return Rays(directions, weights, radii, slopes * unit_weights)
+
+
+def _unit_rule(count: int, pieces: int) -> tuple[Array, Array]:
+    """Gauss's rule on equal pieces of (0, 1)."""
     t, weights = np.polynomial.legendre.leggauss(count)
-    t, weights = (t + 1) / 2, weights / 2
-    if math.isfinite(radius):
-        return radius * t, radius * weights
-    return scale * t / (1 - t), scale * weights / (1 - t) ** 2
+    starts = np.arange(pieces)[:, None]
+    return ((starts + (t + 1) / 2) / pieces).ravel(), np.tile(weights / 2 / pieces, pieces)
 
 
-def direction_rule(count: int, dimension: int, axis: Array | None) -> tuple[Array, Array]:
-    """Unit vectors and weights on the sphere of R^n, n ≤ 3; for integrands that turn about `axis` freely if one is given."""
+def _angles(count: int, dimension: int, scales: Scales, around: bool) -> tuple[Array, Array]:
+    """Angles to −u with their weights: all of them in the plane, otherwise from 0 to π with the weight of the parallel."""
     if dimension == 1:
-        return np.array([[1.0], [-1.0]]), np.ones(2)
-    if dimension == 2:
-        angles = 2 * np.pi * np.arange(count) / count
-        return np.column_stack([np.cos(angles), np.sin(angles)]), np.full(count, 2 * np.pi / count)
+        return np.array([0.0, np.pi]), np.ones(2)
     if dimension > LARGEST_DIMENSION:
         raise InputError(f"dimension {dimension}: quadrature over directions goes up to {LARGEST_DIMENSION}")
-    heights, weights = np.polynomial.legendre.leggauss(count)
-    turns = 1 if axis is not None else 2 * count
-    angles = 2 * np.pi * np.arange(turns) / turns
-    around = np.sqrt(1 - heights**2)[:, None] * np.exp(1j * angles)
-    vectors = np.stack([around.real, around.imag, np.broadcast_to(heights[:, None], around.shape)], axis=-1)
-    if axis is not None:
-        vectors = vectors @ frame(axis)
-    return vectors.reshape(-1, 3), np.repeat(weights * 2 * np.pi / turns, turns)
+    plain = scales.distance <= scales.length or not scales.everywhere
+    if dimension == 2 and plain:
+        return 2 * np.pi * np.arange(count) / count, np.full(count, 2 * np.pi / count)
+    if plain:
+        heights, weights = np.polynomial.legendre.leggauss(count)
+        return np.arccos(heights), weights
+    t, weights = _unit_rule(count, 3)
+    angles, slopes = scales.angles(t)
+    weights = weights * slopes
+    if dimension == LARGEST_DIMENSION:
+        return angles, weights * np.sin(angles)
+    return (np.concatenate([-angles, angles]), np.tile(weights, 2)) if around else (angles, 2 * weights)
+
+
+def _turned(angles: Array, weights: Array, count: int, u: Array, around: bool) -> tuple[Array, Array]:
+    """Unit vectors at the angles from −u, and their weights."""
+    basis, dimension = frame(-u), len(u)
+    if dimension < LARGEST_DIMENSION:
+        across = basis[:1] if dimension == 2 else np.zeros((1, dimension))
+        return np.cos(angles)[:, None] * basis[-1] + np.sin(angles)[:, None] * across, weights
+    turns = 2 * count if around else 1
+    turn = 2 * np.pi * np.arange(turns) / turns
+    across = np.cos(turn)[:, None] * basis[0] + np.sin(turn)[:, None] * basis[1]
+    vectors = np.cos(angles)[:, None, None] * basis[-1] + np.sin(angles)[:, None, None] * across
+    return vectors.reshape(-1, dimension), np.repeat(weights * 2 * np.pi / turns, turns)
 
 
 def frame(axis: Array) -> Array:

@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polymargin.expected.fields import Array, GaussianField
-from polymargin.expected.quadrature import frame
+from polymargin.expected.quadrature import Scales, frame
 from polymargin.expected.tangent import TangentLaw, entries, tangent_law
 
 SCRAMBLINGS = 16
@@ -65,19 +64,20 @@ def _one_scrambling(field: GaussianField, point: Array, radius: float, count: in
     from scipy.stats import qmc
 
     n = field.dimension
-    place_coordinates = 2 if field.isotropic else 1 + n
+    place_coordinates = 2 if field.isotropic else 1 + n  # radius, angle, and normals across the axis
     sequence = qmc.Sobol(place_coordinates + n * (n - 1) // 2, seed=np.random.default_rng(seed)).random(count)
     sequence = np.clip(sequence, SMALLEST_CHANCE, 1 - SMALLEST_CHANCE)
     batch = max(1, BATCH_NUMBERS // n**4)
+    scales = Scales(float(np.linalg.norm(point)), field.length, radius)
     total = 0.0
     for start in range(0, count, batch):
         place, chances = np.split(sequence[start : start + batch], [place_coordinates], axis=1)
-        radii, weights = _radii(place[:, 0], math.hypot(field.length, float(np.linalg.norm(point))), radius)
-        directions = _directions(place[:, 1:], n, point if field.isotropic else None)
+        angles, weights = _angles(place[:, 1], n, scales)
+        radii, slopes = scales.radii(place[:, 0], angles)
+        directions = _directions(angles, place[:, 2:], point)
         law = tangent_law(field, point + radii[:, None] * directions, directions)
-        total += float((weights * _conditional_mean(law, radii, chances)).sum())
-    sphere = 2 * math.pi ** (n / 2) / math.gamma(n / 2)
-    return float(sphere * total / count)
+        total += float((weights * slopes * _conditional_mean(law, radii, chances)).sum())
+    return total / count
 
 
 def _conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
@@ -90,21 +90,29 @@ def _conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
     return np.asarray(law.density * math.sqrt(2 / math.pi) * law.spread * determinant)
 
 
-def _radii(chance: Array, scale: float, radius: float) -> tuple[Array, Array]:
-    if math.isfinite(radius):
-        return radius * chance, np.full(len(chance), radius)
-    return scale * chance / (1 - chance), scale / (1 - chance) ** 2
+def _angles(chance: Array, dimension: int, scales: Scales) -> tuple[Array, Array]:
+    """Angles to −u, and dφ/dt times the area of the parallel: uniform on the sphere from nearby."""
+    from scipy.special import betaincinv
 
-
-def _directions(chances: Array, dimension: int, axis: Array | None) -> NDArray[np.float64]:
-    """Uniform directions; with an axis only the angle to it varies."""
-    from scipy.special import betaincinv, ndtri
-
-    if axis is None:
-        normals = ndtri(chances)
-        return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+    if scales.distance > scales.length and scales.everywhere:
+        angles, slopes = scales.angles(chance)
+        parallel = 2 * math.pi ** ((dimension - 1) / 2) / math.gamma((dimension - 1) / 2)
+        return angles, slopes * parallel * np.sin(angles) ** (dimension - 2)
     half = (dimension - 1) / 2
-    height = 2 * betaincinv(half, half, chances[:, 0]) - 1
-    vectors = np.zeros((len(chances), dimension))
-    vectors[:, -1], vectors[:, 0] = height, np.sqrt(1 - height**2)
-    return np.asarray(vectors @ frame(axis))
+    sphere = 2 * math.pi ** (dimension / 2) / math.gamma(dimension / 2)
+    return np.arccos(2 * betaincinv(half, half, chance) - 1), np.full(len(chance), sphere)
+
+
+def _directions(angles: Array, chances: Array, point: Array) -> Array:
+    """Unit vectors at the angles from −u; what turns them about it is normal, or fixed for laws that do not see it."""
+    from scipy.special import ndtri
+
+    vectors = np.zeros((len(angles), len(point)))
+    if chances.shape[1]:
+        normals = ndtri(chances)
+        vectors[:, :-1] = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    else:
+        vectors[:, 0] = 1.0
+    vectors[:, :-1] *= np.sin(angles)[:, None]
+    vectors[:, -1] = np.cos(angles)
+    return np.asarray(vectors @ frame(-point))

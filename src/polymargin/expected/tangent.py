@@ -17,6 +17,7 @@ at x = u, and λ is gone: what remains of it is the normal variable p.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,13 @@ class TangentLaw:
     root: Array
 
 
+@runtime_checkable
+class ClosedLaw(Protocol):
+    """A field that knows the law in closed form: far from the origin the covariances are nearly singular."""
+
+    def tangent_law(self, points: Array, directions: Array) -> TangentLaw: ...
+
+
 def entries(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows and columns of the entries of a symmetric matrix that stand for it; the first diagonal entry comes last."""
     rows, columns = np.triu_indices(size)
@@ -52,6 +60,8 @@ def entries(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def tangent_law(field: GaussianField, points: Array, directions: Array) -> TangentLaw:
     """The law at points (T, n) for unit directions (T, n)."""
+    if isinstance(field, ClosedLaw):
+        return field.tangent_law(points, directions)
     jets, n = field.jets(points), field.dimension
     if not (jets.value > 0).all():
         raise InputError("the field has no variance at some point; its zeros there are not random")
