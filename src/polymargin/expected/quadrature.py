@@ -23,7 +23,7 @@ LARGEST_DIMENSION = 3
 class Scales:
     """Maps of (0, 1) to angles and to radii for a field of some length, seen from a point at some distance from its origin.
 
-    >>> scales = Scales(distance=100.0, length=1.0, radius=math.inf)
+    >>> scales = Scales(distance=100.0, length=1.0, radius=np.inf)
     >>> angles, slopes = scales.angles(np.array([0.01, 0.5, 0.99]))
     >>> np.round(angles, 3).tolist()
     [0.002, 1.509, 2.893]
