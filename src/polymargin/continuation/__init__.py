@@ -4,7 +4,7 @@ from polymargin.continuation.endgame import Limits, limits
 from polymargin.continuation.gathered import Gathered
 from polymargin.continuation.monodromy import Orbit, explore
 from polymargin.continuation.paths import PathEnd, Paths
-from polymargin.continuation.precise_paths import End, PreciseEnd, precise_ends
+from polymargin.continuation.precise_paths import End, PreciseEnd, landings, precise_ends
 from polymargin.continuation.same_points import (
     contains,
     counted,
@@ -49,6 +49,7 @@ __all__ = [
     "distinct",
     "duplicates",
     "explore",
+    "landings",
     "limits",
     "near_unit_circle",
     "precise_ends",

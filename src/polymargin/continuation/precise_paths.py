@@ -22,22 +22,30 @@ from polymargin.continuation.krawczyk import passes
 from polymargin.polynomials import Program
 from polymargin.polynomials.balls import BallProgram, precision
 
+Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 PRECISION = 960
+# Relative accuracy of points on the way and of landed ones, and the worst that is taken where rounding allows no more.
+ACCURACY, LANDED, WORST = 1e-60, 1e-120, 1e-50
 # s shrinks by this factor in the first step, later by its roots and powers within limits.
 SHRINK, SLOWEST_SHRINK, FASTEST_SHRINK = 0.25, 0.98, 2.0**-12
 MOST_STEPS = 300
-# The first correction after a prediction, relative to the point, beyond which the step was too long.
-LARGEST_CORRECTION = 0.1
+# The first correction after a prediction, relative to each coordinate, beyond which the step was too long, and below which the
+# next one may be longer. Coordinates smaller than NOUGHT times the largest one are zero.
+LARGEST_CORRECTION, SMALL_CORRECTION, NOUGHT = 0.1, 1e-3, 1e-100
 # Changes proportional to s^e belong to a regular end if e is above REGULAR. Coordinates whose e is below GROWING when s is below
-# TINY have no finite limit.
-REGULAR, GROWING, TINY = 0.75, -0.015, 1e-40
+# TINY have no finite limit: a limit farther out than coefficients in doubles can put it would have shown.
+REGULAR, GROWING, TINY = 0.75, -0.015, 1e-60
+# The largest exponent that is told from others.
+STEEPEST = 16.0
 # The rest of the way, relative to the point, that is extrapolated.
 CLOSE_ENOUGH = 1e-15
-# Relative radius of the box around a landed point.
-BOX_SIZE = 1e-36
+# Radius of the box around a landed point, relative to each coordinate. Krawczyk's test passes in every box that is small enough,
+# however different the sizes of the coordinates.
+BOX_SIZE = 1e-100
 MOST_LANDINGS = 6
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 class End(Enum):
@@ -72,10 +80,17 @@ class PreciseEnd:
 def precise_ends(
     program: Program, starts: ComplexArray, end: ComplexArray, direction: ComplexArray, radius: complex
 ) -> list[PreciseEnd]:
-    """The limits as s → 0 of the paths that pass through `starts` at the parameters end + radius · direction."""
+    """Return the limits as s → 0 of the paths that pass through `starts` at the parameters end + radius · direction."""
     with precision(PRECISION):
         segment = _Segment(BallProgram(program), end, direction)
         return [_follow(segment, start, radius) for start in starts]
+
+
+def landings(program: Program, points: ComplexArray, parameters: ComplexArray) -> list[PreciseEnd | None]:
+    """Return the regular solutions that Newton's method finds from these points; None where Krawczyk's test proves none."""
+    with precision(PRECISION):
+        segment = _Segment(BallProgram(program), parameters, np.zeros_like(parameters))
+        return [_land(segment, _column(point)) for point in points]
 
 
 class _Segment:
@@ -89,8 +104,8 @@ class _Segment:
     def parameters(self, s: Any) -> list[Any]:
         return [a + s * b for a, b in zip(self.end, self.direction, strict=True)]
 
-    def corrected(self, point: Any, s: Any, most: int) -> tuple[Any, list[float]] | None:
-        """Newton's method until it stands still; the sizes of its corrections relative to the point, or None if it fails."""
+    def corrected(self, point: Any, s: Any, most: int, accuracy: float) -> tuple[Any, list[float]] | None:
+        """Return what Newton's method finds and the sizes of its corrections relative to the point; None if it fails."""
         sizes: list[float] = []
         parameters = self.parameters(s)
         for _ in range(most):
@@ -103,81 +118,98 @@ class _Segment:
             sizes.append(_relative(change, point))
             if not sizes[-1] < 1 or (len(sizes) > 1 and sizes[-1] > 0.3 * sizes[-2] and sizes[-1] > 1e-60):
                 return None
-            if sizes[-1] < 1e-120:
+            if sizes[-1] < accuracy:
                 return point, sizes
-        return (point, sizes) if sizes[-1] < 1e-50 else None
+        return (point, sizes) if sizes[-1] < WORST else None
 
 
 def _follow(segment: _Segment, start: ComplexArray, radius: complex) -> PreciseEnd:
     s = flint.acb(radius)
-    first = segment.corrected(flint.acb_mat([[flint.acb(value)] for value in start.tolist()]), s, 12)
+    first = segment.corrected(_column(start), s, 12, ACCURACY)
     if first is None:
         return _undecided(start)
-    point, shrink, landings = first[0], SHRINK, 0
+    point, shrink, landed = first[0], SHRINK, 0
     change: Any = None
     before_shrink = 0.0
-    exponents: NDArray[np.float64] | None = None
+    known: ComplexArray | None = None  # e with changes proportional to s^e, for each coordinate
+    trend: ComplexArray | float = 0.0
     for _ in range(MOST_STEPS):
-        # As long as nothing is known of the exponents, Newton's method at the new s begins with the tangent.
-        guess = point if exponents is None else point + _scaled(change, _continued(exponents, before_shrink, shrink))
-        moved = segment.corrected(guess, s * shrink, 9)
-        if moved is None or (exponents is not None and moved[1][0] > LARGEST_CORRECTION):
+        # As long as nothing is known of the exponents, Newton's method at the new s begins with the point itself.
+        guess = point if known is None else point + _continued(change, known + trend, before_shrink, shrink)
+        moved = segment.corrected(guess, s * shrink, 9, ACCURACY)
+        missed = 0.0 if moved is None or known is None else _largest_share(moved[0] - guess, moved[0])
+        if moved is None or missed > LARGEST_CORRECTION:
             if shrink > SLOWEST_SHRINK:
-                if exponents is None:
+                if known is None:
                     break
-                exponents = None
+                known = None
             shrink = shrink**0.5
             continue
         before, change = change, moved[0] - point
         point, s = moved[0], s * shrink
-        if before is not None and before_shrink == shrink:
-            exponents = _exponents(change, before, shrink)
+        earlier, known = known, None if before is None else _exponents(change, before, shrink, before_shrink)
         before_shrink = shrink
-        if exponents is None:
+        if known is None:
             continue
-        rest = float(shrink ** exponents[0])
-        if exponents[0] > REGULAR and landings < MOST_LANDINGS:
-            landings += 1
-            landed = _land(segment, point)
-            if landed is not None:
-                return landed
-        if float(abs(s).upper()) < TINY and exponents[0] < GROWING:
-            return PreciseEnd(End.INFINITE, _doubles(point), _spread(exponents < GROWING, len(start)), float("inf"))
-        if rest < 1 and _relative(change, point, values_only=True) * rest / (1 - rest) < CLOSE_ENOUGH:
+        trend = 0.0 if earlier is None else known - earlier
+        exponents = known.real
+        together = _together(change, exponents)
+        ahead = float(1 / (shrink**-together - 1)) if together > 0 else math.inf  # of the last change
+        tiny = float(abs(s).upper()) < TINY
+        near = tiny or _largest_share(change, point) * ahead < LARGEST_CORRECTION
+        if together > REGULAR and near and landed < MOST_LANDINGS:
+            landed += 1
+            regular = _land(segment, point)
+            if regular is not None:
+                return regular
+        if tiny and together < GROWING:
+            return PreciseEnd(End.INFINITE, _doubles(point), exponents < GROWING, float("inf"))
+        if tiny and max(_sizes(change)[:-1]) * ahead < CLOSE_ENOUGH * (1 + max(_sizes(point)[:-1])):
             return _extrapolated(point, change, exponents, shrink)
-        if moved[1][0] < 0.01 * LARGEST_CORRECTION:
+        if missed < SMALL_CORRECTION:
             shrink = max(FASTEST_SHRINK, shrink**2)
     return _undecided(_doubles(point))
 
 
-def _exponents(change: Any, before: Any, shrink: float) -> NDArray[np.float64]:
-    """e with changes proportional to s^e, for the unknowns together and for the multiplier."""
-    new = [float(abs(entry).upper()) for entry in change.entries()]
-    old = [float(abs(entry).upper()) for entry in before.entries()]
-    pairs = ((max(new[:-1]), max(old[:-1])), (new[-1], old[-1]))
-    return np.array([math.log(max(a, 1e-300) / max(b, 1e-300)) / math.log(shrink) for a, b in pairs])
+def _exponents(change: Any, before: Any, q: float, p: float) -> ComplexArray:
+    """Return e with changes proportional to s^e, coordinate by coordinate; STEEPEST for those that stand still.
+
+    They are complex where terms of several powers compete: then the change turns as it shrinks. With a·s^e the change from p·s to
+    p·q·s is p^e (1 − q^e) / (1 − p^e) times the one from s to p·s. Newton's method solves for e.
+    """
+    pairs = zip(change.entries(), before.entries(), strict=True)
+    ratios = np.array([complex(new / old) if _size(new) > 0 < _size(old) else q**STEEPEST for new, old in pairs])
+    e = np.log(ratios * np.log(p) / np.log(q)) / np.log(p) if p != q else np.log(ratios) / np.log(q)
+    for _ in range(0 if p == q else 6):
+        e = np.where(np.abs(e) < 1e-6, 1e-6, e)
+        a, b = q**e, p**-e
+        value = (1 - a) / (b - 1) - ratios
+        slope = (-a * np.log(q) * (b - 1) + (1 - a) * b * np.log(p)) / (b - 1) ** 2
+        e = e - value / slope
+    known = np.isfinite(e) & (np.abs(e) < STEEPEST)
+    return np.where(known, e, STEEPEST)
 
 
-def _continued(exponents: NDArray[np.float64], before: float, shrink: float) -> NDArray[np.float64]:
-    """The next change over the last one: a·s^e changes by a·s^e(q^e − 1) when s becomes q·s."""
+def _together(change: Any, exponents: Array) -> float:
+    """Return the exponent of the unknowns, the multiplier apart: that of the coordinate that changes most."""
+    return float(exponents[int(np.argmax(_sizes(change)[:-1]))])
+
+
+def _continued(change: Any, exponents: ComplexArray, before: float, shrink: float) -> Any:
+    """Return the next change: a·s^e changes by a·s^e(q^e − 1) when s becomes q·s."""
     e = np.where(np.abs(exponents) < 1e-6, 1e-6, exponents)
-    return np.asarray((shrink**e - 1) / (1 - before ** (-e)))
-
-
-def _spread(two: NDArray[Any], size: int) -> NDArray[Any]:
-    """One entry for all unknowns and one for the multiplier, written out."""
-    return np.array([*[two[0]] * (size - 1), two[1]])
+    return _scaled(change, (shrink**e - 1) / (1 - before**-e))
 
 
 def _land(segment: _Segment, point: Any) -> PreciseEnd | None:
     """The regular solution at s = 0 that Newton's method finds, if Krawczyk's test agrees."""
     zero = flint.acb(0)
-    landed = segment.corrected(point, zero, 12)
+    landed = segment.corrected(point, zero, 12, LANDED)
     if landed is None:
         return None
     entries = landed[0].entries()
-    scale = max(float(abs(entry).upper()) for entry in entries[:-1])
-    radii = [BOX_SIZE * max(scale, float(abs(entry).upper())) for entry in entries]
+    sizes = _sizes(landed[0])
+    radii = [flint.arb(BOX_SIZE) * max(size, 1e-30 * max(sizes)) for size in sizes]
     for real in (True, False):
         box = [
             flint.acb(_ball(entry.real, radius), flint.arb(0, radius) if real else _ball(entry.imag, radius))
@@ -185,52 +217,71 @@ def _land(segment: _Segment, point: Any) -> PreciseEnd | None:
         ]
         if passes(segment.system, segment.parameters(zero), box):
             values = np.array([complex(entry) for entry in entries])
-            error = 1e-15 * (1 + scale)
             return PreciseEnd(
                 End.REGULAR,
                 values.real + 0j if real else values,
                 np.zeros(len(values), dtype=bool),
-                error,
+                _rounding(values),
                 tuple(box),
                 real,
             )
     return None
 
 
-def _ball(value: Any, radius: float) -> Any:
+def _ball(value: Any, radius: Any) -> Any:
     return value.mid() + flint.arb(0, radius)
 
 
-def _extrapolated(point: Any, change: Any, exponents: NDArray[np.float64], shrink: float) -> PreciseEnd:
+def _extrapolated(point: Any, change: Any, exponents: Array, shrink: float) -> PreciseEnd:
     """Aitken's limit of a geometric sequence; coordinates that grow have none."""
-    size = len(point.entries())
-    infinite = _spread(exponents < GROWING, size)
-    ratios = _spread(shrink**exponents, size)
+    infinite = exponents < GROWING
+    ratios = shrink**exponents
     entries, rest = [], 0.0
     for entry, step, ratio, grows in zip(point.entries(), change.entries(), ratios, infinite, strict=True):
         ahead = step * flint.acb(float(ratio / (1 - ratio))) if ratio < 1 and not grows else flint.acb(0)
         entries.append(entry + ahead)
         rest = max(rest, 0.0 if grows else float(abs(ahead).upper()))
     values = np.array([complex(entry) for entry in entries])
-    scale = 1 + float(np.abs(values[~infinite]).max(initial=0.0))
-    return PreciseEnd(End.MULTIPLE, values, infinite, 4 * rest + 1e-14 * scale)
+    return PreciseEnd(End.MULTIPLE, values, infinite, 4 * rest + _rounding(values))
+
+
+def _rounding(values: ComplexArray) -> float:
+    """Return how far the unknowns may be off as they are written in doubles."""
+    return EPSILON * float(np.abs(values[:-1]).max(initial=0.0))
 
 
 def _undecided(point: ComplexArray) -> PreciseEnd:
     return PreciseEnd(End.UNDECIDED, point, np.zeros(len(point), dtype=bool), float("inf"))
 
 
-def _relative(change: Any, point: Any, *, values_only: bool = False) -> float:
+def _relative(change: Any, point: Any) -> float:
     """The change of the unknowns relative to their size; the last one, a multiplier, has a size of its own."""
-    changes = [float(abs(entry).upper()) for entry in change.entries()]
-    sizes = [float(abs(entry).upper()) for entry in point.entries()]
+    changes, sizes = _sizes(change), _sizes(point)
     inner = max(changes[:-1]) / (1 + max(sizes[:-1]))
-    return inner if values_only else max(inner, changes[-1] / (1e-300 + sizes[-1]))
+    return max(inner, changes[-1] / (1e-300 + sizes[-1]))
 
 
-def _scaled(change: Any, two: NDArray[np.float64]) -> Any:
-    factors = _spread(two, len(change.entries()))
-    return flint.acb_mat([[entry * flint.acb(float(f))] for entry, f in zip(change.entries(), factors, strict=True)])
+def _largest_share(change: Any, point: Any) -> float:
+    """Return the largest change of a coordinate relative to itself; what is nothing beside the others does not count."""
+    sizes = _sizes(point)
+    nothing = NOUGHT * max(sizes)
+    return max(new / size for new, size in zip(_sizes(change), sizes, strict=True) if size > nothing)
+
+
+def _scaled(change: Any, factors: ComplexArray) -> Any:
+    return flint.acb_mat([[entry * flint.acb(complex(f))] for entry, f in zip(change.entries(), factors, strict=True)])
+
+
+def _sizes(point: Any) -> list[float]:
+    return [_size(entry) for entry in point.entries()]
+
+
+def _size(entry: Any) -> float:
+    return float(abs(entry).upper())
+
+
+def _column(point: ComplexArray) -> Any:
+    return flint.acb_mat([[flint.acb(value)] for value in point.tolist()])
 
 
 def _doubles(point: Any) -> ComplexArray:

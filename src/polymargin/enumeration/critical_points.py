@@ -11,17 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, Tracker, TrackerSettings
-from polymargin.continuation.same_points import real_points, without_conjugate
+from polymargin.continuation.same_points import without_conjugate
 from polymargin.continuation.survey import closest_conjugates, closest_reals
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
-from polymargin.enumeration.degenerate import REGULAR_ERROR, DegeneratePoints, degenerate_points
+from polymargin.enumeration.degenerate import DegeneratePoints, degenerate_points
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.near_discriminant import discriminant_distances, near_discriminant
-from polymargin.enumeration.regular_ends import regular_ends
+from polymargin.enumeration.regular_ends import REGULAR_ERROR, regular_ends
 from polymargin.errors import InputError
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,30 +92,28 @@ def critical_points(
 
 
 def critical_points_at(base: BaseSolutions, u: NDArray[np.float64], tracker: Tracker) -> CriticalPoints:
-    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular end.
+    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular endpoint.
 
-    Regular ends come with their conjugates. Those that do not are members of a family that only look regular.
+    Regular endpoints come with their conjugates. Those that do not are members of a family that only look regular.
     """
     target = base.boundary.reduction.coordinates(u)
-    paths, regular = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), tracker)
-    solutions = paths.points[0]
-    real = real_points(solutions)
-    if not regular.all() or without_conjugate(solutions[~real]):
-        found = degenerate_points(base, target, paths, tracker)
-        return _in_original_space(base, u, found)
-    pairs = closest_conjugates(paths.points, real[None]), closest_reals(paths.points, real[None])
+    ends = regular_ends(base, np.array([*target, 0.0], dtype=np.complex128), tracker)
+    solutions, real = ends.solutions, ends.real
+    if not ends.regular.all() or without_conjugate(solutions[~real]):
+        return _in_original_space(base, u, degenerate_points(base, target, ends, tracker))
+    pairs = closest_conjugates(solutions[None], real[None]), closest_reals(solutions[None], real[None])
     distance = float(discriminant_distances(base.program, *pairs)[0])
     audit = Audit(
         bound=base.boundary.critical_bound,
         generic=len(base.solutions),
         found=len(solutions),
         real=int(real.sum()),
-        ends=paths.counts(),
+        ends={PathEnd.CONVERGED: len(solutions)},
         unjudged=base.unjudged,
         remarks=near_discriminant(distance, base.boundary.reduction.scale),
     )
-    errors, ones = np.full(len(solutions), REGULAR_ERROR), np.ones(len(solutions), dtype=np.int64)
-    return _in_original_space(base, u, DegeneratePoints(solutions, errors, real, ones, audit))
+    ones = np.ones(len(solutions), dtype=np.int64)
+    return _in_original_space(base, u, DegeneratePoints(solutions, ends.errors, real, ones, audit))
 
 
 def _in_original_space(base: BaseSolutions, u: NDArray[np.float64], found: DegeneratePoints) -> CriticalPoints:
@@ -131,7 +131,7 @@ def _in_original_space(base: BaseSolutions, u: NDArray[np.float64], found: Degen
         multipliers=multipliers[order],
         real=real[order],
         distances=distances[order],
-        errors=reduction.scale * found.errors[order],
+        errors=(reduction.scale * found.errors + EPSILON * np.abs(u).max())[order],
         multiplicities=found.multiplicities[order],
         audit=found.audit,
     )

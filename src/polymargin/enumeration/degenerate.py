@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Limits, PathEnd, Paths, Tracker, duplicates, limits, precise_ends
-from polymargin.continuation.same_points import SAME_LIMIT, real_points, without_conjugate
-from polymargin.continuation.survey import LARGEST_CONDITION
+from polymargin.continuation import Limits, PathEnd, PreciseEnd, Tracker, duplicates, landings, limits, precise_ends
+from polymargin.continuation.same_points import SAME_LIMIT, without_conjugate
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions
 from polymargin.enumeration.merged_limits import MergedLimits, merge_limits
+from polymargin.enumeration.regular_ends import Endpoints
 
 # Where the endgame begins: complex, because on the real line itself critical points collide.
 FIRST_RADIUS = 0.05 * np.exp(1j)
@@ -27,8 +27,6 @@ FIRST_RADIUS = 0.05 * np.exp(1j)
 NEARLY_REAL = 1e-2
 # Paths that are followed with many digits, a fraction of a second each.
 MOST_LOOKED_AT = 40
-# Relative error of a regular end of stage 2.
-REGULAR_ERROR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,28 +41,34 @@ class DegeneratePoints:
 
 
 def degenerate_points(
-    base: BaseSolutions, target: NDArray[np.float64], paths: Paths, tracker: Tracker
+    base: BaseSolutions, target: NDArray[np.float64], found: Endpoints, tracker: Tracker
 ) -> DegeneratePoints:
     """What stage 2 found as regular, and the limits of all other paths as (u + s·v, s·w) → (u, 0); reduced coordinates."""
     end = np.array([*target, 0.0], dtype=np.complex128)
     direction = _generic_real_direction(base, target)
     near = end + FIRST_RADIUS * direction
-    regular, others, lost = _told_apart(_regular(paths), base, end, near, tracker)
+    sure = _sure(found)
+    kept, others, lost = _told_apart(found.solutions[sure], base, end, near, tracker)
+    regular, real = found.solutions[sure][kept], found.real[sure][kept]
     ends = limits(base.program, others, end, direction, FIRST_RADIUS, tracker)
-    reach = _nearest_distance(regular[real_points(regular), :-1].real, target)
-    looked_at = _worth_a_look(ends, target, reach)
-    sharp = precise_ends(base.program, others[looked_at], end, direction, FIRST_RADIUS)
-    merged = merge_limits(ends, dict(zip(looked_at.tolist(), sharp, strict=True)))
+    sharp = _landed(ends, base, end)
+    reach = _nearest_distance(regular[real, :-1].real, target)
+    looked_at = [number for number in _worth_a_look(ends, target, reach).tolist() if number not in sharp]
+    looked_at = looked_at[:MOST_LOOKED_AT]
+    precise = precise_ends(base.program, others[looked_at], end, direction, FIRST_RADIUS)
+    merged = merge_limits(ends, sharp | dict(zip(looked_at, precise, strict=True)))
     return DegeneratePoints(
         solutions=np.concatenate([regular, merged.solutions]),
-        errors=np.concatenate([np.full(len(regular), REGULAR_ERROR), merged.errors]),
-        real=np.concatenate([real_points(regular), merged.real]),
+        errors=np.concatenate([found.errors[sure][kept], merged.errors]),
+        real=np.concatenate([real, merged.real]),
         multiplicities=np.concatenate([np.ones(len(regular), dtype=np.int64), merged.counts]),
-        audit=_audit(base, regular, merged, lost),
+        audit=_audit(base, regular, real, merged, lost),
     )
 
 
-def _audit(base: BaseSolutions, regular: NDArray[np.complex128], merged: MergedLimits, lost: int) -> Audit:
+def _audit(
+    base: BaseSolutions, regular: NDArray[np.complex128], real: NDArray[np.bool_], merged: MergedLimits, lost: int
+) -> Audit:
     multiple = ~merged.singular & ~merged.proved & (merged.counts > 1)
     single = ~merged.singular & (merged.proved | (merged.counts == 1))
     counts = {
@@ -74,7 +78,6 @@ def _audit(base: BaseSolutions, regular: NDArray[np.complex128], merged: MergedL
         PathEnd.AT_INFINITY: merged.at_infinity,
         PathEnd.UNDECIDED: merged.undecided + lost,
     }
-    real = real_points(regular)
     solutions = np.concatenate([regular[:, :-1], merged.solutions[:, :-1]])
     everything_real = np.concatenate([real, merged.real])
     return Audit(
@@ -100,18 +103,26 @@ def _worth_a_look(ends: Limits, target: NDArray[np.float64], reach: float) -> ND
     )
     distances = np.where(ends.settled, distances, np.inf)
     order = np.argsort(distances, kind="stable")
-    return np.asarray(order[(relevant | ~ends.settled)[order]][:MOST_LOOKED_AT])
+    return np.asarray(order[(relevant | ~ends.settled)[order]])
+
+
+def _landed(ends: Limits, base: BaseSolutions, end: NDArray[np.complex128]) -> dict[int, PreciseEnd]:
+    """Return the limits that are regular solutions after all, with their proofs: doubles did not tell them from each other."""
+    single = np.flatnonzero(ends.settled & ~ends.infinite.any(axis=1) & (ends.windings == 1))
+    proofs = zip(single.tolist(), landings(base.program, ends.points[single], end), strict=True)
+    return {number: proof for number, proof in proofs if proof is not None}
 
 
 def _nearest_distance(points: NDArray[np.float64], target: NDArray[np.float64]) -> float:
     return float(np.linalg.norm(points - target, axis=1).min(initial=np.inf))
 
 
-def _regular(paths: Paths) -> NDArray[np.complex128]:
-    """The points of stage 2 that are beyond doubt: converged, well conditioned, no other point near, and their conjugates too."""
-    points = paths.points[0][paths.converged[0] & (paths.condition[0] < LARGEST_CONDITION)]
-    points = points[~duplicates(points, SAME_LIMIT)]
-    return np.asarray(points[duplicates(np.concatenate([points, points.conj()]), SAME_LIMIT)[: len(points)]])
+def _sure(found: Endpoints) -> NDArray[np.intp]:
+    """Which of the regular solutions of stage 2 are beyond doubt: proved, or with no other point near and their conjugates too."""
+    points, numbers = found.solutions, np.flatnonzero(found.regular)
+    conjugates = duplicates(np.concatenate([points, points.conj()]), SAME_LIMIT)[: len(points)]
+    proved = np.array([number in found.proofs for number in numbers.tolist()], dtype=bool)
+    return np.flatnonzero(proved | (~duplicates(points, SAME_LIMIT) & conjugates))
 
 
 def _told_apart(
@@ -120,20 +131,20 @@ def _told_apart(
     end: NDArray[np.complex128],
     near: NDArray[np.complex128],
     tracker: Tracker,
-) -> tuple[NDArray[np.complex128], NDArray[np.complex128], int]:
-    """The regular solutions at the end, all solutions at `near` that belong to none of them, and how many are missing.
+) -> tuple[NDArray[np.intp], NDArray[np.complex128], int]:
+    """Which regular solutions at the end are believed, all solutions at `near` that belong to none, and how many are missing.
 
     A regular solution can be followed back to `near`, each to one of its own; what cannot only looked regular.
     """
     approach = base.move_to(near[None, :], tracker)
     everything = approach.points[0][approach.converged[0]]
     returned = tracker.follow(base.program, regular, end, near)
-    arrived = returned.converged[0]
-    regular, back = regular[arrived], returned.points[0][arrived]
+    arrived = np.flatnonzero(returned.converged[0])
+    back = returned.points[0][arrived]
     shared = duplicates(np.concatenate([back, everything]))
-    regular, others = regular[shared[: len(back)]], everything[~shared[len(back) :]]
+    kept, others = arrived[shared[: len(back)]], everything[~shared[len(back) :]]
     # Too many are as bad as too few: a regular solution that was not recognised counts twice.
-    return regular, others, abs(len(base.solutions) - len(regular) - len(others))
+    return kept, others, abs(len(base.solutions) - len(kept) - len(others))
 
 
 def _generic_real_direction(base: BaseSolutions, target: NDArray[np.float64]) -> NDArray[np.complex128]:

@@ -22,7 +22,7 @@ from polymargin.continuation.same_points import CLEARLY_COMPLEX, REAL, imaginary
 from polymargin.enumeration import base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
-from polymargin.geometry.ed_degrees.boundary_count import regular_at_level_zero
+from polymargin.geometry.ed_degrees.boundary_count import ends_at_level_zero, level_zero
 from polymargin.polynomials import Program
 from polymargin.work import Workers, completed
 
@@ -37,12 +37,16 @@ PATHS_PER_GPU_BATCH = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class RealCounter:
-    """The regular critical points of one boundary at a generic complex point, ready to be moved."""
+    """The regular critical points of one boundary at a generic complex point, ready to be moved.
+
+    There may be so many others as are `undecided`; the counts are of those that are known.
+    """
 
     boundary: Boundary
     program: Program
     solutions: ComplexArray
     parameters: ComplexArray
+    undecided: int
     detour: ComplexArray = field(repr=False)
 
     @classmethod
@@ -66,12 +70,13 @@ class RealCounter:
             known: RealCounter = boundary.remembered[key]
             return known
         base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
-        solutions, parameters = regular_at_level_zero(base, tracker)
+        ends, parameters = ends_at_level_zero(base, tracker), level_zero(base)
         generator = np.random.default_rng([seed, 8])
         detour = generator.normal(size=parameters.shape) + 1j * generator.normal(size=parameters.shape)
         detour[-1] = 0
-        found = cls(boundary, base.program, solutions, parameters, detour)
-        if not base.unjudged:  # what was not judged complete is tried again by the next call
+        undecided = base.unjudged + ends.undecided
+        found = cls(boundary, base.program, ends.solutions, parameters, undecided, detour)
+        if not undecided:  # what was not judged complete is tried again by the next call
             boundary.remembered[key] = found
         return found
 

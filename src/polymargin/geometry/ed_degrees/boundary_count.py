@@ -1,8 +1,9 @@
 """The ED degree of one boundary {B = 0}: regular critical points at a generic complex point, component by component.
 
 All critical points at a generic level are known and confirmed (stage 1 of margins). Moving the level to 0 brings every isolated
-critical point of {B = 0} as the end of a path. Regular ends are counted. The others end at infinity, or at singular points
-of {B = 0} with an infinite multiplier: where components meet, or all over a component counted twice.
+critical point of {B = 0} as the endpoint of a path. Regular endpoints are counted. The others are at infinity, or at singular
+points of {B = 0} with an infinite multiplier: where components meet, or all over a component counted twice. A count is complete
+if the endpoint of every path is known; otherwise there are at least so many.
 
 A polynomial given as an expression is factored over the rationals first, and each factor is a boundary of its own: repeated
 factors count once, and the number of each component is told.
@@ -21,7 +22,7 @@ from polymargin.boundary import Boundary, ExpressionSource, is_reduced
 from polymargin.continuation import Tracker
 from polymargin.enumeration import BaseSolutions, base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
-from polymargin.enumeration.regular_ends import regular_ends
+from polymargin.enumeration.regular_ends import Endpoints, settled_ends
 from polymargin.errors import InputError
 from polymargin.geometry.algebra import Ring
 from polymargin.polynomials import Graph, evaluate, flatten
@@ -31,12 +32,17 @@ from polymargin.polynomials import Graph, evaluate, flatten
 class BoundaryCount:
     """`value` regular critical points in all; `components` their numbers per rational factor, largest first, if B was factored.
 
-    `complete` says whether the critical points at a generic level were confirmed to be all.
+    `undecided` is the number of further critical points there could be: paths of unknown endpoint.
     """
 
     value: int
     components: tuple[int, ...] | None
-    complete: bool
+    undecided: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are no others."""
+        return not self.undecided
 
 
 def boundary_count(
@@ -61,7 +67,7 @@ def boundary_count(
     parts = rational_factors(boundary.source) if isinstance(boundary.source, ExpressionSource) else [boundary]
     counts = [_irreducible_count(part, tracker, seed, limit, cache) for part in parts]
     values = sorted((value for value, _ in counts), reverse=True)
-    return BoundaryCount(sum(values), tuple(values) if factored else None, all(complete for _, complete in counts))
+    return BoundaryCount(sum(values), tuple(values) if factored else None, sum(undecided for _, undecided in counts))
 
 
 def rational_factors(source: ExpressionSource) -> list[Boundary]:
@@ -80,20 +86,20 @@ def rational_factors(source: ExpressionSource) -> list[Boundary]:
 
 def _irreducible_count(
     boundary: Boundary, tracker: Tracker, seed: int, limit: int, cache: bool | str | Path
-) -> tuple[int, bool]:
+) -> tuple[int, int]:
     if boundary.degree == 1:
-        return 1, True
+        return 1, 0
     check_limit(boundary, limit, tracker)
     base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
-    points, _ = regular_at_level_zero(base, tracker)
-    return len(points), base.unjudged == 0
+    ends = ends_at_level_zero(base, tracker)
+    return len(ends.solutions), base.unjudged + ends.undecided
 
 
-def regular_at_level_zero(
-    base: BaseSolutions, tracker: Tracker
-) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """The regular critical points (y, λ) of {B = 0} at the generic complex point of stage 1, and the parameters (u*, 0)."""
-    zero = base.parameters.copy()
-    zero[-1] = 0
-    paths, regular = regular_ends(base, zero, tracker)
-    return paths.points[0][regular], zero
+def ends_at_level_zero(base: BaseSolutions, tracker: Tracker) -> Endpoints:
+    """Return the endpoints of all paths to level zero at the generic complex point of stage 1."""
+    return settled_ends(base, level_zero(base), tracker)
+
+
+def level_zero(base: BaseSolutions) -> NDArray[np.complex128]:
+    """Return the parameters (u*, 0)."""
+    return np.append(base.parameters[:-1], 0)
