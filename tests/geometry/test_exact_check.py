@@ -35,7 +35,7 @@ def test_auto_returns_the_true_number(text: str, expected: int) -> None:
 
 
 def test_a_wrong_number_of_paths_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = BoundaryCount(6, (4, 2), True)
+    wrong = BoundaryCount(6, (4, 2), 0)
     monkeypatch.setattr(under_test, "boundary_count", lambda *arguments, **options: wrong)
     found = pm.ed_degree(pm.Boundary.from_expression("(x**2 + 2*y**2 - 1)*(x*y - 2)"))
     assert (int(found), found.method, found.components) == (8, "symbolic", (4, 4))
@@ -43,7 +43,7 @@ def test_a_wrong_number_of_paths_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_paths_that_are_not_known_to_be_all_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = BoundaryCount(9, (9,), False)
+    short = BoundaryCount(9, (9,), 3)
     monkeypatch.setattr(under_test, "boundary_count", lambda *arguments, **options: short)
     found = pm.ed_degree(pm.Boundary.from_expression("x**3 + 2*y**3 - x*y + 1"))
     assert (int(found), found.method, found.standing) == (9, "numeric", Standing.NUMERICAL)
@@ -51,7 +51,7 @@ def test_paths_that_are_not_known_to_be_all_are_confirmed(monkeypatch: pytest.Mo
 
 def test_where_algebra_is_too_slow_the_notes_say_so() -> None:
     large = pm.Boundary.from_expression("x**15 + y**15 - x*y - 1")
-    check = exact_check(large, BoundaryCount(3, (3,), True), seed=0, timeout=1.0)
+    check = exact_check(large, BoundaryCount(3, (3,), 0), seed=0, timeout=1.0)
     assert check.value is None
     assert check.note == "not counted again by algebra: there may be more than 200"
 
@@ -62,7 +62,7 @@ def test_without_an_engine_linear_algebra_counts(monkeypatch: pytest.MonkeyPatch
     assert int(found) == 11
     assert "linear algebra" in found.notes[0]
     large = pm.Boundary.from_network(random_network([6, 7, 2], 3, 0), 0, 1)
-    assert "polymargin[symbolic]" in exact_check(large, BoundaryCount(1, None, True), seed=0, timeout=1.0).note
+    assert "polymargin[symbolic]" in exact_check(large, BoundaryCount(1, None, 0), seed=0, timeout=1.0).note
 
 
 def test_primes_are_drawn_from_the_boundary() -> None:

@@ -198,11 +198,12 @@ def _together(change: Any, exponents: Array) -> float:
 def _continued(change: Any, exponents: ComplexArray, before: float, shrink: float) -> Any:
     """Return the next change: a·s^e changes by a·s^e(q^e − 1) when s becomes q·s."""
     e = np.where(np.abs(exponents) < 1e-6, 1e-6, exponents)
-    return _scaled(change, (shrink**e - 1) / (1 - before**-e))
+    factors = (shrink**e - 1) / (1 - before**-e)
+    return flint.acb_mat([[x * flint.acb(f)] for x, f in zip(change.entries(), factors.tolist(), strict=True)])
 
 
 def _land(segment: _Segment, point: Any) -> PreciseEnd | None:
-    """The regular solution at s = 0 that Newton's method finds, if Krawczyk's test agrees."""
+    """Return the regular solution at s = 0 that Newton's method finds, if Krawczyk's test agrees."""
     zero = flint.acb(0)
     landed = segment.corrected(point, zero, 12, LANDED)
     if landed is None:
@@ -266,10 +267,6 @@ def _largest_share(change: Any, point: Any) -> float:
     sizes = _sizes(point)
     nothing = NOUGHT * max(sizes)
     return max(new / size for new, size in zip(_sizes(change), sizes, strict=True) if size > nothing)
-
-
-def _scaled(change: Any, factors: ComplexArray) -> Any:
-    return flint.acb_mat([[entry * flint.acb(complex(f))] for entry, f in zip(change.entries(), factors, strict=True)])
 
 
 def _sizes(point: Any) -> list[float]:

@@ -118,7 +118,7 @@ def _nearest_distance(points: NDArray[np.float64], target: NDArray[np.float64]) 
 
 
 def _sure(found: Endpoints) -> NDArray[np.intp]:
-    """Which of the regular solutions of stage 2 are beyond doubt: proved, or with no other point near and their conjugates too."""
+    """Return which regular solutions are beyond doubt: proved ones, and those that are alone and come with their conjugate."""
     points, numbers = found.solutions, np.flatnonzero(found.regular)
     conjugates = duplicates(np.concatenate([points, points.conj()]), SAME_LIMIT)[: len(points)]
     proved = np.array([number in found.proofs for number in numbers.tolist()], dtype=bool)

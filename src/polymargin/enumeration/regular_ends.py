@@ -10,7 +10,7 @@ Where all endpoints are to be known (`settled_ends`), paths without a proof are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,7 @@ class Endpoints:
     @property
     def solutions(self) -> ComplexArray:
         """The regular solutions (K, m + 1)."""
-        points = self.paths.points[0]
-        return points if self.regular.all() else points[self.regular]
+        return np.asarray(self.paths.points[0][self.regular])
 
     @property
     def real(self) -> NDArray[np.bool_]:

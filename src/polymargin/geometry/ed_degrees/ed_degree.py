@@ -223,7 +223,7 @@ def _of_paths(
         boundary.critical_bound,
         perf_counter() - started,
         components=found.components,
-        notes=("these may not be all: the trace test failed", *notes),
+        notes=(f"at least {found.value}: paths of unknown endpoint could lead to {found.undecided} others", *notes),
     )
 
 

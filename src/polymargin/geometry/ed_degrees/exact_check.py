@@ -31,7 +31,7 @@ def exact_check(boundary: Boundary, found: BoundaryCount, *, seed: int, timeout:
     """Count the critical points of a boundary with at most `LARGEST_BOUND` of them again, exactly.
 
     >>> boundary = Boundary.from_expression("y**2 - x**3")
-    >>> check = exact_check(boundary, BoundaryCount(3, (3,), True), seed=0, timeout=10.0)
+    >>> check = exact_check(boundary, BoundaryCount(3, (3,), 0), seed=0, timeout=10.0)
     >>> check.value, check.components
     (4, (4,))
     """
