@@ -84,7 +84,7 @@ def _prove(model: AnyModel, document: Any, exact: bool) -> str:
         document,
         "certificate",
         ("format", "model", "point", "label", "claim", "rivals", "upper"),
-        ("created", "neighbourhood"),
+        ("created", "neighbourhood", "ranges"),
     )
     _check_model(model, document["model"])
     situation = read_situation(model, document, exact)
@@ -115,7 +115,9 @@ def _check_label(situation: Situation, rivals: Any) -> None:
     entries = [
         entry for entry in items(rivals, "rivals") if isinstance(entry, dict) and isinstance(entry.get("proof"), dict)
     ]
-    later = [entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products")]
+    later = [
+        entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products", "relaxation")
+    ]
     shown_later = {rival for rival in later if type(rival) is int}
     for rival in range(situation.model.class_count):
         if rival != situation.label and rival not in shown_later and situation.lead(rival) <= 0:

@@ -38,8 +38,8 @@ class HiddenLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
-    """Coordinates of δ: the slopes of all layers in them, and the form that ‖δ‖² is (None: the sum of squares)."""
+class LiftedCoordinates:
+    """LiftedCoordinates of δ: the slopes of all layers in them, and the form that ‖δ‖² is (None: the sum of squares)."""
 
     around: Surroundings
     slopes: list[Any]
@@ -88,25 +88,25 @@ class Surroundings:
         return self.layers[0].weights @ self.layers[0].weights.transpose
 
     @property
-    def frames(self) -> Iterator[Coordinates]:
+    def frames(self) -> Iterator[LiftedCoordinates]:
         """The smaller space first, which is of no use where rows of W¹ depend on each other."""
         if self.layers[0].source.rows < self.dimension:
             yield self.small
         yield self.full
 
     @cached_property
-    def full(self) -> Coordinates:
+    def full(self) -> LiftedCoordinates:
         """δ itself."""
-        return Coordinates(self, [layer.slopes for layer in self.layers], None)
+        return LiftedCoordinates(self, [layer.slopes for layer in self.layers], None)
 
     @cached_property
-    def small(self) -> Coordinates:
+    def small(self) -> LiftedCoordinates:
         """η with δ = W¹ᵀη + δ⊥."""
         slopes = [self.gram]
         for below, layer in pairwise(self.layers):
             slopes.append(layer.weights @ slopes[-1].entrywise(below.rise))
         first = self.layers[0].weights.transpose
-        return Coordinates(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
+        return LiftedCoordinates(self, slopes, first.form(self._constant(self.dimension, fmpq(1))))
 
     def squared_curvatures(self, weights: Any) -> Any:
         """Σ θ_i Q_i² over δ for a column θ ≥ 0, neuron by neuron where each sees few inputs."""

@@ -19,7 +19,7 @@ from typing import Any
 from flint import fmpq
 
 from polymargin_checker.lifted_combinations import StatedCombinations
-from polymargin_checker.lifted_expansion import Coordinates, HiddenLayers, Range, Ranges
+from polymargin_checker.lifted_expansion import HiddenLayers, LiftedCoordinates, Range, Ranges
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ExactMultipliers:
 
 def form(
     expansion: HiddenLayers,
-    frame: Coordinates,
+    frame: LiftedCoordinates,
     top: TopMinorant,
     given: ExactMultipliers,
     ranges: Ranges,

@@ -60,7 +60,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Neurons:
+class LiftedNeurons:
     """Neurons of a layer, or combinations of the last one's: their weights, their balances, and what a refusal calls them."""
 
     layer: int
@@ -97,19 +97,21 @@ class ProvedSpectra:
 
     def prove_combined(self, combined: StatedCombinations, below: list[Range]) -> None:
         """The same for combinations of the last layer's rests. They are this proof's alone: nothing of them is known or kept."""
-        own = Neurons(len(self._expansion.layers), combined.neurons, combined.balances, "combinations, ranges, entry")
+        own = LiftedNeurons(
+            len(self._expansion.layers), combined.neurons, combined.balances, "combinations, ranges, entry"
+        )
         ends = [(place, side) for place in range(len(combined.ranges)) for side in (LOWER, UPPER)]
         self._prove(own, self._levels(combined.ranges, ends), below, {})
 
-    def _neurons(self, layer: int) -> Neurons:
+    def _neurons(self, layer: int) -> LiftedNeurons:
         weights, balances = self._expansion.layers[layer - 1].weights, self._balances if layer == 3 else None
-        return Neurons(layer, weights, balances, f"ranges of layer {layer}, neuron")
+        return LiftedNeurons(layer, weights, balances, f"ranges of layer {layer}, neuron")
 
     def _levels(self, ranges: list[Range], ends: list[tuple[int, str]]) -> Levels:
         square = self._expansion.radius * self._expansion.radius
         return {(i, side): (-ranges[i][0] if side == LOWER else ranges[i][1]) / square for i, side in ends}
 
-    def _prove(self, own: Neurons, claims: Levels, below: list[Range], known: Shown) -> None:
+    def _prove(self, own: LiftedNeurons, claims: Levels, below: list[Range], known: Shown) -> None:
         """What is claimed and not known already; it is known then."""
         more = self._scalars(own, below)
         open_claims: dict[int, list[tuple[str, ShownLevel]]] = {}
@@ -131,13 +133,13 @@ class ProvedSpectra:
                     forms = self._forms(own, neuron, columns)
                 known[own.layer, neuron, side] = claim
 
-    def _forms(self, own: Neurons, neuron: int, columns: list[Any]) -> StretchedForms | BalancedForms:
+    def _forms(self, own: LiftedNeurons, neuron: int, columns: list[Any]) -> StretchedForms | BalancedForms:
         """The matrices of one neuron, from its factors d^k for the layers k below."""
         if own.balances is not None:
             return BalancedForms(self._expansion, own.balances[neuron], columns, self._symmetric)
         return StretchedForms(self._expansion, own.layer, self._stretch, columns)
 
-    def _scalars(self, own: Neurons, below: list[Range]) -> list[fmpq]:
+    def _scalars(self, own: LiftedNeurons, below: list[Range]) -> list[fmpq]:
         """t Σ |x_j| r²ρ_j² + ε_i for layers above the third, rounded up; zero for the third."""
         expansion, layer, many = self._expansion, own.layer, own.weights.shape[0]
         if layer == 3:
@@ -161,13 +163,13 @@ def _below(forms: StretchedForms | BalancedForms, side: str, level: fmpq) -> boo
     return level > 0 and forms.form(side).shifted(level, None, -1).positive_definite()
 
 
-def _unproved(own: Neurons, neuron: int, side: str) -> str:
+def _unproved(own: LiftedNeurons, neuron: int, side: str) -> str:
     if side == ERROR:
         return f"spectra, errors of layer {own.layer}, neuron {neuron}: not shown to be so small"
     return f"{own.name} {neuron}: the {side} end is proved neither by intervals nor by curvatures"
 
 
-def _factors(expansion: HiddenLayers, own: Neurons) -> list[Any]:
+def _factors(expansion: HiddenLayers, own: LiftedNeurons) -> list[Any]:
     """d^k for the layers k below, one row per neuron."""
     factor = own.weights
     result: list[Any] = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from flint import fmpq
 
+from polymargin_checker.arithmetic import PRECISION, working_precision
 from polymargin_checker.attention import Attention
 from polymargin_checker.completeness import Completeness, check_completeness
 from polymargin_checker.document import fields, kind
@@ -19,18 +21,27 @@ from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.product_ball import check_product_ball
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products, of_layers
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.region_proof import KnownExpansions, check_region
 from polymargin_checker.situation import Situation
 from polymargin_checker.stages import Network
 
+KINDS = ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region", "relaxation")
+
 
 def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
-    word = kind(proof, "proof", ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region"))
+    word = kind(
+        proof,
+        "proof",
+        ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region", "relaxation"),
+    )
     if word == "trivial":
         fields(proof, "trivial proof", ("kind",))
         if lower is None or lower > 0:
             raise Refused("a trivial proof proves no lower bound above 0")
+        return None
+    if word == "relaxation":
+        _check_relaxation(situation, rival, lower, proof)
         return None
     if word == "region":
         _check_region(situation, rival, lower, proof)
@@ -66,6 +77,20 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
             raise Refused("the lower bound is above the radius of the lifted proof")
         return None
     return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)
+
+
+def _check_relaxation(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
+    if situation.relaxations is None:
+        raise Refused("a relaxation proof is about a network in a file of version 2")
+    with working_precision(PRECISION), np.errstate(all="ignore"):
+        try:
+            radius = situation.relaxations.check(rival, proof, lambda: situation.lead(rival))
+        except Unproved as refusal:
+            if situation.exact:
+                raise
+            raise Refused(f"{refusal}; so it is in doubles, and --exact may prove it") from None
+    if not at_least(radius, lower):
+        raise Refused("the lower bound is above the radius of the relaxation proof")
 
 
 def _check_region(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:

@@ -16,6 +16,7 @@ from flint import fmpq, fmpz
 from polymargin_checker.work import spend
 
 NAMES = {"A": "powers", "C": "chebyshev", "L": "legendre", "H": "hermite", "E": "hermite_e"}
+LETTERS = {name: letter for letter, name in NAMES.items()}
 
 
 def steps(letter: str, k: int) -> tuple[int, int, int]:

@@ -20,6 +20,8 @@ from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_ne
 from polymargin_checker.products import Products, of_layers
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_frame
+from polymargin_checker.relaxation.arithmetic import Arithmetic
+from polymargin_checker.relaxation.tree import Relaxations, check_shared
 from polymargin_checker.stages import Network
 from polymargin_checker.views import View, view_of
 
@@ -38,6 +40,7 @@ class Situation:
     known: Known
     near: StatedNeighbourhood
     expansions: KnownExpansions | None
+    relaxations: Relaxations | None
 
     @cached_property
     def logits(self) -> list[fmpq]:
@@ -67,7 +70,15 @@ def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Si
             check_frame(near.frame, exact)
     view = view_of(model) if isinstance(model, Network) else model
     expansions = None if view is None or isinstance(view, Attention) else KnownExpansions(view, exact, near, point)
-    return Situation(model, view, point, label, exact, Known(), near, expansions)
+    relaxations = None
+    if isinstance(model, Network):
+        shared = document.get("ranges")
+        if "ranges" in document:
+            check_shared(shared)
+        relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
+    elif "ranges" in document:
+        raise Refused("ranges are about a network in a file of version 2")
+    return Situation(model, view, point, label, exact, Known(), near, expansions, relaxations)
 
 
 def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:

@@ -25,7 +25,6 @@ _MOST_BITS = 1 << 30
 """Of all integers of one source together."""
 _TOUCHED = 64
 """Products that a weight counts for when it becomes an integer."""
-_LETTERS = {"powers": "A", "chebyshev": "C", "legendre": "L", "hermite": "H", "hermite_e": "E"}
 _WORK = "the exact logits"
 
 
@@ -97,7 +96,7 @@ def _multiplied(left: Fixed, right: Fixed) -> Fixed:
 
 def _polynomial(stage: Polynomial, z: Fixed) -> Fixed:
     """Horner's rule for powers, the recurrence of the basis for others."""
-    letter, (coefficients, own) = _LETTERS[stage.basis], dyadic(stage.coefficients)
+    letter, (coefficients, own) = series.LETTERS[stage.basis], dyadic(stage.coefficients)
     degree, each = len(coefficients) - 1, series.bits_each(letter, z.exponent)
     growth = max(series.steps(letter, degree)).bit_length()
     length = (z.bits + each + growth) * degree + max(int(c.bit_length()) for c in coefficients)

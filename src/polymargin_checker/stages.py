@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from polymargin_checker import npy
@@ -113,6 +114,25 @@ class Piecewise:
     @property
     def forms(self) -> tuple[Forms, ...]:
         return (self.form,)
+
+    @cached_property
+    def agreements(self) -> NDArray[np.bool_]:
+        """Return for each breakpoint whether the pieces on both sides have the same value there, without rounding."""
+        return np.array(
+            [
+                _value(left, point) == _value(right, point)
+                for point, left, right in zip(
+                    self.breakpoints.tolist(), self.pieces[:-1].tolist(), self.pieces[1:].tolist(), strict=True
+                )
+            ]
+        )
+
+
+def _value(coefficients: list[float], point: float) -> fmpq:
+    place, total = fmpq(*point.as_integer_ratio()), fmpq(0)
+    for c in reversed(coefficients):
+        total = total * place + fmpq(*c.as_integer_ratio())
+    return total
 
 
 Stage: TypeAlias = Product | Polynomial | Piecewise

@@ -11,11 +11,10 @@ from polymargin_checker.attention import Attention
 from polymargin_checker.model import Matrix, Model
 from polymargin_checker.products import Form, Products
 from polymargin_checker.products import Stage as ProductStage
+from polymargin_checker.series import LETTERS
 from polymargin_checker.stages import Block, Floats, Forms, Network, Polynomial, Product
 
 View: TypeAlias = Model | Attention | Products
-
-_LETTERS = {"powers": "A", "chebyshev": "C", "legendre": "L", "hermite": "H", "hermite_e": "E"}
 
 
 def view_of(network: Network) -> View | None:
@@ -55,7 +54,7 @@ def _products(network: Network) -> Products:
     stages = tuple(
         ProductStage("P", tuple(map(_form, stage.forms)), ())
         if isinstance(stage, Product)
-        else ProductStage(_LETTERS[stage.basis], (_form(stage.form),), tuple(stage.coefficients.tolist()))  # type: ignore[union-attr]
+        else ProductStage(LETTERS[stage.basis], (_form(stage.form),), tuple(stage.coefficients.tolist()))  # type: ignore[union-attr]
         for stage in network.stages
     )
     return Products(network.dimension, stages, _form(network.readout))

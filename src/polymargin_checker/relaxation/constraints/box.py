@@ -1,0 +1,19 @@
+"""box:  (δ_i − l_i)(h_i − δ_i) ≥ 0 for every coordinate."""
+
+from __future__ import annotations
+
+from polymargin_checker.refusal import Refused
+from polymargin_checker.relaxation.arithmetic import QuadraticForms
+from polymargin_checker.relaxation.constraints.intervals import take_off_variables
+from polymargin_checker.relaxation.numbers import Multipliers
+from polymargin_checker.relaxation.scene import Scene
+
+
+def box(given: Multipliers, scene: Scene, forms: QuadraticForms) -> None:
+    region = scene.region
+    found = given.signed("box", region.dimension)
+    if found is None:
+        return
+    if scene.coordinates.directions is not None:
+        raise Refused(f"{given.name}: a box in coordinates of forms")
+    take_off_variables(forms, scene, found, (region.low, region.high), 1)
