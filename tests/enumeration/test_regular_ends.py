@@ -41,6 +41,7 @@ FAMILIES = [
     ("sparse_through_the_origin", 25),
     ("conic_and_a_little", 40),
     ("smooth_cubic", 40),
+    ("near_circle", 40),
 ]
 
 

@@ -49,6 +49,26 @@ def test_all_branches_pass_and_any_missing_one_is_noticed(text: str) -> None:
         assert not trace_test(base.program, base.parameters, part, generator, ONE_THREAD).passed
 
 
+@pytest.mark.parametrize("hair", [5, 7, 9])
+def test_branches_far_out_are_missed(hair: int) -> None:
+    """Two of the four branches are 10^hair away and change the sum by 10^(4 − 3 hair) of itself."""
+    base = solved(f"x**2 + y**2 + x*y/10**{hair} + x - 1")
+    generator = np.random.default_rng(1)
+    near = base.solutions[np.abs(base.solutions[:, 0]) < 100]
+    assert (len(base.solutions), len(near)) == (4, 2)
+    found = trace_test(base.program, base.parameters, near, generator, ONE_THREAD)
+    assert not found.passed
+    assert found.defect < 10.0 ** (6 - 3 * hair)
+
+
+@pytest.mark.parametrize("hair", [12, 16, 20])
+def test_branches_that_no_trace_sees_are_found(hair: int) -> None:
+    for seed in range(3):
+        boundary = pm.Boundary.from_expression(f"x**2 + y**2 + x*y/10**{hair} + x - 1")
+        base = base_solutions(boundary, ONE_THREAD, seed=seed, cache=Cache.from_option(False))
+        assert (len(base.solutions), base.unjudged) == (4, 0)
+
+
 def test_a_circle_in_closed_form() -> None:
     """B = x² + y² at u: 1/λ = 2ρ/(ρ ∓ r) − 2… with ρ = ‖u‖, r² = ε: the sum of both minus the pole is −2·2."""
     u, level = np.array([3.0, 4.0]), 2.25

@@ -54,6 +54,11 @@ class Reduction:
         """Dimension of the active subspace."""
         return int(self.basis.shape[1])
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the coordinates are the inputs themselves but for a power of two and a shift: nothing was rounded."""
+        return self.basis.shape[0] == self.basis.shape[1] and bool((self.basis == np.eye(len(self.basis))).all())
+
     def coordinates(self, points: Array) -> Array:
         """û for points u (…, n)."""
         # A sum of its own for every point: matrix products round differently for one point and for many.

@@ -33,6 +33,9 @@ _logger = logging.getLogger(__name__)
 ATTEMPTS = 3
 # Places tried for the trace test with one start system.
 MOST_PLACES = 6
+# Paths without an endpoint that are followed in double-doubles at once: solutions far out move a trace by less than its noise.
+# Where the reduction was rounded, it has made solutions far out of those at infinity, which are not looked for.
+FEW = 100
 # Where axes differ in scale by more than this, less than the full number of solutions is not believed: branches far out can be
 # invisible to the trace test, and near ones too close together to be told apart.
 LOPSIDED = 1e3
@@ -120,18 +123,24 @@ def _solve_generic(
     blend = blend_to(generic, boundary, system, generator, own_axes=own_axes, threads=tracker.workers)
     _logger.info("%s start points", f"{len(blend.starts):,}")
 
-    def carefully(starts: ComplexArray) -> ComplexArray:
-        chosen, here = tracker.tightened().far_sighted(), blend.begin
+    def carefully(starts: ComplexArray, chosen: Tracker) -> ComplexArray:
+        here = blend.begin
         for share in PARTS:
             there = (1 - share) * blend.begin + share * blend.end
             followed = chosen.track(blend.program, starts, here, there, double_double=True)
             starts, here = followed.points[0][followed.converged[0]], there
-        return blend.rotate_back(starts)
+        # A rounded rotation is none to solutions far out: they have to be solutions of the system itself.
+        ends = blend.rotate_back(starts)
+        sharp = tracker.far_sighted().track(system.target, ends, generic, generic, double_double=True)
+        return np.asarray(ends[sharp.converged[0] & same(ends, sharp.points[0])])
 
-    # Doubles first. What they lose, loops may find; if not, every path without an end is followed in double-doubles: solutions
-    # far out, where doubles fail, must not be taken for paths to infinity.
+    # Doubles first. What they lose, if it is little, double-doubles follow at once: solutions far out, where doubles fail, must
+    # not be taken for paths to infinity. Loops may find the others; if not, all are followed in double-doubles, by smaller steps.
     paths, regular = tracker.follow_boldly(blend.program, blend.starts, blend.begin, blend.end)
     found = blend.rotate_back(paths.points[0] if regular.all() else paths.points[0][regular], tracker.workers)
+    lost = blend.starts[~regular]
+    if 0 < len(lost) <= FEW and boundary.reduction.is_exact:
+        found = distinct(np.concatenate([found, carefully(lost, tracker.far_sighted().hasty())]))
     for last in (False, True):
         if len(found) == len(blend.starts):
             return BaseSolutions(boundary, system.target, generic, found, 0)
@@ -151,7 +160,7 @@ def _solve_generic(
                 missing = len(blend.starts) - len(completion.solutions) if lopsided else 0
                 return BaseSolutions(boundary, system.target, completion.parameters, completion.solutions, missing)
         if not last:
-            found = distinct(np.concatenate([found, carefully(blend.starts[~regular])]))
+            found = distinct(np.concatenate([found, carefully(lost, tracker.tightened().far_sighted())]))
     return BaseSolutions(boundary, system.target, generic, found, max(len(blend.starts) - len(found), 1))
 
 

@@ -8,28 +8,38 @@ over the ε-line, and if S holds all of them, then
 does not depend on ε. If S lacks any, T does depend on ε (docs/theorems, with proof). So the test is: follow S to a few other
 levels and compare T. No further solutions are needed, as other trace tests do, and nothing is assumed about B.
 
-In floating point a solution can be invisible to the test: one that happens to be very far out changes T by less than rounding
-does. Elsewhere it is not far out, so `completion` asks at several random places.
+A branch far out changes T little: of x² + y² + δxy + x − 1 the two at |x| ≈ 1/δ change it by δ³ε. So T is a sum of twice as many
+digits as doubles have. Residuals are evaluated in double-doubles, one more step of Newton's method gives what doubles left out
+of every solution, and the sum is taken in balls. What moves less than the noise that is left cannot be seen: `base_solutions`
+follows paths without an endpoint until they are far beyond, and `completion` asks at several random places.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin import _core
 from polymargin.continuation import Tracker
-from polymargin.polynomials import Program, evaluate
+from polymargin.polynomials import Program
+from polymargin.polynomials.balls import BallProgram, precision
 
 ComplexArray = NDArray[np.complex128]
 
 # Sizes of the changes of the level, relative to the level: branches that barely move at one scale do at another.
 SCALES = (30.0, 1e4)
-# T is known to a few 1e-17 of Σ|1/λ|, seldom 1e-15: paths are followed in double-doubles and rounded to doubles at their ends.
-NOISE = 5e-15
-# A branch is visible to the test if its own 1/λ changes by more than this, relative to the sum of all.
-VISIBLE = 10 * NOISE
+# T is known to a few 1e-33 of Σ|1/λ| where the equations are well conditioned. Elsewhere its error is less than SAFETY times that
+# of the last steps, which doubles have solved for.
+NOISE, SAFETY, LARGEST_NOISE = 1e-29, 10.0, 1e-14
+# A branch is visible to the test if its own 1/λ changes by more than so many times the noise.
+VISIBLE = 10
+# Bits of the sum.
+PRECISION = 256
+EPSILON = float(np.finfo(np.float64).eps)
 # Share of the branches that must be visible for the test to mean something.
 ENOUGH = 0.95
 
@@ -64,14 +74,54 @@ def trace_test(
     ends = _sharp_ends(program, parameters, solutions, targets, tracker)
     if ends is None:
         return TraceTest(False, float("inf"), 0.0)
-    with np.errstate(all="ignore"):  # what leaves the range of doubles is no number, and no number passes
-        reciprocals = 1 / ends[:, :, place]
-        traces = reciprocals.sum(axis=1) - _poles(program, parameters, levels)
-        size = np.abs(reciprocals).sum(axis=1)
-        defect = float((np.abs(traces - traces[0]) / (size + size[0])).max())
-        moved = np.abs(reciprocals - reciprocals[0]) / (size + size[0])[:, None]
-        visible = float((moved.max(axis=0) > VISIBLE).mean())
-    return TraceTest(defect <= NOISE and visible >= ENOUGH, defect, visible)
+    with (
+        precision(PRECISION),
+        np.errstate(all="ignore"),
+    ):  # what leaves the range of doubles is no number, and no number passes
+        sums = [_reciprocals(program, points, target) for points, target in zip(ends, targets, strict=True)]
+        poles = _poles(program, parameters, levels)
+        traces = [sum(each.values, -pole) for each, pole in zip(sums, poles, strict=True)]
+        scales = np.array([each.size + sums[0].size for each in sums])
+        noise = max(NOISE, SAFETY * float((np.array([each.error + sums[0].error for each in sums]) / scales).max()))
+        defect = float((np.array([_size(trace - traces[0]) for trace in traces]) / scales).max())
+        moves = np.array([[_size(a - b) for a, b in zip(each.values, sums[0].values, strict=True)] for each in sums])
+        visible = float(((moves / scales[:, None]).max(axis=0) > VISIBLE * noise).mean())
+    return TraceTest(defect <= noise <= LARGEST_NOISE and visible >= ENOUGH, defect, visible)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reciprocals:
+    """1/λ of all solutions at one level, the sum of their sizes, and about how far their sum may be off."""
+
+    values: list[Any]
+    size: float
+    error: float
+
+
+def _reciprocals(program: Program, points: ComplexArray, target: ComplexArray) -> _Reciprocals:
+    """Improve solutions in doubles by one step of Newton's method, and return 1/λ with as many digits again.
+
+    Columns of the Jacobian are scaled by the coordinates and rows to one, so that units do not count.
+    """
+    values, jacobians = _core.evaluate(program.compiled, points, target, double_double=True)
+    columns = np.maximum(np.abs(points), np.finfo(np.float64).tiny)
+    scaled = jacobians * columns[:, None, :]
+    rows = np.abs(scaled).max(axis=2)
+    inverses = np.linalg.inv(scaled / rows[:, :, None])
+    steps = columns * np.einsum("pij,pj->pi", inverses, values / rows)
+    conditions = np.abs(inverses).sum(axis=2).max(axis=1) * points.shape[1]
+    multipliers, changes = points[:, -1], steps[:, -1]
+    sizes = np.abs(1 / multipliers)
+    shares = np.abs(steps / columns).max(axis=1)
+    errors = sizes * shares * (EPSILON + shares) * conditions
+    reciprocals = [
+        1 / (flint.acb(a) - flint.acb(b)) for a, b in zip(multipliers.tolist(), changes.tolist(), strict=True)
+    ]
+    return _Reciprocals(reciprocals, float(sizes.sum()), float(errors.sum()))
+
+
+def _size(value: Any) -> float:
+    return float(abs(value).upper())
 
 
 def _sharp_ends(
@@ -95,10 +145,12 @@ def _sharp_ends(
     return np.array(ends)
 
 
-def _poles(program: Program, parameters: ComplexArray, levels: ComplexArray) -> ComplexArray:
+def _poles(program: Program, parameters: ComplexArray, levels: ComplexArray) -> list[Any]:
     """|∇B(u)|² / (B(u) − ε), read off the critical equations at (u, 0): their last value, and their last row of derivatives."""
     place = program.input_count - 1
-    at_point = evaluate(program, [*parameters[:place], 0.0], list(parameters), lift=complex, derivatives=True)
-    value = at_point[place] + parameters[place]
-    slope = np.array(at_point[-program.input_count : -1], dtype=np.complex128)
-    return np.asarray((slope @ slope) / (value - levels))
+    exact = [flint.acb(parameter) for parameter in parameters.tolist()]
+    values, jacobian = BallProgram(program)([*exact[:place], flint.acb(0)], exact)
+    value = values.entries()[place] + exact[place]
+    slopes = jacobian.entries()[-program.input_count : -1]
+    square = sum((slope * slope for slope in slopes), flint.acb(0))
+    return [square / (value - flint.acb(level)) for level in levels.tolist()]
