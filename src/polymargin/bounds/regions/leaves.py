@@ -32,8 +32,8 @@ from polymargin.deadlines import Deadline
 
 Array = NDArray[np.float64]
 
-# A functional counts as positive if it is proved to exceed this fraction of the terms it is made of.
-ENOUGH = 1e-9
+# A functional counts as positive if it is proved to exceed this fraction of all the terms that are added up for it.
+ENOUGH = 1e-11
 # NetworkSteps to the worst point of a quadratic.
 DESCENTS = 40
 # How much of the range of a rest, times what multiplies it, becomes its multiplier.
@@ -111,9 +111,13 @@ class RegionPart:
 
     @cached_property
     def enough(self) -> Array:
-        """Bounds above these leave room for rounding."""
-        sizes = [np.abs(w) @ np.abs(v) for w, v in zip(self.weights, self.expansion.values, strict=True)]
-        return ENOUGH * (sum(sizes, np.abs(self.constants)))
+        """Bounds above these leave room for rounding: a value that is small because its terms cancel is not small to rounding."""
+        sizes = [np.abs(self.expansion.centre)]
+        for step, at in zip(self.steps.steps, self.expansion.at, strict=True):
+            terms = [form.term_sizes(sizes) for form in step.forms]
+            sizes.append(step.term_sizes([form.value for form in at.forms], terms))
+        total = sum((np.abs(w) @ size for w, size in zip(self.weights, sizes, strict=True)), np.abs(self.constants))
+        return ENOUGH * np.asarray(total)
 
     def linear(self) -> Array:
         """Lower bounds of all functionals by ranges alone."""

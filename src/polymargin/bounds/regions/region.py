@@ -91,6 +91,10 @@ class AllowedRegion:
         nearest = np.clip(self.point, self.low, self.high) - self.point
         return self.near.length(nearest) > self.radius * (1 + 1e-9)
 
+    def holds(self, place: Array) -> bool:
+        """Whether a place of the box lies in the ball too."""
+        return self.near.length(place - self.point) <= self.radius
+
     @cached_property
     def norm_terms(self) -> tuple[Array, Array, float]:
         """a, b and the bound with Σ a d² + b d ≤ bound on the region, d = x − u on the moving coordinates."""

@@ -138,7 +138,7 @@ def prove_by_cutting(
                 leaves += 1
                 continue
             part = _part(steps, here, label, [rival], "middle")
-            value, leaf, place, score = _bounded(part, low, deadline)
+            value, leaf, place, score, lowest = _bounded(part, low, deadline)
             if leaf is not None:
                 found[number] = leaf
                 leaves += 1
@@ -146,6 +146,8 @@ def prove_by_cutting(
             loss = lost(place)
             if loss is not None:
                 return CutOutcome(None, "counterexample", loss)
+            if lowest <= part.enough[0]:  # no part that holds this point is ever proved
+                return CutOutcome(None, "rounding hides whether a point of the region ties")
             coordinate = int(part.region.moving[int(np.argmax(score))])
             cut = float(here.middle[coordinate])
             if not here.low[coordinate] < cut < here.high[coordinate]:
@@ -175,17 +177,18 @@ def _leaf(part: RegionPart, row: int, worst: Array, deadline: Deadline) -> tuple
     return value, leaf, place
 
 
-def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array, Array]:
-    """Value, proof, a low point, and how much it would help to cut each coordinate."""
+def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array, Array, float]:
+    """Value, proof, a low point, how much it would help to cut each coordinate, and the functional at a low point."""
     region = part.region
     half = (region.high - region.low)[region.moving] / 2
     value = float(part.linear()[0])
     if value > part.enough[0]:
-        return value, RegionLeaf("middle"), low, half
-    _, points = lowest_points(part.steps, region, part.weights, part.constants, low[None], descents=4)
+        return value, RegionLeaf("middle"), low, half, math.inf
+    values, points = lowest_points(part.steps, region, part.weights, part.constants, low[None], descents=4)
     better, leaf, _ = _leaf(part, 0, points[0], deadline)
     score = _cutting_helps(part, half)
-    return max(value, better), leaf, points[0], score
+    lowest = float(values[0]) if region.holds(points[0]) else math.inf
+    return max(value, better), leaf, points[0], score, lowest
 
 
 def _cutting_helps(part: RegionPart, half: Array) -> Array:

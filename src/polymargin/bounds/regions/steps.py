@@ -43,6 +43,14 @@ class AffineForm:
             total = total + (operator @ values[source].T).T
         return np.asarray(total)
 
+    @cached_property
+    def _absolute(self) -> AffineForm:
+        return AffineForm(tuple((source, abs(operator)) for source, operator in self.blocks), np.abs(self.bias))
+
+    def term_sizes(self, sizes: Sequence[Array]) -> Array:
+        """|bias| + Σ |operator| @ sizes[source]: what is added up, where values are of these sizes."""
+        return np.asarray(self._absolute([size[None] for size in sizes])[0])
+
     def along(self, directions: Array, origin: Array) -> AffineForm:
         """As a form of z instead of the inputs origin + directions @ z."""
         bias = self.bias + sum(operator @ origin for source, operator in self.blocks if source == 0)
@@ -74,6 +82,18 @@ class NetworkStep:
             np.asarray(polynomial.polyval(z, c), dtype=np.float64) for c in (self.coefficients, self._slope)
         )
         return values, [slopes]
+
+    def term_sizes(self, results: list[Array], terms: list[Array]) -> Array:
+        """What is added up for the new values, where the forms have these values and these terms.
+
+        To first order a value errs by the unit of roundoff times its terms, and passes on what its forms err by.
+        """
+        sizes = [np.abs(result) for result in results]
+        if self.coefficients is None:
+            return sizes[0] * terms[1] + sizes[1] * terms[0]
+        coefficients = np.abs(self.coefficients)
+        slopes = polynomial.polyval(sizes[0], polynomial.polyder(coefficients))
+        return np.asarray(polynomial.polyval(sizes[0], coefficients) + slopes * terms[0])
 
     @cached_property
     def _slope(self) -> Array:
