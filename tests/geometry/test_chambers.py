@@ -7,6 +7,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from eliminants import RING, real_critical_count
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,9 @@ import polymargin as pm
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry import Plane, chambers, discriminant_crossings
+from polymargin.geometry.discriminants import real_counts
 from polymargin.geometry.discriminants.real_counts import RealCounter
+from polymargin.geometry.ed_degrees.exact_check import ExactCount
 
 ELLIPSE = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
 WINDOW = (-3.0, 3.0, -4.0, 4.0)
@@ -95,6 +98,42 @@ def test_singular_and_reducible_boundaries_have_chambers_too() -> None:
     lines = pm.Boundary.from_expression("x*y*(x - 1)")
     found = chambers(lines, Plane.of_two_inputs((-2.0, 2.0, -2.0, 2.0)), 100, cache=False, threads=1)
     assert found.shares() == {3: 1.0}
+
+
+@pytest.mark.parametrize("text", ["y**3 - x**4", "x**2 + 2*y**2 + x**3/10**4 - 1"])
+def test_counts_that_once_missed_critical_points(text: str) -> None:
+    """22 of 23 samples of the first were wrong, and the second had one real critical point where three are."""
+    curve = pm.Boundary.from_expression(text)
+    x, y = RING.gens()
+    polynomial = {"y**3 - x**4": y**3 - x**4}.get(text, x**2 + 2 * y**2 + x**3 / 10**4 - 1)
+    found = chambers(curve, Plane.of_two_inputs((-2.03, 1.98, -1.97, 2.06)), 40, cache=False, threads=1)
+    assert (found.counts >= 0).all()
+    for place, count in zip(found.places.tolist(), found.counts.tolist(), strict=True):
+        assert real_critical_count(polynomial, tuple(place)) in (None, count)
+
+
+def test_a_number_that_algebra_contradicts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cubic = pm.Boundary.from_expression("x**3 + 2*y**3 - x*y + 1")
+    monkeypatch.setattr(real_counts, "exact_count", lambda *arguments, **options: ExactCount(10, ""))
+    with pytest.raises(pm.PolymarginError, match=r"9 of 10 critical points .* were found"):
+        chambers(cubic, Plane.of_two_inputs(WINDOW), 20, cache=False, threads=1)
+    monkeypatch.setattr(real_counts, "exact_count", lambda *arguments, **options: ExactCount(None, ""))
+    assert chambers(cubic, Plane.of_two_inputs(WINDOW), 20, cache=False, threads=1).total == 9
+
+
+def test_a_middle_that_cannot_be_told_does_not_send_the_search_astray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions in the left half are made doubtful: the crossing there is bracketed, not moved to the right."""
+    at = RealCounter.at
+
+    def clouded(self: RealCounter, points: np.ndarray, *options: object) -> tuple[np.ndarray, np.ndarray]:
+        counts, doubtful = at(self, points, *options)
+        return counts, doubtful | ((points[:, 0] > 0.2) & (points[:, 0] < 1.55))
+
+    straight = discriminant_crossings(ELLIPSE, [0.0, 0.001], [3.0, 0.001], cache=False, threads=1)
+    monkeypatch.setattr(RealCounter, "at", clouded)
+    (crossing,) = discriminant_crossings(ELLIPSE, [0.0, 0.001], [3.0, 0.001], samples=3, cache=False, threads=1)
+    assert (crossing.before, crossing.after) == (4, 2)
+    assert abs(crossing.position - straight[0].position) <= crossing.error
 
 
 def test_impossible_planes_are_refused() -> None:

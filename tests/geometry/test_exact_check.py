@@ -8,7 +8,7 @@ from problems import random_network
 import polymargin as pm
 import polymargin.geometry.ed_degrees.ed_degree as under_test
 from polymargin.geometry import BoundaryCount
-from polymargin.geometry.ed_degrees.exact_check import exact_check
+from polymargin.geometry.ed_degrees.exact_check import exact_count
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.standing import Standing
 
@@ -40,6 +40,8 @@ def test_a_wrong_number_of_paths_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     found = pm.ed_degree(pm.Boundary.from_expression("(x**2 + 2*y**2 - 1)*(x*y - 2)"))
     assert (int(found), found.method, found.components) == (8, "symbolic", (4, 4))
     assert found.notes[0].startswith("paths found 6, which is wrong: minors form modulo ")
+    numeric = pm.ed_degree(pm.Boundary.from_expression("(x**2 + 2*y**2 - 1)*(x*y - 2)"), method="numeric")
+    assert (int(numeric), numeric.lower, numeric.upper, numeric.standing) == (6, 8, 16, Standing.BRACKETED)
 
 
 def test_paths_that_are_not_known_to_be_all_are_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,20 +51,27 @@ def test_paths_that_are_not_known_to_be_all_are_confirmed(monkeypatch: pytest.Mo
     assert (int(found), found.method, found.standing) == (9, "numeric", Standing.NUMERICAL)
 
 
-def test_where_algebra_is_too_slow_the_notes_say_so() -> None:
-    large = pm.Boundary.from_expression("x**15 + y**15 - x*y - 1")
-    check = exact_check(large, BoundaryCount(3, (3,), 0), seed=0, timeout=1.0)
-    assert check.value is None
-    assert check.note == "not counted again by algebra: there may be more than 200"
+def test_where_algebra_does_not_count_the_notes_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = exact_count(pm.Boundary.from_expression("x**15 + y**15 - x*y - 1"))
+    assert (large.value, large.note) == (None, "not counted again by algebra: there may be more than 200")
+    monkeypatch.setattr(under_test, "exact_count", lambda *arguments, **options: large)
+    found = pm.ed_degree(pm.Boundary.from_expression("x**3 + 2*y**3 - x*y + 1"), cache=False, threads=1)
+    assert (int(found), found.notes) == (9, (large.note,))
 
 
 def test_without_an_engine_linear_algebra_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polymargin.geometry.ed_degrees.groebner.find_engine", lambda name: None)
-    found = pm.ed_degree(pm.Boundary.from_expression("x**2+2*y**2+3*z**2+x**3/10**4-1"), cache=False, threads=1)
-    assert int(found) == 11
-    assert "linear algebra" in found.notes[0]
-    large = pm.Boundary.from_network(random_network([6, 7, 2], 3, 0), 0, 1)
-    assert "polymargin[symbolic]" in exact_check(large, BoundaryCount(1, None, 0), seed=0, timeout=1.0).note
+    found = exact_count(pm.Boundary.from_expression("x**2+2*y**2+3*z**2+x**3/10**4-1"))
+    assert found.value == 11
+    assert "linear algebra" in found.note
+    large = exact_count(pm.Boundary.from_network(random_network([6, 7, 2], 3, 0), 0, 1))
+    assert large.value is None
+    assert "polymargin[symbolic]" in large.note
+
+
+def test_a_quadric_in_many_inputs_is_no_theorem_about_doubles() -> None:
+    wide = pm.ed_degree(pm.Boundary.from_network(random_network([40, 50, 2], 2, 0), 0, 1))
+    assert (int(wide), wide.standing) == (80, Standing.NUMERICAL)
 
 
 def test_primes_are_drawn_from_the_boundary() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,12 @@ from polymargin.geometry.discriminants.real_counts import RealCounter
 
 # Positions along the segment are located to this accuracy, relative to its length.
 ACCURACY = 1e-8
+# Shares of an interval at which it is cut where the count in the middle cannot be told; where none can, it is cut no more.
+OTHER_SHARES = (0.4, 0.6)
+# The count of a position on the discriminant or next to it.
+UNKNOWN = -1
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,26 +61,41 @@ def discriminant_crossings(
     tracker = Tracker(threads=threads)
     counter = RealCounter.of(boundary, tracker, seed=seed, limit=limit, cache=cache)
 
-    def count(positions: NDArray[np.float64]) -> NDArray[np.int64]:
+    def count(positions: Array) -> NDArray[np.int64]:
         points = ends[0] + positions[:, None] * (ends[1] - ends[0])
         found, doubtful = counter.at(points, tracker)
-        # A doubtful position is on the discriminant as far as one can see: either half will do.
-        return np.where(doubtful, -1, found)
+        return np.where(doubtful, UNKNOWN, found)
 
     positions = np.linspace(0.0, 1.0, samples + 1)
     counts = count(positions)
-    positions, counts = positions[counts >= 0], counts[counts >= 0]
+    positions, counts = positions[counts != UNKNOWN], counts[counts != UNKNOWN]
     change = np.flatnonzero(counts[1:] != counts[:-1])
     low, high = positions[change], positions[change + 1]
     before, after = counts[change], counts[change + 1]
-    while len(low) and (high - low).max() > ACCURACY:
-        middle = (low + high) / 2
-        found = count(middle)
-        # Whatever the middle is, a change of the count lies in the half whose ends differ.
-        upward = (found == before) | (found < 0)
-        low, high = np.where(upward, middle, low), np.where(upward, high, middle)
-        after = np.where(upward, after, found)
+    open_ones = np.flatnonzero(high - low > ACCURACY)
+    while len(open_ones):
+        middle, found = _inside(low[open_ones], high[open_ones], count)
+        known = found != UNKNOWN
+        open_ones, middle, found = open_ones[known], middle[known], found[known]
+        # Whatever the middle is, a change of the count lies in the part whose ends differ.
+        upward = found == before[open_ones]
+        low[open_ones[upward]] = middle[upward]
+        high[open_ones[~upward]], after[open_ones[~upward]] = middle[~upward], found[~upward]
+        open_ones = open_ones[(high - low)[open_ones] > ACCURACY]
     return [
         Crossing(float((a + b) / 2), float((b - a) / 2), int(n), int(m))
         for a, b, n, m in zip(low, high, before, after, strict=True)
     ]
+
+
+def _inside(low: Array, high: Array, count: Callable[[Array], NDArray[np.int64]]) -> tuple[Array, NDArray[np.int64]]:
+    """Positions inside intervals and their counts: the middle, or another one where that of the middle cannot be told."""
+    position = (low + high) / 2
+    found = count(position)
+    for share in OTHER_SHARES:
+        unknown = np.flatnonzero(found == UNKNOWN)
+        if not len(unknown):
+            break
+        position[unknown] = low[unknown] + share * (high - low)[unknown]
+        found[unknown] = count(position[unknown])
+    return position, found

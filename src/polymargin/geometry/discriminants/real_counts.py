@@ -1,15 +1,16 @@
 """How many critical points are real, at many points of one boundary.
 
 All regular critical points at one generic complex point are followed to every point asked for, and a survey counts the real ones
-of most points. The others are looked at closely. The number of real ones has the parity of their total; where it has not, where a
-path got lost or an imaginary part is neither zero nor clearly nonzero, the sample is tried again on another way and marked if
-doubt remains: it lies on the ED discriminant or next to it.
+of most points. That these are all is confirmed by algebra where it counts (`exact_count`), elsewhere by the trace test and by the
+endpoint of every path. The others are looked at closely, and at last one by one, with proofs (`regular_ends`). The number of real
+ones has the parity of their total. Where it has not, or where a path or an imaginary part stays undecided, the sample is marked:
+it lies on the ED discriminant or next to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +20,20 @@ from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.boundary import Boundary
 from polymargin.continuation import Job, Paths, Tracker
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, REAL, imaginary_shares
-from polymargin.enumeration import base_solutions, check_limit
+from polymargin.enumeration import BaseSolutions, base_solutions, check_limit
 from polymargin.enumeration.cache import Cache
-from polymargin.errors import InputError
+from polymargin.enumeration.regular_ends import Endpoints, regular_ends
+from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry.ed_degrees.boundary_count import ends_at_level_zero, level_zero
-from polymargin.polynomials import Program
+from polymargin.geometry.ed_degrees.exact_check import exact_count
 from polymargin.work import Workers, completed
 
 Array = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
 
+# Doubtful samples of a batch that are looked at one by one, some hundredths of a second each.
+MOST_PROVED = 200
+# Generic points tried until all critical points of the boundary are found.
+ATTEMPTS = 4
 # Samples that are followed together; bounds the memory and is what one worker gets at a time.
 BATCH = 2_000
 # On a GPU as many samples as have so many paths.
@@ -37,17 +42,9 @@ PATHS_PER_GPU_BATCH = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class RealCounter:
-    """The regular critical points of one boundary at a generic complex point, ready to be moved.
+    """All regular critical points of one boundary at a generic complex point, ready to be moved."""
 
-    There may be so many others as are `undecided`; the counts are of those that are known.
-    """
-
-    boundary: Boundary
-    program: Program
-    solutions: ComplexArray
-    parameters: ComplexArray
-    undecided: int
-    detour: ComplexArray = field(repr=False)
+    base: BaseSolutions
 
     @classmethod
     def of(
@@ -69,21 +66,26 @@ class RealCounter:
         if key in boundary.remembered:
             known: RealCounter = boundary.remembered[key]
             return known
-        base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
-        ends, parameters = ends_at_level_zero(base, tracker), level_zero(base)
-        generator = np.random.default_rng([seed, 8])
-        detour = generator.normal(size=parameters.shape) + 1j * generator.normal(size=parameters.shape)
-        detour[-1] = 0
-        undecided = base.unjudged + ends.undecided
-        found = cls(boundary, base.program, ends.solutions, parameters, undecided, detour)
-        if not undecided:  # what was not judged complete is tried again by the next call
-            boundary.remembered[key] = found
+        expected = exact_count(boundary, seed=seed).value
+        for attempt in range(ATTEMPTS):
+            base = base_solutions(boundary, tracker, seed=seed + attempt, cache=Cache.from_option(cache))
+            ends, parameters = ends_at_level_zero(base, tracker), level_zero(base)
+            solutions, undecided = ends.solutions, base.unjudged + ends.undecided
+            if len(solutions) == expected or (expected is None and not undecided):
+                break
+        else:
+            raise PolymarginError(
+                f"{len(solutions)} of {expected or len(solutions) + undecided} critical points of the boundary ({boundary.name}) "
+                "were found: numbers of real ones would be too small; try another seed="
+            )
+        found = cls(BaseSolutions(boundary, base.program, parameters, solutions, 0))
+        boundary.remembered[key] = found
         return found
 
     @property
     def total(self) -> int:
-        """The number of complex critical points: the ED degree of the boundary."""
-        return len(self.solutions)
+        """The number of complex critical points: the ED degree of the boundary, as algebra counts it where it does."""
+        return len(self.base.solutions)
 
     def at(
         self, points: Array, tracker: Tracker, executor: Workers | None = None
@@ -109,29 +111,34 @@ class _Batch:
 
 
 def _count(batch: _Batch) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    counter, tracker = batch.counter, batch.tracker
-    targets = np.zeros((len(batch.points), len(counter.parameters)), dtype=np.complex128)
-    targets[:, :-1] = counter.boundary.reduction.coordinates(batch.points)
-    survey = next(tracker.survey([Job(counter.program, counter.solutions, counter.parameters, targets)]))
+    base, tracker = batch.counter.base, batch.tracker
+    targets = np.zeros((len(batch.points), len(base.parameters)), dtype=np.complex128)
+    targets[:, :-1] = base.boundary.reduction.coordinates(batch.points)
+    survey = next(tracker.survey([Job(base.program, base.solutions, base.parameters, targets)]))
     sure = survey.unclear == 0
     counts, doubtful = np.zeros(len(targets), dtype=np.int64), np.ones(len(targets), dtype=bool)
     counts[survey.rows[sure]], doubtful[survey.rows[sure]] = survey.real_counts[sure], False
     if doubtful.any():
-        again = tracker.follow(counter.program, counter.solutions, counter.parameters, targets[doubtful])
-        counts[doubtful], doubtful[doubtful] = _judge(again)
-    if doubtful.any():
-        # On another way the paths pass other places; only a point on the discriminant stays doubtful.
-        away = tracker.follow(counter.program, counter.solutions, counter.parameters, counter.detour)
-        if away.converged.all():
-            again = tracker.follow(counter.program, away.points[0], counter.detour, targets[doubtful])
-            counts[doubtful], doubtful[doubtful] = _judge(again)
+        counts[doubtful], doubtful[doubtful] = _judge(base.move_to(targets[doubtful], tracker))
+    for row in np.flatnonzero(doubtful)[:MOST_PROVED]:
+        counts[row], doubtful[row] = _judge_closely(regular_ends(base, targets[row], tracker))
     return counts, doubtful
 
 
 def _judge(paths: Paths) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     imaginary = imaginary_shares(paths.points)
     real = (imaginary <= REAL) & paths.converged
-    unclear = (imaginary > REAL) & (imaginary < CLEARLY_COMPLEX)
     counts = real.sum(axis=1)
     wrong_parity = (counts - paths.points.shape[1]) % 2 != 0
-    return counts, (~paths.converged | unclear).any(axis=1) | wrong_parity
+    return counts, (~paths.converged | _unclear(imaginary)).any(axis=1) | wrong_parity
+
+
+def _judge_closely(ends: Endpoints) -> tuple[int, bool]:
+    unclear = _unclear(imaginary_shares(ends.paths.points[0]))
+    unclear[list(ends.proofs)] = False
+    count = int(ends.real.sum())
+    return count, not ends.regular.all() or bool(unclear.any()) or (count - len(unclear)) % 2 != 0
+
+
+def _unclear(imaginary: Array) -> NDArray[np.bool_]:
+    return (imaginary > REAL) & (imaginary < CLEARLY_COMPLEX)

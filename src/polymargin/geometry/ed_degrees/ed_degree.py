@@ -15,14 +15,15 @@ from polymargin.boundary import (
     Architecture,
     AttentionArchitecture,
     Boundary,
+    ExpressionSource,
     NetworkArchitecture,
     architecture_family,
 )
 from polymargin.continuation import Tracker
 from polymargin.enumeration import TraceTest
 from polymargin.errors import InputError
-from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count
-from polymargin.geometry.ed_degrees.exact_check import exact_check
+from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count, rational_factors
+from polymargin.geometry.ed_degrees.exact_check import ExactCount, exact_count
 from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
@@ -41,7 +42,7 @@ class EDDegree(PublishedStatus):
     value       the ED degree; int(result) gives it too
     method      "formula", "numeric" (monodromy), "blend" or "symbolic"
     standing    CERTIFIED for a theorem, NUMERICAL for a count that passed its test or was made by algebra, BRACKETED otherwise
-    lower       no fewer; below `value` never
+    lower       no fewer
     upper       no more: the generic hypersurface of the same degree
     trace       outcome of the trace test, where one was made
     components  ED degrees of the rational components, for an expression counted numerically
@@ -101,8 +102,8 @@ def ed_degree(
     method   "formula": a theorem, refused outside its hypotheses; "numeric": for architectures monodromy with a trace test, for a
              boundary its components at a generic point; "blend": all paths from the closed-form start system, for random
              weights; "symbolic": a Gröbner basis modulo primes, within `timeout` seconds; "auto": a theorem if one
-             applies, otherwise numeric. A boundary with at most 200 critical points is then counted again by algebra modulo
-             two primes; where the two disagree, the exact number is returned and a note says so
+             applies, otherwise numeric. A boundary with at most 200 critical points is counted again by algebra modulo two
+             primes: where paths find another number, "auto" returns the exact one, and the others a bracket
     limit    a boundary that may have more critical points is not counted by "numeric" and "blend", but refused
 
     >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
@@ -119,9 +120,7 @@ def ed_degree(
     boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
-    if method == "auto" and boundary.degree > 2:
-        return _checked_count(boundary, tracker, seed, limit, timeout, cache, started)
-    chosen = "formula" if method == "auto" else method
+    chosen = "formula" if method == "auto" and boundary.degree <= 2 else method
     return _of_boundary(boundary, chosen, tracker, seed, limit, timeout, cache, started)
 
 
@@ -182,49 +181,62 @@ def _of_boundary(
             raise InputError(
                 f"the boundary has degree {boundary.degree}; a formula is known for degrees one and two only"
             )
-        value = 1 if boundary.degree == 1 else quadric_ed_degree(boundary).of_set
-        note = "theorem: quadrics" if boundary.degree == 2 else "a hyperplane"
-        return EDDegree(value, method, Standing.CERTIFIED, value, value, perf_counter() - started, notes=(note,))
+        return _by_theorem(boundary, started)
     if method == "symbolic":
         symbolic = symbolic_ed_degree(boundary, seed=seed, timeout=timeout)
         return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
     found = boundary_count(boundary, tracker, seed=seed, limit=limit, cache=cache)
-    return _of_paths(boundary, found, method, started)
+    exact = exact_count(boundary, seed=seed, timeout=timeout)
+    if method == "auto" and exact.value not in (None, found.value):
+        return _corrected(boundary, found, exact, seed, timeout, started)
+    return _of_paths(boundary, "numeric" if method == "auto" else method, found, exact, started)
 
 
-def _checked_count(
-    boundary: Boundary,
-    tracker: Tracker,
-    seed: int,
-    limit: int,
-    timeout: float,
-    cache: bool | str | Path,
-    started: float,
+def _corrected(
+    boundary: Boundary, found: BoundaryCount, exact: ExactCount, seed: int, timeout: float, started: float
 ) -> EDDegree:
-    """By paths, and again by algebra: what algebra says stands."""
-    found = boundary_count(boundary, tracker, seed=seed, limit=limit, cache=cache)
-    check = exact_check(boundary, found, seed=seed, timeout=timeout)
-    if check.value is None:
-        return _of_paths(boundary, found, "numeric", started, notes=(check.note,))
-    method = "numeric" if check.value == found.value else "symbolic"
-    return _numerical(check.value, method, started, components=check.components, notes=(check.note,))
+    """What algebra says, where paths say something else."""
+    components = None
+    if isinstance(boundary.source, ExpressionSource):
+        parts = [symbolic_ed_degree(part, seed=seed, timeout=timeout) for part in rational_factors(boundary.source)]
+        components = tuple(sorted(map(int, parts), reverse=True))
+    notes = (f"paths found {found.value}, which is wrong: {exact.note}",)
+    return _numerical(int(exact.value or 0), "symbolic", started, components=components, notes=notes)
 
 
-def _of_paths(
-    boundary: Boundary, found: BoundaryCount, method: str, started: float, notes: tuple[str, ...] = ()
-) -> EDDegree:
-    if found.complete:
+def _of_paths(boundary: Boundary, method: str, found: BoundaryCount, exact: ExactCount, started: float) -> EDDegree:
+    """What paths say: not more than a bracket where they do not know that these are all, or algebra has another number."""
+    if exact.value == found.value:
+        notes = (f"confirmed by algebra: {exact.note}",)
         return _numerical(found.value, method, started, components=found.components, notes=notes)
+    if exact.value is None and found.complete:
+        return _numerical(found.value, method, started, components=found.components, notes=(exact.note,))
+    if exact.value is None:
+        doubt = f"at least {found.value}: paths of unknown endpoint could lead to {found.undecided} others"
+    else:
+        doubt = f"algebra finds {exact.value}"
     return EDDegree(
         found.value,
         method,
         Standing.BRACKETED,
-        found.value,
+        found.value if exact.value is None else exact.value,
         boundary.critical_bound,
         perf_counter() - started,
         components=found.components,
-        notes=(f"at least {found.value}: paths of unknown endpoint could lead to {found.undecided} others", *notes),
+        notes=(doubt, exact.note),
     )
+
+
+def _by_theorem(boundary: Boundary, started: float) -> EDDegree:
+    """A hyperplane or a quadric."""
+    if boundary.degree == 1:
+        value, standing, note = 1, Standing.CERTIFIED, "a hyperplane"
+    else:
+        quadric = quadric_ed_degree(boundary)
+        value, note = quadric.of_set, "theorem: quadrics"
+        standing = Standing.CERTIFIED if quadric.exact else Standing.NUMERICAL
+        note += "" if quadric.exact else ", for ranks and eigenvalues that are equal to a tolerance"
+    return EDDegree(value, "formula", standing, value, value, perf_counter() - started, notes=(note,))
 
 
 def _random_member(architecture: Architecture, seed: int) -> Boundary:

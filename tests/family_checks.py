@@ -1,0 +1,147 @@
+"""What the package says of a member of a family, held against the truth: a check returns a word, and fails if an answer is wrong.
+
+"right" and "bracketed" are answers, "refused" is a sentence in place of one. Shared by the suite and the long run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from curve_families import CURVES, curve, planted_tie, surface_text
+from eliminants import ed_degree_in_plane, nearest_in_plane, real_critical_count
+
+import polymargin as pm
+from polymargin.continuation import Tracker
+from polymargin.errors import PolymarginError
+from polymargin.geometry import Plane, boundary_count, chambers, discriminant_crossings
+from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
+from polymargin.standing import Standing
+
+WINDOW = (-2.03, 1.98, -1.97, 2.06)
+START, END = (Fraction(-65, 32), Fraction(-39, 32)), (Fraction(67, 32), Fraction(55, 32))
+# What a margin that claims to be one may be off by, relative.
+ACCURACY = 1e-6
+
+
+def count(family: str, number: int) -> str:
+    """`ed_degree` with its defaults: no member may stay undecided, or be wrong."""
+    one = curve(family, number)
+    found = pm.ed_degree(one.boundary(), threads=1, cache=False)
+    assert (int(found), found.standing is not Standing.BRACKETED) == (ed_degree_in_plane(one.polynomial), True), (
+        one.text
+    )
+    return "right"
+
+
+def count_of_paths(family: str, number: int) -> str:
+    """Paths alone, without algebra: all of them, or at least so many."""
+    one = curve(family, number)
+    return _counted(
+        one.text, boundary_count(one.boundary(), Tracker(threads=1), cache=False), ed_degree_in_plane(one.polynomial)
+    )
+
+
+def surface_count(number: int) -> str:
+    """Surfaces: paths alone, and `ed_degree`; the truth is Singular's, by the other ideal."""
+    text = surface_text(number)
+    boundary = pm.Boundary.from_expression(text)
+    truth = int(symbolic_ed_degree(boundary, form="minors", engine="Singular", seed=1))
+    assert int(pm.ed_degree(boundary, threads=1, cache=False)) == truth, text
+    return _counted(text, boundary_count(boundary, Tracker(threads=1), cache=False), truth)
+
+
+def _counted(text: str, found: Any, truth: int) -> str:
+    if found.complete:
+        assert found.value == truth, (text, found, truth)
+        return "right"
+    assert found.value <= truth, (text, found, truth)
+    return "bracketed"
+
+
+def chamber_counts(family: str, number: int, samples: int = 30) -> str:
+    """Every sample of `chambers` against Sturm's theorem."""
+    one = curve(family, number)
+    try:
+        found = chambers(one.boundary(), Plane.of_two_inputs(WINDOW), samples, threads=1, cache=False)
+    except PolymarginError:
+        return "refused"
+    words = Counter()
+    for place, said in zip(found.places.tolist(), found.counts.tolist(), strict=True):
+        truth = real_critical_count(one.polynomial, tuple(place))
+        assert said < 0 or truth is None or said == truth, (one.text, place, said, truth)
+        words["bracketed" if said < 0 else "right"] += 1
+    return "right" if words["bracketed"] <= 0.02 * words.total() else "bracketed"
+
+
+def crossings(family: str, number: int, samples: int = 20) -> str:
+    """The numbers on both sides of each crossing, and between them, against Sturm's theorem."""
+    one = curve(family, number)
+    ends = [np.array([float(c) for c in place]) for place in (START, END)]
+    try:
+        found = discriminant_crossings(one.boundary(), *ends, samples=samples, threads=1, cache=False)
+    except PolymarginError:
+        return "refused"
+
+    def truth(position: float) -> int | None:
+        share = Fraction(position).limit_denominator(10**12)
+        return real_critical_count(one.polynomial, tuple(a + share * (b - a) for a, b in zip(START, END, strict=True)))
+
+    for crossing in found:
+        for said, side in ((crossing.before, -2), (crossing.after, 2)):
+            true = truth(crossing.position + side * crossing.error)
+            assert true is None or true == said, (one.text, crossing, side, true)
+    for position in np.linspace(0, 1, samples + 1):
+        passed = [crossing for crossing in found if crossing.position < position]
+        said = passed[-1].after if passed else found[0].before if found else truth(0.0)
+        true = truth(float(position))
+        assert true is None or true == said, (one.text, position, said, true)
+    return "right"
+
+
+def margin(family: str, number: int) -> str:
+    """`margin` at a point of a grid, against the real roots of an eliminant."""
+    one = curve(family, number)
+    point = np.random.default_rng([number, 9]).integers(-20, 21, size=2) / 8 + 1 / 64
+    return _margin(one.boundary(), point, nearest_in_plane(one.polynomial, tuple(point.tolist())))
+
+
+def planted_margin(number: int) -> str:
+    """`margin` where the nearest tie is planted."""
+    tie = planted_tie(number)
+    return _margin(tie.boundary(), np.array([float(c) for c in tie.point]), tie.distance)
+
+
+def _margin(boundary: pm.Boundary, point: np.ndarray, truth: float) -> str:
+    found = pm.margin(boundary, point, threads=1, cache=False)
+    assert found.lower <= truth * (1 + 1e-9), (boundary.name, point, found, truth)
+    assert truth <= found.upper * (1 + 1e-9), (boundary.name, point, found, truth)
+    if found.standing is Standing.BRACKETED:
+        return "bracketed"
+    same = found.radius == truth or math.isclose(found.radius, truth, rel_tol=ACCURACY)
+    assert same, (boundary.name, point, found, truth)
+    return found.standing.name.lower()
+
+
+def critical_point_counts(family: str, number: int) -> str:
+    """The real critical points with a finite multiplier, where the list says it is complete, against Sturm's theorem."""
+    one = curve(family, number)
+    point = np.random.default_rng([number, 9]).integers(-20, 21, size=2) / 8 + 1 / 64
+    found = pm.critical_points(one.boundary(), point, threads=1, cache=False)
+    truth = real_critical_count(one.polynomial, tuple(point.tolist()))
+    if not found.audit.complete or truth is None:
+        return "bracketed"
+    said = int((found.real & np.isfinite(found.multipliers)).sum())
+    assert said == truth, (one.text, point, found, truth)
+    return "right"
+
+
+CHECKS: dict[str, Callable[[int], str]] = {
+    f"{check.__name__} of {family}": lambda number, check=check, family=family: check(family, number)
+    for check in (count, count_of_paths, chamber_counts, crossings, margin, critical_point_counts)
+    for family in CURVES
+} | {"surfaces": surface_count, "planted ties": planted_margin}
