@@ -174,9 +174,10 @@ class IntervalForms:
 
     def diagonal(self, values: Intervals, start: int) -> None:
         """Add Σ_j values_j ξ²_(start + j)."""
-        place = np.arange(start, start + values.shape[1])
-        self.matrix[:, place, place] += values.middle
-        self._grown(place, np.abs(values.middle), values.radius)
+        used = values.used.any(axis=0)
+        place = start + np.flatnonzero(used)
+        self.matrix[:, place, place] += values.middle[:, used]
+        self._grown(place, np.abs(values.middle[:, used]), values.radius[:, used])
 
     def squares(self, weights: Intervals, rows: Intervals) -> None:
         """Add Σ_k weights_k (rows_k·ξ)²."""
@@ -197,8 +198,9 @@ class IntervalForms:
             np.maximum(part.max(axis=0), part.max(axis=1)) for part in (matrix.magnitude(), matrix.radius)
         )
         self._bounded(factors, largest)
-        size = factors * largest
-        self._grown(np.arange(start, start + side), size, factors * radius + weights.radius * largest + 2 * UNIT * size)
+        size, used = factors * largest, matrix.used.any(axis=0) | matrix.used.any(axis=1)
+        error = factors * radius + weights.radius * largest + 2 * UNIT * size
+        self._grown(start + np.flatnonzero(used), size[:, used], error[:, used])
 
     def _products(self, weights: Intervals, left: Intervals, right: Intervals) -> None:
         same, (height, width) = left is right, left.shape
@@ -225,8 +227,8 @@ class IntervalForms:
         if error.any():
             scale = np.sqrt(np.max(error / np.maximum(size, TINY), axis=1, keepdims=True)) + UNIT
             rounding = rounding + scale * size + (1 + 1 / scale) * error
-        seen = np.any([part.any(axis=0) for part in (squares, radii)], axis=0)
-        self._grown(np.arange(width)[seen], size[:, seen], rounding[:, seen])
+        seen = np.any([side.used.any(axis=0) for side in sides], axis=0)  # not of squares, which may vanish
+        self._grown(np.flatnonzero(seen), size[:, seen], rounding[:, seen])
 
     def _bounded(self, *parts: Floats) -> None:
         if not all(part.max(initial=0.0) <= LARGEST for part in parts):

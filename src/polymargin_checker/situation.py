@@ -33,14 +33,25 @@ class Situation:
     """A model at a point: everything that the proofs of a certificate are about."""
 
     model: AnyModel
-    view: View | None
     point: list[fmpq]
     label: int
     exact: bool
     known: Known
     near: StatedNeighbourhood
-    expansions: KnownExpansions | None
     relaxations: Relaxations | None
+
+    @cached_property
+    def view(self) -> View | None:
+        """The model as layers, attention or products; None for piecewise stages."""
+        return view_of(self.model) if isinstance(self.model, Network) else self.model
+
+    @cached_property
+    def expansions(self) -> KnownExpansions | None:
+        """For region proofs; None for attention modules and piecewise stages."""
+        view = self.view
+        if view is None or isinstance(view, Attention):
+            return None
+        return KnownExpansions(view, self.exact, self.near, self.point)
 
     @cached_property
     def logits(self) -> list[fmpq]:
@@ -68,8 +79,6 @@ def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Si
             raise Refused(f"neighbourhood, rivals: class {label} is the label itself, so that no rival counts")
         if near.frame is not None:
             check_frame(near.frame, exact)
-    view = view_of(model) if isinstance(model, Network) else model
-    expansions = None if view is None or isinstance(view, Attention) else KnownExpansions(view, exact, near, point)
     relaxations = None
     if isinstance(model, Network):
         shared = document.get("ranges")
@@ -78,7 +87,7 @@ def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Si
         relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
     elif "ranges" in document:
         raise Refused("ranges are about a network in a file of version 2")
-    return Situation(model, view, point, label, exact, Known(), near, expansions, relaxations)
+    return Situation(model, point, label, exact, Known(), near, relaxations)
 
 
 def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:

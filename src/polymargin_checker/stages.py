@@ -29,7 +29,7 @@ MOST_STAGES = 1_000
 MOST_INPUTS = 1 << 25
 LARGEST_DEGREE = 127
 MOST_BREAKPOINTS = 1_000
-LARGEST_BLOCK = 1 << 26
+LARGEST_BLOCK = 1 << 24
 """Entries of a block as a dense matrix."""
 BASES = ("powers", "chebyshev", "legendre", "hermite", "hermite_e")
 

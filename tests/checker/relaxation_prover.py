@@ -19,7 +19,7 @@ from polymargin_checker.relaxation.arithmetic import Arithmetic
 from polymargin_checker.relaxation.constraints import CONSTRAINTS
 from polymargin_checker.relaxation.numbers import Multipliers
 from polymargin_checker.relaxation.scene import Scene
-from polymargin_checker.relaxation.tree import Functional, Relaxations
+from polymargin_checker.relaxation.tree import Functional, Relaxations, split_parts
 from polymargin_checker.stages import read_network
 from tests.checker.stage_files import model_file
 
@@ -108,14 +108,10 @@ def unknowns(scene: Scene, names: list[str], parabolas: list[tuple[Any, ...]]) -
 
 
 def best_leaf(
-    given: Relaxations,
-    entry: dict[str, Any],
-    rival: int,
-    names: list[str],
-    parabolas: list[tuple[Any, ...]] = (),  # type: ignore[assignment]
+    given: Relaxations, entry: Any, rival: int, names: list[str], parabolas: Any = (), scene: Scene | None = None
 ) -> tuple[float, dict[str, Any]]:
     """The largest γ with functional − γ − Σ multiplier · constraint positive definite, nearly, and its leaf."""
-    scene = given.prepared(entry)
+    scene = scene or given.prepared(entry)
     forms = Arithmetic(False).forms(1, scene.size)
     Functional(scene, given.label, rival, given.near.abstain)(scene, forms)
     base = np.array(forms.matrix[0])  # type: ignore[attr-defined]
@@ -184,6 +180,19 @@ def _solve(base: np.ndarray, stack: np.ndarray, signed: np.ndarray) -> np.ndarra
                 y[0] = -np.inf
                 return y
     return z
+
+
+def split_leaf(
+    given: Relaxations, entry: Any, rival: int, names: list[str], split: tuple[str, int, float], parabolas: Any
+) -> dict[str, Any]:
+    """A split and the best leaves of both sides; `parabolas` makes those of a scene."""
+    whole = given.prepared(entry)
+    node: dict[str, Any] = {"split": [*split[:2], split[2].hex()], "low": None, "high": None}
+    for side, (_, part) in zip(("high", "low"), split_parts(node, whole.enclosures), strict=True):
+        scene = Scene(part, whole.coordinates, whole.ellipsoid, whole.rows)
+        bound, node[side] = best_leaf(given, entry, rival, names, parabolas(scene), scene)
+        assert bound > 0
+    return node
 
 
 def certificate(

@@ -27,7 +27,7 @@ from polymargin_checker.work import spend
 LARGEST_SPACE = 6_000
 """Variables ξ at most: forms are stored in full."""
 LARGEST_ROWS = 1 << 25
-"""Entries of all rows at most."""
+"""Entries of all rows at most, and of all blocks."""
 _TAYLOR = 64
 """Products that a neuron counts for beside its polynomial."""
 
@@ -131,7 +131,9 @@ class Expansion:
                 size += len(stage.form)
             if isinstance(stage, Piecewise):
                 size += int((self.decided[number] < 0).sum())
-        if size > LARGEST_SPACE or size * forms > LARGEST_ROWS:
+        parts = [*(part for stage in self.network.stages for part in stage.forms), self.network.readout]
+        weights = sum(block.shape[0] * block.shape[1] for part in parts for _, block in part.blocks)
+        if size > LARGEST_SPACE or max(size * forms, weights) > LARGEST_ROWS:
             raise Refused(f"a relaxation proof in {size} variables with {forms} forms; this checker accepts fewer")
 
     # -- forms -----------------------------------------------------------------------------------

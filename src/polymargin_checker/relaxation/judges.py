@@ -32,7 +32,7 @@ def judge(word: Any, given: Multipliers, scene: Scene, functional: Functional) -
         raise Refused(f"{given.name}: unknown judge {shown(word)}; expected one of {', '.join(JUDGES)}")
     plain = scene
     if scene.coordinates.directions is not None:
-        plain = Scene(scene.enclosures, Coordinates(scene.expansion), scene.ellipsoid, scene.until)
+        plain = Scene(scene.enclosures, Coordinates(scene.expansion), scene.ellipsoid, {}, scene.until)
     total = LinearForms(given.name, scene.arithmetic, (given.count, plain.size))
     _collect(given, plain, functional, total)
     if not (plain.least(total.total) > 0).all():

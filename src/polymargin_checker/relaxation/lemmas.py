@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.refusal import Refused
-from polymargin_checker.relaxation.arithmetic import Floats, QuadraticForms
+from polymargin_checker.relaxation.arithmetic import EnclosedMatrix, Floats, QuadraticForms
 from polymargin_checker.relaxation.constraints import CONSTRAINTS
 from polymargin_checker.relaxation.constraints.definition import add_bracket
 from polymargin_checker.relaxation.constraints.pieces import met_pieces
@@ -29,17 +29,15 @@ _ENTRIES = 1 << 24
 """Of the forms that are judged at once."""
 
 
-def prove_enclosures(
-    expansion: Expansion, coordinates: Coordinates, ellipsoid: Ellipsoid | None, lemmas: Any
-) -> Enclosures:
+def prove_enclosures(expansion: Expansion, coordinates: Coordinates, ellipsoid: Ellipsoid | None, lemmas: Any) -> Scene:
     """Return the intervals on the whole region, with all lemmas proved, or refuse."""
     enclosures, waiting = Enclosures.unknown(expansion), items(lemmas, "lemmas")
-    place = 0
+    place, rows = 0, dict[int, EnclosedMatrix]()
     for number, group in enumerate(expansion.groups):
         enclosures.enclose_remainders(group)
         enclosures.enclose_arguments(group)
         while place < len(waiting) and _group(waiting[place], place, expansion) == number:
-            scene = Scene(enclosures, coordinates, ellipsoid, until=number)
+            scene = Scene(enclosures, coordinates, ellipsoid, rows, number)
             _prove(f"lemma {place}", waiting[place], scene, group)
             enclosures.enclose_arguments(group)
             place += 1
@@ -48,7 +46,7 @@ def prove_enclosures(
             enclosures.enclose_neurons(group.stage)
     if place < len(waiting):
         raise Refused(f"lemma {place}: lemmas must come in the order of their groups")
-    return enclosures
+    return Scene(enclosures, coordinates, ellipsoid, rows)
 
 
 def _group(lemma: Any, place: int, expansion: Expansion) -> int:

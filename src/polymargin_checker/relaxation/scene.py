@@ -95,13 +95,16 @@ class Ellipsoid:
 
 @dataclass(eq=False)
 class Scene:
-    """An expansion in coordinates with intervals; of a lemma, what comes before and with one group."""
+    """An expansion in coordinates with intervals; of a lemma, what comes before and with the group `until`.
+
+    rows   of t of groups, by number; kept for all scenes in the same coordinates
+    """
 
     enclosures: Enclosures
     coordinates: Coordinates
     ellipsoid: Ellipsoid | None
+    rows: dict[int, EnclosedMatrix]
     until: int | None = None
-    rows_made: dict[int, EnclosedMatrix] | None = None
 
     @property
     def expansion(self) -> Expansion:
@@ -157,12 +160,10 @@ class Scene:
 
     def arguments(self, number: int) -> EnclosedMatrix:
         """Return the rows t of a group."""
-        if self.rows_made is None:
-            self.rows_made = {}
-        if number not in self.rows_made:
+        if number not in self.rows:
             group = self.expansion.groups[number]
-            self.rows_made[number] = self.row(group.slopes, group.tail)
-        return self.rows_made[number]
+            self.rows[number] = self.row(group.slopes, group.tail)
+        return self.rows[number]
 
     def inputs(self, neurons: Neurons) -> EnclosedMatrix:
         """Return the rows that the functions of neurons are written in: t, or z = p + t for piecewise ones."""

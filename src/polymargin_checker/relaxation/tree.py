@@ -60,7 +60,7 @@ class Relaxations:
             if part is not scene.enclosures and part.is_empty:
                 continue
             if isinstance(node, dict) and "split" in node:
-                waiting += _parts(node, part)
+                waiting += split_parts(node, part)
             else:
                 self._check_leaf(f"leaf {count}", node, scene, part, functional)
                 count += 1
@@ -92,15 +92,14 @@ class Relaxations:
             shape = Ellipsoid.of(region, number(entry["ellipsoid"]["norm"], "ellipsoid, norm"), ends)
         expansion = Expansion(self.network, region, _decided(self.network, entry["decided"]))
         coordinates = Coordinates.of(expansion, name)
-        return Scene(prove_enclosures(expansion, coordinates, shape, entry["lemmas"]), coordinates, shape)
+        return prove_enclosures(expansion, coordinates, shape, entry["lemmas"])
 
     def _check_leaf(self, name: str, node: Any, scene: Scene, part: Enclosures, functional: Functional) -> None:
         if isinstance(node, dict) and "empty" in node:
             raise Refused(f"{name}: the part is not shown to be empty")
         fields(node, name, ("judge",), tuple(CONSTRAINTS))
-        here = Scene(part, scene.coordinates, scene.ellipsoid, None, scene.rows_made)
+        here = Scene(part, scene.coordinates, scene.ellipsoid, scene.rows)
         judge(node["judge"], Multipliers(node, name, None), here, functional)
-        scene.rows_made = here.rows_made
 
 
 class Functional:
@@ -145,7 +144,7 @@ def _decided(network: Network, value: Any) -> dict[int, NDArray[np.int8]]:
     return result
 
 
-def _parts(node: Any, part: Enclosures) -> list[tuple[Any, Enclosures]]:
+def split_parts(node: Any, part: Enclosures) -> list[tuple[Any, Enclosures]]:
     """The two sides of a split; the low one is looked at first."""
     fields(node, "a split of the tree", ("split", "low", "high"))
     word, index, value = items(node["split"], "split", 3)
