@@ -316,9 +316,11 @@ def test_proofs_of_another_rival_point_or_class_are_refused() -> None:
     document = honest()
     net, label = network(), document["label"]
     steps = np.random.default_rng(0).normal(size=(1000, 2))
+    within = 0.9 * RADIUS * steps / np.linalg.norm(steps, axis=1, keepdims=True)
+    won = (x for x in POINT + steps if net(x).argmax() == label)
     near = next(
-        x for x in POINT + steps if (net(x + 0.3 * steps).argmax(axis=1) != label).any() and net(x).argmax() == label
-    )
+        x for x in won if (net(x + within).argmax(axis=1) != label).any()
+    )  # another class wins nearer than claimed
     document["point"] = [float(x).hex() for x in near]
     assert not verdict(document).accepted
     document = honest()
