@@ -113,7 +113,7 @@ def test_where_nothing_may_move_the_point_decides(tmp_path: Path) -> None:
     network = random_network([2, 3, 2], 2, seed=0)
     verdict = pm.verify(network, [0.1, 0.2], 0.5, norm="linf", domain=([0.1, 0.2], [0.1, 0.2]))
     accepted(network, verdict, tmp_path)
-    assert pm.verify(network, [0.1, 0.2], 1e200, norm="linf", timeout=0.5).answer.name != "ROBUST"
+    assert pm.verify(network, [0.1, 0.2], 1e60, norm="linf", timeout=0.5).answer.name != "ROBUST"
 
 
 def test_what_has_no_proof_says_so() -> None:

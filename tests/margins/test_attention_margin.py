@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 
 import polymargin as pm
 from polymargin import Standing
-from polymargin.margins.prediction import predicted_class, rounding_noise
+from polymargin.margins.prediction import predicted_class
 from polymargin.networks.attention import LightningAttention
+from polymargin.networks.noise import rounding_noise
 
 # Euclidean distance degrees printed in the paper's second table.
 COUNTS = {

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.margins.prediction import CLEARLY, LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
+from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
+from polymargin.networks.noise import CLEARLY, rounding_noise
 from polymargin.networks.product_network import Forms, Product
 
 

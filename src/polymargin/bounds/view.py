@@ -26,6 +26,7 @@ from scipy import sparse
 from polymargin.arguments import checked_point
 from polymargin.class_names import class_name
 from polymargin.errors import InputError
+from polymargin.networks.noise import CLEARLY, check_scale, check_terms, rounding_noise
 from polymargin.networks.polynomial_network import PolynomialNetwork, activate
 from polymargin.networks.protocols import AnyNetwork as Network
 
@@ -33,8 +34,6 @@ Array = NDArray[np.float64]
 
 # Ranges at the root of a proof are this much wider than r‖w_j‖, far beyond rounding.
 OUTWARD = 1 + 1e-14
-# Logits closer than this (relative) are compared in exact arithmetic.
-CLOSE_CALL = 1e-9
 # Weights with at most this share of entries that are not zero are multiplied as sparse matrices: convolutions are.
 SPARSE = 0.25
 
@@ -179,10 +178,14 @@ def _operator(weights: Array) -> Any:
 
 def label_at(network: Network, u: Array) -> int:
     """The class with the largest logit, in exact arithmetic where it is close; a tie is refused."""
-    values = network(u)
-    first, second = np.argsort(-values, kind="stable")[:2]
-    if values[first] - values[second] > CLOSE_CALL * (1 + np.abs(values).max()):
-        return int(first)
+    check_scale(network)
+    check_terms(network, u)
+    noise = float(rounding_noise(network, u))
+    with np.errstate(all="ignore"):
+        values = network(u)
+        first, second = np.argsort(-values, kind="stable")[:2]
+        if np.isfinite(noise) and values[first] - values[second] > CLEARLY * noise:
+            return int(first)
     logits: list[Fraction] = network.exact_logits(u)
     largest = max(logits)
     top = [index for index, value in enumerate(logits) if value == largest]

@@ -22,6 +22,7 @@ from polymargin.margins import predicted_class
 from polymargin.margins.judge import PROVABLE, Judge
 from polymargin.margins.proofs import Counterexample, Subject, beyond
 from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
+from polymargin.networks.noise import check_scale, check_terms
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
 from polymargin.rows import OnRow
@@ -92,6 +93,8 @@ class Session:
         self.judge, self.network = judge, network
         self.u = checked_point(point, network.dimension)
         self.options = options
+        check_scale(network)
+        check_terms(network, self.u)
         self.label, self.tied = predicted_class(network, self.u)
         self.near = Neighbourhood.of(network.dimension) if near is None else near
         self.rivals = self.near.against(self.label, network.class_count)

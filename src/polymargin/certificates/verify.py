@@ -32,11 +32,13 @@ from polymargin.certificates.session import Options, ProofOptions, Session
 from polymargin.certificates.verdict import Answer, Verdict, Verdicts, failed_verdict
 from polymargin.class_names import named
 from polymargin.continuation import TrackerSettings
+from polymargin.errors import InputError
 from polymargin.margins.certificate import Certificate
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge, Judgement
 from polymargin.margins.proofs import Counterexample, RivalProof
 from polymargin.neighbourhood import Neighbourhood
+from polymargin.neighbourhood.neighbourhood import LARGEST, SMALLEST
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
@@ -137,7 +139,7 @@ def verify(
         classes=network.class_count,
     )
     near.check_bounded()
-    question = _RadiusQuestion(Judge(network), positive(radius, "radius"), options, timeout, near)
+    question = _RadiusQuestion(Judge(network), _radius(radius), options, timeout, near)
     array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
@@ -145,6 +147,13 @@ def verify(
     about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
     store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)
     return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
+
+
+def _radius(value: Any) -> float:
+    radius = positive(value, "radius")
+    if not SMALLEST <= radius <= LARGEST:
+        raise InputError(f"radius={radius:g}: expected a number from {SMALLEST:g} to {LARGEST:g}; rescale the inputs")
+    return radius
 
 
 class _VerdictSearch:

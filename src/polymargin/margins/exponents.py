@@ -34,7 +34,10 @@ class Unscaled:
     unit: float
 
     def point(self, u: Array) -> Array:
-        return u if self.unit == 1.0 else u / self.unit
+        if self.unit == 1.0:
+            return u
+        with np.errstate(over="ignore"):
+            return np.asarray(u / self.unit)
 
     def original(self, margin: Margin) -> Margin:
         """The margin in the units of the original network."""

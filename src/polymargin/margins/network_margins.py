@@ -31,10 +31,11 @@ from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.judge import Judge
 from polymargin.margins.pair_work import PairWork, answers
 from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
-from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class, rounding_noise
+from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
 from polymargin.margins.proofs import Counterexample, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.neighbourhood import Neighbourhood
+from polymargin.networks.noise import check_scale, check_terms, rounding_noise
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
@@ -50,6 +51,8 @@ class NetworkMargins:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
         self._judge = Judge(self._network)
+        if not self._network.is_affine:
+            check_scale(self._network)
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._by_label: dict[int, dict[int, Pair]] = {}
 
@@ -114,15 +117,16 @@ class NetworkMargins:
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self._network.dimension)
-        return self._unscaled.original(self._margin_at(self._unscaled.point(u), tracker))
+        reduced = self._unscaled.point(u)
+        if not np.isfinite(reduced).all():
+            raise InputError("the point is too far away for weights of this size; rescale the weights or the inputs")
+        return self._unscaled.original(self._margin_at(reduced, tracker))
 
     def _margin_at(self, u: Array, tracker: Tracker) -> Margin:
         network = self._network
+        if not network.is_affine:
+            check_terms(network, u)
         noise = float(rounding_noise(network, u))
-        if not np.isfinite(noise) and not network.is_affine:
-            raise InputError(
-                "terms of the logits leave the range of doubles at the point; rescale the weights or the inputs"
-            )
         label, tied = predicted_class(network, u)
         if tied is not None:
             note = f"classes {label} and {tied} tie exactly at the point"

@@ -34,6 +34,9 @@ from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver, ne
 Array = NDArray[np.float64]
 Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
 
+# Bounds that differ by less than this, relatively, enclose one number.
+AGREEMENT = 1e-12
+
 
 @dataclass(frozen=True)
 class Enumeration:
@@ -170,17 +173,21 @@ class QuadricPair:
         )
         if not nearest.doubtful:
             return found
-        if self._precise is None:
-            note = "rounding may decide where the nearest point of the quadric is"
+        note = "rounding may decide where the nearest point of the quadric is"
+        try:
+            enclosed = None if self._precise is None else self._precise.nearest(u)
+        except ArithmeticError as error:
+            enclosed, note = None, f"{note}: {error}"
+        if enclosed is None:
             return replace(found, lower=0.0, complete=False, notes=(note, *nearest.notes))
-        enclosed = self._precise.nearest(u)
         return replace(
             found,
             radius=enclosed.upper,
             lower=enclosed.lower,
             upper=enclosed.upper,
             point=enclosed.point,
-            proved=enclosed.proved,
+            complete=enclosed.lower >= enclosed.upper * (1 - AGREEMENT),
+            proved=True,
             notes=nearest.notes if (point is None) == (enclosed.point is None) else (),
         )
 

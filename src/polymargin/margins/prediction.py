@@ -8,29 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.networks.noise import CLEARLY, SMALLEST_TERM, rounding_noise
 from polymargin.networks.protocols import AnyNetwork as Network
 
 Array = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
-# Terms of the logits must stay within these sizes; their powers and quotients must not leave the range of doubles.
-SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
 # Rounding noise above this share of the difference of two logits makes what doubles see of their boundary doubtful.
 LARGEST_NOISE = 1e-3
-# A logit ahead by this many times the noise is ahead.
-CLEARLY = 100
-
-
-def rounding_noise(network: Network, points: Array) -> Array:
-    """About how much rounding can change a logit at points (…, n): the logits of the same network without signs, times the
-    unit roundoff.
-
-    Infinite where the terms of the logits leave the range in which doubles keep their precision.
-    """
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        largest = network.term_sizes(points).max(axis=-1)
-    ordinary = (largest == 0) | ((largest >= SMALLEST_TERM) & (largest <= LARGEST_TERM))
-    return np.where(ordinary, 4 * float(np.finfo(np.float64).eps) * largest, np.inf)
 
 
 def clear_classes(network: Network, points: Array) -> tuple[NDArray[np.intp], Mask, Mask]:

@@ -84,6 +84,8 @@ class PairTable:
 
     def details(self, rows: Places, rivals: Places) -> list[Details]:
         """What is known of one rival for each of some known points."""
+        if not len(rows):
+            return []
         columns, places = self._column[rows, rivals], self._place[rows, rivals]
         order = np.argsort(columns, kind="stable")
         which, starts = np.unique(columns[order], return_index=True)

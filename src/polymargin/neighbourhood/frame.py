@@ -44,14 +44,7 @@ class Frame:
         if near.subspace is None and (near.weights is None or near.weights.ndim == 1):
             return None
         columns = np.eye(near.dimension)[:, list(near.moving)] if near.subspace is None else near.subspace
-        triangle = np.linalg.qr(near.root @ columns, mode="r")
-        turn = linalg.solve_triangular(triangle, np.eye(len(triangle)), check_finite=False)
-        longer = SHORTEST + _rounding(near, columns, turn)
-        if not longer <= LONGEST:
-            raise InputError(
-                "weights or movable: the lengths of some directions differ too much for bounds in doubles; "
-                "scale the matrix, or choose columns that are more independent"
-            )
+        turn, longer = round_coordinates(near, columns)
         return cls(near, columns, turn * (1 + longer))
 
     @property
@@ -81,6 +74,22 @@ class Frame:
             Fraction(value) + sum((Fraction(entry) * step for entry, step in zip(row, y, strict=True)), Fraction(0))
             for value, row in zip(point.tolist(), self.columns.tolist(), strict=True)
         ]
+
+
+def round_coordinates(near: Neighbourhood, columns: Array, most: float = LONGEST) -> tuple[Array, float]:
+    """T with ‖z‖ the length of E T z, up to a share that is returned; refused where that is more than `most`."""
+    triangle = np.linalg.qr(near.root @ columns, mode="r")
+    try:
+        turn = np.asarray(linalg.solve_triangular(triangle, np.eye(len(triangle)), check_finite=False))
+        longer = SHORTEST + _rounding(near, columns, turn)
+    except np.linalg.LinAlgError:
+        longer = np.inf
+    if not longer <= most:
+        raise InputError(
+            "weights or movable: the lengths of some directions differ too much for doubles; "
+            "scale the matrix, or choose columns that are more independent"
+        )
+    return turn, longer
 
 
 def _rounding(near: Neighbourhood, columns: Array, turn: Array) -> float:

@@ -22,6 +22,9 @@ from polymargin.errors import InputError
 
 Array = NDArray[np.float64]
 
+# Of weights and ends of domains: their squares and quotients must stay within the range of doubles.
+SMALLEST, LARGEST = 1e-60, 1e60
+
 
 class Norm(Enum):
     """How the length of a perturbation is measured."""
@@ -120,11 +123,13 @@ class Neighbourhood:
         """The norm of δ."""
         delta = np.asarray(step, dtype=np.float64)
         if self.weights is not None and self.weights.ndim == 2:
-            return float(np.linalg.norm(self.root @ delta))
-        scaled = np.abs(delta if self.weights is None else self.weights * delta)
-        if self.norm is Norm.L2:
-            return float(np.linalg.norm(scaled))
-        return float(scaled.max(initial=0.0) if self.norm is Norm.LINF else scaled.sum())
+            delta = self.root @ delta
+        elif self.weights is not None:
+            delta = self.weights * delta
+        largest = float(np.abs(delta).max(initial=0.0))
+        if self.norm is Norm.LINF or largest == 0.0 or not np.isfinite(largest):
+            return largest
+        return largest * float(np.linalg.norm(delta / largest, 2 if self.norm is Norm.L2 else 1))
 
     @property
     def root(self) -> Array:
@@ -206,11 +211,20 @@ def _weights(weights: ArrayLike | None, dimension: int, norm: Norm) -> Array | N
     if array.shape == (dimension,):
         if not (np.isfinite(array).all() and (array > 0).all()):
             raise InputError(f"weights {array.tolist()}: expected positive, finite numbers")
+        if array.min() < SMALLEST or array.max() > LARGEST:
+            raise InputError(
+                f"weights from {array.min():.3g} to {array.max():.3g}: expected numbers from {SMALLEST:g} to {LARGEST:g}; "
+                "the norm scales with them, and a coordinate that hardly counts may be left out by movable="
+            )
         return array
     if array.shape != (dimension, dimension):
         raise InputError(f"weights of shape {array.shape}: expected ({dimension},) or ({dimension}, {dimension})")
     if norm is not Norm.L2:
         raise InputError(f"norm {norm.value!r} with a matrix of weights: expected 'l2', or a vector of weights")
+    if not np.abs(array).max() <= LARGEST:
+        raise InputError(
+            f"weights: an entry of {np.abs(array).max():.3g}; expected a matrix of numbers up to {LARGEST:g}"
+        )
     symmetric = (array + array.T) / 2
     try:
         np.linalg.cholesky(symmetric)
@@ -238,6 +252,8 @@ def _domain(domain: Any, dimension: int) -> tuple[Array | None, Array | None]:
     if not (low <= high).all() or np.isnan(low).any():
         where = int(np.flatnonzero(~(low <= high))[0])
         raise InputError(f"domain: coordinate {where} runs from {low[where]} to {high[where]}; expected lo ≤ hi")
+    if any((np.isfinite(end) & (np.abs(end) > LARGEST)).any() for end in (low, high)):
+        raise InputError(f"domain: an end beyond {LARGEST:g}; expected smaller numbers, or inf where there is no end")
     return low, high
 
 

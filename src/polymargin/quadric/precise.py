@@ -3,18 +3,20 @@
 Same idea as in `secular`, in arithmetic that knows its own error. With B(u) > 0 and x(λ) = u − λ(1 + 2λA)⁻¹∇B(u), the function
 f(λ) = B(x(λ)) falls strictly on [0, λ₊), where 1 + 2λA is positive definite, and ‖x(λ) − u‖ rises. Where f(λ) > 0 the open ball
 of that radius around u holds no zero of B; where f(λ) ≤ 0 the closed ball holds one. So two values of λ with different signs of f
-enclose the distance. Bisection brings them together; all numbers are balls or rationals, so every sign is certain.
+enclose the distance. Bisection brings them together; all numbers are balls or rationals, and a sign that matters is certain, or
+nothing is said.
 
 Structure is exact: the eigenvalues of A are roots of its characteristic polynomial over ℚ, with their multiplicities; whether ∇B
 leaves the range of A, and the value S of B at its critical points, come from rational linear algebra. If f stays positive up to a
-finite λ₊ (the hard case), the rest of the way lies in the eigenspace of the least eigenvalue.
+finite λ₊ (the hard case), the rest of the way lies in the eigenspace of the least eigenvalue: then ‖x(λ) − u‖² + 2λf(λ), below
+the squared distance for any λ < λ₊ by duality, is the lower bound, and a point with B ≤ 0 the upper one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -32,25 +34,23 @@ Array = NDArray[np.float64]
 PRECISION = 1800
 # Bisections after the first bracket; the radii then agree to more digits than doubles have.
 BISECTIONS = 90
-# As near to λ₊ as the search goes, in bits: beyond it the hard case differs from the true one by less than rounding does.
+# As near to λ₊ as the search goes, in bits.
 CLOSEST = 200
-# Powers of two that are tried for λ: up to this one and down to its reciprocal.
-LARGEST_EXPONENT = 700
+# Powers of two that are tried for λ: up to this one and down to its reciprocal, and as far as this where that is not enough.
+LARGEST_EXPONENT, LAST_EXPONENT = 700, 16_000
+# The upper end goes beyond the root by this many of the last steps, and by this share in the hard case.
+BEYOND, HARD_BEYOND = 16, -100
 # Beyond this many variables exact arithmetic takes too long.
 MOST_VARIABLES = 40
 
 
 @dataclass(frozen=True, eq=False)
 class EnclosedNearest:
-    """`lower` ≤ distance ≤ `upper`; `point` is within rounding of a nearest point, None if {B = 0} is empty over the reals.
-
-    proved   False in the hard case, whose end is computed with hundreds of digits but not enclosed, and where a sign stayed open
-    """
+    """`lower` ≤ distance ≤ `upper`; `point` is within rounding of a nearest point, None if {B = 0} is empty over the reals."""
 
     lower: float
     upper: float
     point: Array | None
-    proved: bool = True
 
 
 class PreciseQuadric:
@@ -65,6 +65,8 @@ class PreciseQuadric:
         with precision(PRECISION):
             found: Any = self._matrix.charpoly().complex_roots()
             roots = sorted((root.real for root, _ in found), key=lambda root: float(root.mid()))
+            if not all(bool(root > 0) or bool(root < 0) or bool(root == 0) for root in roots):
+                raise ArithmeticError("the signs of the quadric's eigenvalues stay open; rescale the inputs")
             self._least, self._most = roots[0], roots[-1]
 
     def nearest(self, u: Array) -> EnclosedNearest:
@@ -99,7 +101,7 @@ class _Seen:
             if value > 0:
                 return EnclosedNearest(math.inf, math.inf, None)
             if value == 0:
-                return self._enclosed(u, step, step)
+                return _enclosed(u, _norm(step), _norm(step), step)
         return self._bracketed(u, _power)
 
     def _indefinite(self, u: Array) -> EnclosedNearest:
@@ -114,15 +116,33 @@ class _Seen:
         if self._is_beyond(place(CLOSEST)):
             k = _first(lambda k: self._is_beyond(place(k)), 1, CLOSEST)
             return self._bisected(u, place(k - 1), place(k))
-        step, value = self._step(place(CLOSEST))
-        rest = (value / -self.lowest).nonnegative_part().sqrt()
-        return replace(self._enclosed(u, step, step, rest, self._lowest_direction()), proved=False)
+        return self._hard(u, place(CLOSEST))
+
+    def _hard(self, u: Array, multiplier: Any) -> EnclosedNearest:
+        step, value = self._step(multiplier)
+        length = _norm(step)
+        lower = (length * length + 2 * multiplier * value).nonnegative_part().sqrt()
+        rest = ((value / -self.lowest).nonnegative_part().sqrt() * (1 + _power(HARD_BEYOND))).mid()
+        direction = self._lowest_direction()
+        ways = [step + direction * (sign * rest) for sign in (1, -1)]
+        beyond = [_norm(way) for way in ways if bool(self._value(way) <= 0)]
+        if not beyond:
+            raise ArithmeticError("the nearest point of the quadric stays open; rescale the inputs")
+        chosen = min(ways, key=lambda way: float(self._value(way).mid()))
+        return _enclosed(u, lower, min(beyond, key=lambda norm: float(norm.mid())), chosen)
 
     def _bracketed(self, u: Array, place: Callable[[int], Any], largest: int = LARGEST_EXPONENT) -> EnclosedNearest:
         """Between two neighbouring powers of two."""
-        if not self._is_beyond(place(largest)):
-            raise ArithmeticError("the nearest point of the quadric is beyond the range of doubles; rescale the inputs")
-        exponent = _first(lambda e: self._is_beyond(place(e)), -LARGEST_EXPONENT, largest)
+        while not self._is_beyond(place(largest)):
+            largest *= 2
+            if largest > LAST_EXPONENT:
+                raise ArithmeticError("the nearest point of the quadric is too far away; rescale the inputs")
+        smallest = -LARGEST_EXPONENT
+        while self._is_beyond(place(smallest)):
+            smallest *= 2
+            if smallest < -LAST_EXPONENT:
+                raise ArithmeticError("the nearest point of the quadric is too near; rescale the inputs")
+        exponent = _first(lambda e: self._is_beyond(place(e)), smallest, largest)
         return self._bisected(u, place(exponent - 1), place(exponent))
 
     def _lowest_direction(self) -> Any:
@@ -138,8 +158,11 @@ class _Seen:
         for _ in range(BISECTIONS):
             middle = ((low + high) / 2).mid()
             low, high = (low, middle) if self._is_beyond(middle) else (middle, high)
-        (short, _), (long, value) = self._step(low), self._step(high)
-        return replace(self._enclosed(u, short, long), proved=bool(value <= 0))
+        # At the root itself no ball has a sign.
+        step, value = self._step((high + BEYOND * (high - low)).mid())
+        if not bool(value <= 0):
+            raise ArithmeticError("the nearest point of the quadric stays open; rescale the inputs")
+        return _enclosed(u, _norm(self._step(low)[0]), _norm(step), step)
 
     def _is_beyond(self, multiplier: Any) -> bool:
         return not bool(self._step(multiplier)[1] > 0)
@@ -147,8 +170,11 @@ class _Seen:
     def _step(self, multiplier: Any) -> tuple[Any, Any]:
         """x(λ) − u and f(λ)."""
         step = (self.identity + 2 * multiplier * self.matrix).solve(self.slope) * -multiplier
-        value = self.value + (self.slope.transpose() * step)[0, 0] + (step.transpose() * (self.matrix * step))[0, 0]
-        return step, value
+        return step, self._value(step)
+
+    def _value(self, step: Any) -> Any:
+        """B(u + step)."""
+        return self.value + (self.slope.transpose() * step)[0, 0] + (step.transpose() * (self.matrix * step))[0, 0]
 
     def _lowest_value(self) -> tuple[Any, Any] | None:
         """For A ⪰ 0: S and the shortest step to where ∇B = 0; None if B falls without end along the kernel of A."""
@@ -167,16 +193,11 @@ class _Seen:
         value = self.exact_value + (self.exact_slope.transpose() * step)[0, 0] / 2
         return value, flint.arb_mat(step)
 
-    @staticmethod
-    def _enclosed(u: Array, short: Any, long: Any, rest: Any = None, direction: Any = None) -> EnclosedNearest:
-        if rest is None:
-            lower, upper, end = _norm(short), _norm(long), long
-        else:
-            square = _norm(short)
-            lower = upper = (square * square + rest * rest).sqrt()
-            end = short + direction * rest
-        coordinates = [float((flint.arb(x) + d).mid()) for x, d in zip(u.tolist(), end.entries(), strict=True)]
-        return EnclosedNearest(max(0.0, below(lower)), above(upper), np.array(coordinates))
+
+def _enclosed(u: Array, lower: Any, upper: Any, step: Any) -> EnclosedNearest:
+    """The bounds as doubles, and u + step."""
+    coordinates = [float((flint.arb(x) + d).mid()) for x, d in zip(u.tolist(), step.entries(), strict=True)]
+    return EnclosedNearest(max(0.0, below(lower)), above(upper), np.array(coordinates))
 
 
 def _first(holds: Callable[[int], bool], below: int, at: int) -> int:

@@ -22,10 +22,13 @@ GROWTHS = 80
 # Factors by which the radius of the nearest tie shrinks, one after the other as long as nothing nearer is found.
 SHRINKINGS = (0.9, 0.97, 0.99, 0.997, 0.999)
 ROUNDS = 60
+# A domain whose corners are nearer than the radius by this share lies in the ball.
+WHOLE = 1e-9
 # Starts for each rival, and how many coordinates are few: there more starts cost next to nothing.
 STARTS, FEW, MANY_STARTS = 4, 32, 24
 
 
+@np.errstate(all="ignore")  # numbers far out may overflow; what is found there is looked at in exact arithmetic
 def nearest_in(at: NetworkAt, label: int, rivals: list[int], starts: int | None, seed: int) -> FoundLoss | None:
     """The nearest counterexample against any of the rivals; None if the search finds none."""
     best: FoundLoss | None = None
@@ -106,16 +109,15 @@ class _NearestSearch:
 
     def _grow(self, limit: float) -> FoundLoss | None:
         radius = min(self._first_radius(), limit)
-        before = None
         for _ in range(GROWTHS):
             found = self._look(radius, None)
             if found is not None and found.length < limit:
                 return found
             region = self.at.region(radius)
-            box = np.concatenate([region.low, region.high])
-            if radius >= limit or (before is not None and np.array_equal(box, before) and region.is_box):
+            farthest = np.maximum(region.high - self.start, self.start - region.low)
+            if radius >= limit or self.near.length(farthest) < radius * (1 - WHOLE):  # all of the domain
                 return None
-            before, radius = box, min(radius * GROWTH, limit)
+            radius = min(radius * GROWTH, limit)
             if not np.isfinite(radius) or radius > 1e12:
                 return None
         return None

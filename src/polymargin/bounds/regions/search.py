@@ -148,6 +148,8 @@ def prove_by_cutting(
                 return CutOutcome(None, "counterexample", loss)
             if lowest <= part.enough[0]:  # no part that holds this point is ever proved
                 return CutOutcome(None, "rounding hides whether a point of the region ties")
+            if not score.size:
+                return CutOutcome(None, "rounding")
             coordinate = int(part.region.moving[int(np.argmax(score))])
             cut = float(here.middle[coordinate])
             if not here.low[coordinate] < cut < here.high[coordinate]:
@@ -167,7 +169,7 @@ def _part(steps: NetworkSteps, region: AllowedRegion, label: int, rivals: list[i
 def _leaf(part: RegionPart, row: int, worst: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array]:
     """By multipliers: of the coordinates, then of the rests too."""
     side = len(part.region.moving)
-    if side > LARGEST_QUADRATIC:
+    if not 0 < side <= LARGEST_QUADRATIC:
         return -math.inf, None, worst
     value, leaf, place = part.quadratic(row, worst, deadline)
     rests = sum(len(part.expansion.at[k].forms[j].value) for k, j in lifted_forms(part.expansion))
@@ -193,7 +195,7 @@ def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, R
 
 def _cutting_helps(part: RegionPart, half: Array) -> Array:
     """How much each coordinate has to do with what is not known: its share in the remainders, weighted by what they cost."""
-    score = 1e-9 * half / half.max()
+    score = 1e-9 * half / half.max(initial=0.0)
     for at, beta in zip(part.expansion.at, part.functional(0).adjoints, strict=True):
         cost = np.abs(beta) * (at.remainder[1] - at.remainder[0])
         for form in at.forms:

@@ -28,8 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.neighbourhood.frame import round_coordinates
 
 Array = NDArray[np.float64]
+
+# Of lengths on a face that is an ellipsoid's, as a share.
+MOST_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +79,9 @@ def _measured_face(near: Neighbourhood, u: Array, origin: Array, columns: Array)
     if near.weights is None and (near.subspace is None or columns is not near.subspace):
         foot = origin - columns @ (columns.T @ (origin - u))
         return Face(foot, None, columns, near.length(foot - u))
-    Q, S = np.linalg.qr(near.root @ columns)
-    free = np.linalg.solve(S.T, columns.T).T
+    turn, _ = round_coordinates(near, columns, MOST_ROUNDING)
+    free = columns @ turn
+    Q = near.root @ free
     foot = origin - free @ (Q.T @ (near.root @ (origin - u)))
     return Face(foot, None, free, near.length(foot - u))
 

@@ -33,6 +33,7 @@ from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.proofs import Counterexample, RivalProof, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.networks.noise import check_scale, check_terms
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.standing import Standing
 
@@ -67,6 +68,9 @@ class NeighbourhoodMargins:
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
         self._near.check_inside(u)
+        if not isinstance(self._model, Boundary):
+            check_scale(self._model)
+            check_terms(self._model, u)
         started = perf_counter()
         try:
             label, pairs = self._pairs(u, tracker)
@@ -151,7 +155,8 @@ class NeighbourhoodMargins:
         if not plain:
             self._check_size(boundary)
         euclidean = self._without_domain(boundary, u, rival, tracker)
-        if float(boundary.source.noise(u)) > LARGEST_NOISE * abs(value):
+        noise = float(boundary.source.noise(u))
+        if not math.isfinite(noise) or Fraction(noise) > Fraction(LARGEST_NOISE) * abs(value):
             note = "the logits cancel: doubles hardly see them differ"
             euclidean = replace(euclidean, lower=0.0, complete=False, proved=False, notes=(note, *euclidean.notes))
         if plain:
