@@ -10,14 +10,14 @@ from scipy import sparse
 
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
+from polymargin.networks.network import Network
 from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.tape.attention import attention
 from polymargin.networks.tape.folding import layers
 from polymargin.networks.tape.operations import OperationTape, Tensor
 from polymargin.networks.tape.program import program
 
-Folded = PolynomialNetwork | LightningAttention | ProductNetwork
+Folded = PolynomialNetwork | LightningAttention | Network
 
 
 def network_of(compute: Callable[[OperationTape], Any]) -> Folded:
@@ -49,6 +49,6 @@ def fold(outputs: Any) -> Folded:
         constants = np.array([0.0, constants[0]])
     if tape.attention is not None:
         return attention(tape, rows, constants)
-    if tape.products or tape.series:
+    if tape.products or tape.applied:
         return program(tape, rows, constants)
     return layers(tape, rows, constants)

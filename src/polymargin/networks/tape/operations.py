@@ -26,6 +26,9 @@ from polymargin.errors import InputError
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Form = tuple[int, float]  # a direction and a shift
+Series = tuple[tuple[float, ...], str]  # coefficients and a basis
+Pieces = tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]  # breakpoints and pieces
+Applied = Series | Pieces
 
 # What a file may ask for at most: degree of one activation (as in the checker), entries of a tensor, weights of a layer, work.
 LARGEST_DEGREE = 64
@@ -58,8 +61,8 @@ class OperationTape:
         self.input_count = 0
         # Atoms that are products of two forms, and not P(form).
         self.products: dict[int, tuple[Form, Form]] = {}
-        # Atoms that are a series of a form in a basis other than powers: the form, the coefficients, the basis.
-        self.series: dict[int, tuple[Form, tuple[float, ...], str]] = {}
+        # Atoms that are another function of a form: a series in a basis other than powers, or a piecewise polynomial.
+        self.applied: dict[int, tuple[Form, Applied]] = {}
         # A product of three matrices, and which atoms are its entries.
         self.attention: tuple[Tensor, Tensor, Tensor] | None = None
         self.attention_atoms = range(0)
@@ -134,12 +137,12 @@ class OperationTape:
             self.spend(ATOM_WORK)
         return self._known[key]
 
-    def series_of(self, form: Form, coefficients: tuple[float, ...], basis: str) -> int:
-        """The number of an atom that is Σ c_k P_k(form)."""
-        key = (basis, form, coefficients)
+    def applied_to(self, form: Form, function: Applied) -> int:
+        """The number of an atom that is a series or a piecewise polynomial of a form."""
+        key = (function, form)
         if key not in self._known:
             self._known[key] = len(self.levels)
-            self.series[len(self.levels)] = (form, coefficients, basis)
+            self.applied[len(self.levels)] = (form, function)
             self.levels.append(1 + self._direction_level(form[0]))
             self.atoms.append((CONSTANT, 0.0, ()))
             self.spend(ATOM_WORK)
@@ -269,6 +272,11 @@ class Tensor:
         rows = sparse.diags(slopes) @ self.tape.rows(np.where(bent, CONSTANT, self.directions))
         units = sparse.csr_matrix((np.ones(len(atoms)), (np.flatnonzero(bent), atoms)), shape=(self.size, width))
         return rows + units, constants
+
+
+def is_series(function: Applied) -> bool:
+    """Whether a function is a series, and not a piecewise polynomial."""
+    return isinstance(function[1], str)
 
 
 def checked_size(shape: Any) -> int:

@@ -1,4 +1,4 @@
-"""From atoms to a program of products: one stage for all products of a level, one for every activation of it."""
+"""From atoms to stages: one for all products of a level, one for every activation of it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
 from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.recurrences import POWERS
-from polymargin.networks.stages import Polynomial, Product, Stage
-from polymargin.networks.tape.operations import Array, Form, OperationTape
+from polymargin.networks.stages import Piecewise, Polynomial, Product, Stage
+from polymargin.networks.tape.operations import Applied, Array, Form, OperationTape, is_series
 
 SQUARE = (0.0, 0.0, 1.0)
-Kind = tuple[tuple[float, ...], str] | None  # coefficients and basis of an activation; None for products
+Kind = Applied | None  # None for products
 
 
-def program(tape: OperationTape, rows: Any, constants: Array) -> ProductNetwork:
+def program(tape: OperationTape, rows: Any, constants: Array) -> Network:
     """The network whose logits are rows @ atoms + constants; atoms that nothing uses are left out."""
     blocks: dict[int, dict[Kind, list[int]]] = defaultdict(lambda: defaultdict(list))
     for atom in sorted(_used(tape, rows)):
@@ -32,15 +33,17 @@ def program(tape: OperationTape, rows: Any, constants: Array) -> ProductNetwork:
                 stages.append(Product(*(_forms(tape, side, order, widths) for side in sides)))
             else:
                 plain = [factors_of(tape, atom)[0] for atom in atoms]
-                stages.append(Polynomial(_forms(tape, plain, order, widths), *kind))
+                forms = _forms(tape, plain, order, widths)
+                stages.append(Polynomial(forms, *kind) if is_series(kind) else Piecewise(forms, *kind))  # type: ignore[arg-type]
             order += atoms
             widths = (*widths, len(atoms))
-    return ProductNetwork(stages, Forms.of(rows[:, order], constants, widths))
+    polynomial = not any(isinstance(stage, Piecewise) for stage in stages)
+    return (ProductNetwork if polynomial else Network)(stages, Forms.of(rows[:, order], constants, widths))
 
 
 def _kind(tape: OperationTape, atom: int) -> Kind:
-    if atom in tape.series:
-        return tape.series[atom][1:]
+    if atom in tape.applied:
+        return tape.applied[atom][1]
     coefficients = SQUARE if atom in tape.products else tape.atoms[atom - tape.input_count][2]
     return None if coefficients == SQUARE else (coefficients, POWERS.name)
 
@@ -49,7 +52,7 @@ def factors_of(tape: OperationTape, atom: int) -> tuple[Form, Form]:
     """The two forms whose product an atom is; a square and an activation have the same form twice."""
     if atom in tape.products:
         return tape.products[atom]
-    form = tape.series[atom][0] if atom in tape.series else tape.atoms[atom - tape.input_count][:2]
+    form = tape.applied[atom][0] if atom in tape.applied else tape.atoms[atom - tape.input_count][:2]
     return form, form
 
 

@@ -1,4 +1,4 @@
-"""Activations as series in bases other than powers: atoms of their own, which are never written in powers."""
+"""Activations that are atoms of their own: piecewise polynomials, and series in other bases that are never written in powers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from polymargin.errors import InputError
+from polymargin.networks.forms import Forms
 from polymargin.networks.recurrences import basis_named
-from polymargin.networks.stages import LARGEST_DEGREE
+from polymargin.networks.stages import LARGEST_DEGREE, Piecewise, Polynomial
 from polymargin.networks.tape.arithmetic import divide, multiply, subtract
-from polymargin.networks.tape.operations import CONSTANT, Tensor
+from polymargin.networks.tape.operations import CONSTANT, Applied, Tensor, is_series
 from polymargin.networks.tape.two_tensors import plain_forms
 
 WINDOW = (-1.0, 1.0)
@@ -29,10 +30,28 @@ def series(tensor: Tensor, coefficients: Sequence[float], basis: str, domain: tu
         raise InputError(f"a series on the domain ({low}, {high}); expected two finite numbers, the lower one first")
     if (low, high) != WINDOW:
         tensor = divide(subtract(multiply(tensor, 2.0), low + high), high - low)
-    forms = plain_forms(tensor)
-    if np.any(forms.directions == CONSTANT):
-        raise InputError(f"a series in the basis {name} of something that does not depend on the input")
-    pairs = zip(forms.directions.tolist(), forms.shifts.tolist(), strict=True)
-    atoms = np.array([tensor.tape.series_of(form, tuple(row.tolist()), name) for form in pairs])
-    units = tensor.tape.units(atoms, (len(atoms),))
-    return units.take(units.numbers.reshape(tensor.shape))
+    return _applied(tensor, (tuple(row.tolist()), name))
+
+
+def piecewise(tensor: Tensor, breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> Tensor:
+    """A piecewise polynomial of every entry, as `Piecewise` describes it: pieces in powers, one more than breakpoints."""
+    rows = tuple(tuple(float(c) for c in piece) for piece in pieces)
+    return _applied(tensor, (tuple(float(point) for point in breakpoints), rows))
+
+
+def _applied(tensor: Tensor, function: Applied) -> Tensor:
+    """The function of every entry: an atom of its own, or a number where the entry is constant."""
+    forms, tape = plain_forms(tensor), tensor.tape
+    moving = forms.directions != CONSTANT
+    pairs = zip(forms.directions[moving].tolist(), forms.shifts[moving].tolist(), strict=True)
+    units = tape.units(
+        np.array([tape.applied_to(form, function) for form in pairs], dtype=np.intp), (int(moving.sum()),)
+    )
+    directions = np.full(forms.size, CONSTANT, dtype=np.intp)
+    directions[moving] = units.directions
+    coefficients = np.stack([np.zeros(forms.size), moving.astype(np.float64)], axis=1)
+    if not moving.all():
+        point = Forms.of(np.zeros((1, 1)))
+        stage = Polynomial(point, *function) if is_series(function) else Piecewise(point, *function)  # type: ignore[arg-type]
+        coefficients[~moving, 0] = stage.activate(forms.coefficients[~moving, 0])
+    return Tensor(tape, tensor.shape, directions, np.zeros(forms.size), coefficients)
