@@ -99,7 +99,8 @@ def _from_plain(file: Path, arrays: dict[str, Any], options: _Options) -> Networ
 def _onnx(file: Path, options: _Options) -> Network:
     from polymargin.networks.readers.onnx_graph import read_onnx
 
-    return read_onnx(file).network
+    network: Network = read_onnx(file).network
+    return network
 
 
 def _torch(file: Path, options: _Options) -> Network:

@@ -9,15 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.errors import InputError
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.network import Network
-from polymargin.networks.polynomial_network import PolynomialNetwork
 from polymargin.networks.tape.attention import attention
 from polymargin.networks.tape.folding import layers
 from polymargin.networks.tape.operations import OperationTape, Tensor
 from polymargin.networks.tape.program import program
 
-Folded = PolynomialNetwork | LightningAttention | Network
+Folded = Any
 
 
 def network_of(compute: Callable[[OperationTape], Any]) -> Folded:

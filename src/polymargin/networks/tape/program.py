@@ -34,7 +34,7 @@ def program(tape: OperationTape, rows: Any, constants: Array) -> Network:
             else:
                 plain = [factors_of(tape, atom)[0] for atom in atoms]
                 forms = _forms(tape, plain, order, widths)
-                stages.append(Polynomial(forms, *kind) if is_series(kind) else Piecewise(forms, *kind))  # type: ignore[arg-type]
+                stages.append(Polynomial(forms, *kind) if is_series(kind) else Piecewise(forms, *kind))
             order += atoms
             widths = (*widths, len(atoms))
     polynomial = not any(isinstance(stage, Piecewise) for stage in stages)

@@ -52,6 +52,6 @@ def _applied(tensor: Tensor, function: Applied) -> Tensor:
     coefficients = np.stack([np.zeros(forms.size), moving.astype(np.float64)], axis=1)
     if not moving.all():
         point = Forms.of(np.zeros((1, 1)))
-        stage = Polynomial(point, *function) if is_series(function) else Piecewise(point, *function)  # type: ignore[arg-type]
+        stage = Polynomial(point, *function) if is_series(function) else Piecewise(point, *function)
         coefficients[~moving, 0] = stage.activate(forms.coefficients[~moving, 0])
     return Tensor(tape, tensor.shape, directions, np.zeros(forms.size), coefficients)
