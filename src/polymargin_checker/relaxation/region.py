@@ -80,7 +80,9 @@ class Region:
         low, high = (about - reach).lower()[:, 0], (about + reach).upper()[:, 0]
         if self.has_ball:
             scaled = rows * exact(self.inverse_weights[None])
-            lengths = scaled.norms() if self.norm == "l2" else scaled.magnitude().max(axis=1, keepdims=True)
+            lengths = (
+                scaled.norms() if self.norm == "l2" else scaled.magnitude().max(axis=1, keepdims=True, initial=0.0)
+            )
             length = (exact(lengths) * exact([[self.radius]])).upper()[:, 0]
             low, high = np.maximum(low, -length), np.minimum(high, length)
         return low, high

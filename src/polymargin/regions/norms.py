@@ -1,0 +1,11 @@
+"""Norms of perturbations; their values are the words of certificates."""
+
+from enum import StrEnum
+
+
+class Norm(StrEnum):
+    """How the length of a perturbation is measured."""
+
+    L2 = "l2"
+    LINF = "linf"
+    L1 = "l1"
