@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from polymargin.neighbourhood.neighbourhood import Neighbourhood, Norm
+from polymargin.neighbourhood.neighbourhood import Neighbourhood
+from polymargin.regions.norms import Norm
 
 
 def length_above(near: Neighbourhood, delta: Sequence[Fraction]) -> float:

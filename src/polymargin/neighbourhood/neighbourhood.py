@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, TypedDict
 
 import numpy as np
@@ -19,19 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
+from polymargin.regions.norms import Norm
 
 Array = NDArray[np.float64]
 
 # Of weights and ends of domains: their squares and quotients must stay within the range of doubles.
 SMALLEST, LARGEST = 1e-60, 1e60
-
-
-class Norm(Enum):
-    """How the length of a perturbation is measured."""
-
-    L2 = "l2"
-    LINF = "linf"
-    L1 = "l1"
 
 
 class NeighbourhoodOptions(TypedDict, total=False):

@@ -30,7 +30,7 @@ ROUNDING = 8 * 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class SkewFrame:
     """E (n, k) and T (k, k)."""
 
     columns: Floats
@@ -55,11 +55,11 @@ class Frame:
         ]
 
 
-def frame_of(region: Region) -> Frame:
+def frame_of(region: Region) -> SkewFrame:
     """Return the coordinates of a region in its subspace, or along the inputs that move."""
     columns = np.eye(region.dimension)[:, list(region.moving)] if region.subspace is None else region.subspace
     turn, longer = round_coordinates(region, columns)
-    return Frame(columns, turn * (1 + longer))
+    return SkewFrame(columns, turn * (1 + longer))
 
 
 def round_coordinates(region: Region, columns: Floats, most: float = LONGEST) -> tuple[Floats, float]:

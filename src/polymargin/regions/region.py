@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
 from polymargin.regions import given
-from polymargin.regions.frame import Frame, frame_of
+from polymargin.regions.frame import SkewFrame, frame_of
 from polymargin.regions.norms import Norm
 from polymargin.regions.perturbations import Perturbations, perturbations
 
@@ -123,7 +123,7 @@ class Region:
         return self.length(step)
 
     @cached_property
-    def frame(self) -> Frame | None:
+    def frame(self) -> SkewFrame | None:
         """Coordinates in which the region is a ball; None where those of the input do."""
         return frame_of(self) if self.is_skew else None
 

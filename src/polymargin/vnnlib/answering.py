@@ -29,7 +29,7 @@ from polymargin.vnnlib.conditions import (
 )
 from polymargin.vnnlib.expressions import Case
 from polymargin.vnnlib.query import Query
-from polymargin.vnnlib.regions import Asked, Region, region_of
+from polymargin.vnnlib.regions import Asked, QueryRegion, region_of
 from polymargin.vnnlib.witnesses import around, ascended, first_witness
 
 
@@ -84,7 +84,7 @@ def answer_query(
 class _Group:
     """Cases with the same region. They are impossible if class 0 wins everywhere in it for one of the comparators."""
 
-    region: Region
+    region: QueryRegion
     cases: tuple[Case, ...]
     comparators: tuple[Classifier, ...]
 
@@ -197,7 +197,7 @@ class _QuerySearch:
 
 def _grouped(query: Query, network: Classifier) -> list[_Group]:
     """Cases that say only that one class beats another, by region and label; all others by themselves."""
-    together: dict[tuple[Region, int], dict[int, list[Case]]] = {}
+    together: dict[tuple[QueryRegion, int], dict[int, list[Case]]] = {}
     groups: list[_Group] = []
     for case in query.cases:
         region, conditions = region_of(case, query.input.size), output_conditions(case)

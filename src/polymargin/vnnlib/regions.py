@@ -93,7 +93,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Region:
+class QueryRegion:
     """What a case says about the inputs.
 
     balls       balls that contain the region, the smallest first
@@ -127,7 +127,7 @@ class Region:
         return [*result, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, "l2", None)]
 
 
-def region_of(case: Case, dimension: int) -> Region:
+def region_of(case: Case, dimension: int) -> QueryRegion:
     """The region of a case; only comparisons that speak of inputs alone count."""
     lower: list[Fraction | None] = [None] * dimension
     upper: list[Fraction | None] = [None] * dimension
@@ -148,7 +148,7 @@ def region_of(case: Case, dimension: int) -> Region:
         box = InputBox(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
         balls.append(box.enclosing)
     balls = [] if empty else sorted(balls, key=lambda ball: ball.squared_radius)
-    return Region(tuple(balls), box, empty, tuple(lower), tuple(upper))
+    return QueryRegion(tuple(balls), box, empty, tuple(lower), tuple(upper))
 
 
 def _tighten(comparison: ConstraintComparison, lower: list[Fraction | None], upper: list[Fraction | None]) -> bool:

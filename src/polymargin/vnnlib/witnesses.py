@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from polymargin.vnnlib.conditions import Classifier
 from polymargin.vnnlib.expressions import Case, VariablePolynomial
-from polymargin.vnnlib.regions import Region
+from polymargin.vnnlib.regions import QueryRegion
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def first_witness(network: Classifier, cases: Sequence[Case], candidates: Sequen
     return None
 
 
-def around(region: Region, point: Array) -> Iterator[Array]:
+def around(region: QueryRegion, point: Array) -> Iterator[Array]:
     """Candidates suggested by a point where the outputs are nearly right: on the ray through it, within the region."""
     ball = region.balls[0]
     centre = ball.float_centre
@@ -74,7 +74,7 @@ def around(region: Region, point: Array) -> Iterator[Array]:
             yield region.box.clip(centre + stretch * (point - centre))
 
 
-def ascended(network: Classifier, region: Region, seed: int) -> list[Array]:
+def ascended(network: Classifier, region: QueryRegion, seed: int) -> list[Array]:
     """Points of the region where class 0 of a comparator does badly: projected ascent of the best rival's lead."""
     generator = np.random.default_rng(seed)
     ball = region.balls[0]
