@@ -9,6 +9,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -92,6 +93,22 @@ def test_chambers_and_points(explorer: pm.Explorer) -> None:
     assert len(asked(explorer, "gallery?first=99")["points"]) == 0
 
 
+def test_a_discriminant_is_watched_and_cancelled() -> None:
+    """A cubic: its discriminant takes many primes, so that the second request comes in time."""
+    net = random_network([2, 4, 2], 3, seed=1)
+    with pm.explore(net, browser=False) as served, ThreadPoolExecutor(1) as pool:
+        path = urlsplit(served.address).path
+        assert asked(served, "progress") == {"running": False, "seconds": 0.0, "steps": 0}
+        computed = pool.submit(get, served, path + "discriminant?label=0&rival=1&window=-1,1,-1,1")
+        while not asked(served, "progress")["running"]:
+            assert not computed.done()
+        assert get(served, path + "chambers?label=0&rival=1&window=-1,1,-1,1")[0] == 409  # one at a time
+        assert asked(served, "cancel")["running"]
+        status, _, body = computed.result()
+        assert (status, json.loads(body)) == (409, {"error": "cancelled"})
+        assert not asked(served, "progress")["running"]
+
+
 def test_names_are_escaped_and_headers_are_strict(explorer: pm.Explorer) -> None:
     status, headers, body = get(explorer, urlsplit(explorer.address).path)
     assert status == 200
@@ -145,6 +162,7 @@ HOSTILE = [
     ("GET", "{}scene", {"Host": "127.0.0.1"}, 403),
     ("GET", "{}scene", {"Host": "127.0.0.1:1"}, 403),
     ("GET", "{}scene?x=1", {}, 400),
+    ("GET", "{}cancel?x=1", {}, 400),
 ]
 
 

@@ -60,6 +60,10 @@ def test_dragging_shows_the_margin(chromium: Any, width: int, scheme: str) -> No
         watched = Watched(chromium, served.address, width=width, scheme=scheme)
         page = watched.page
         before = settled(page)
+        assert "Drag the point" in page.inner_text("header")
+        assert [page.locator("#marks .key").nth(k).inner_text() for k in range(3)] == ["class 0", "class 1", "class 2"]
+        shapes = page.evaluate("() => [...document.querySelectorAll('#marks svg > *')].map((s) => s.outerHTML)")
+        assert len(set(shapes)) == 3
         drag(page, 0.2, 0.1)
         assert settled(page) > before
         place = place_shown(page)
@@ -86,12 +90,60 @@ def test_chambers_on_demand(chromium: Any) -> None:
     with pm.explore(net, browser=False) as served:
         page = Watched(chromium, served.address).page
         settled(page)
-        for name, words in (("chambers", "Real critical points"), ("discriminant", "ED discriminant of degree")):
+        for name, words in (
+            ("chambers", "Number of real critical points"),
+            ("discriminant", "ED discriminant of degree"),
+        ):
             before = picture(page)
             page.click(f"#{name}")
             page.locator(f"#{name}[aria-pressed=true]:not([disabled])").wait_for()
             assert words in page.inner_text("#legend")
             assert picture(page) != before
+            assert not page.is_visible("#work")
+
+
+def test_chambers_have_the_colours_of_their_legend(chromium: Any) -> None:
+    net = random_network([2, 4, 2], 3, seed=1)
+    with pm.explore(net, browser=False) as served:
+        page = Watched(chromium, served.address).page
+        settled(page)
+        page.click("#chambers")
+        page.locator("#chambers[aria-pressed=true]:not([disabled])").wait_for()
+        picture(page)
+        named = page.evaluate("() => [...document.querySelectorAll('#legend .swatch')].map((s) => s.style.background)")
+        common = page.evaluate("""() => {
+            const canvas = document.getElementById("picture"), found = new Map();
+            const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+            for (let at = 0; at < data.length; at += 4) {
+                const key = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
+                found.set(key, (found.get(key) || 0) + 1);
+            }
+            return [...found].sort((a, b) => b[1] - a[1]).map((entry) => entry[0]);
+        }""")
+        assert len(named) > 1
+        assert set(common[: len(named)]) == set(named)
+
+
+def test_without_scripts(chromium: Any, tmp_path: Path) -> None:
+    net = random_network([2, 4, 3], 3, seed=1)
+    points = np.random.default_rng(0).normal(size=(6, 2))
+    scene = Scene.of(net, points)
+    file = export_page(scene, tmp_path / "page.html")
+    with pm.explore(net, points, browser=False) as served:
+        for address in (file.as_uri(), served.address):
+            page = chromium.new_context(java_script_enabled=False, viewport={"width": 390, "height": 900}).new_page()
+            page.goto(address)
+            assert page.locator("svg.still").is_visible()
+            assert "needs JavaScript" in page.inner_text("main")
+            for name in ("#picture", "#chambers", "#gallery", "#margin"):
+                assert not page.is_visible(name)
+            marks = page.locator("svg.still circle:not(.disc), svg.still polygon").count()
+            assert marks == 6 + (address != served.address)  # the points, and in the export the start
+            page.close()
+    margin = pm.margin(net, scene.start)
+    text = file.read_text(encoding="utf-8")
+    assert f"is in class {margin.label} and keeps it within {margin.lower:.4g}" in text
+    assert "This file contains the polynomials of the network and 6 points." in text
 
 
 @pytest.mark.parametrize(

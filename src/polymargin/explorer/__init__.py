@@ -1,4 +1,4 @@
-"""The explorer: a page on the loopback address in which a point is dragged and the answer follows."""
+"""The explorer: a local page in which you drag a point and see its margin."""
 
 from polymargin.explorer.explore import explore
 from polymargin.explorer.scene import Scene

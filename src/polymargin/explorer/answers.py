@@ -1,7 +1,7 @@
 """Live answers: the margin at a place of the plane, and the critical points of every rival's boundary.
 
-What is prepared once per boundary (stage 1) is kept, so that an answer costs milliseconds for small networks. One answer is
-computed at a time.
+Start solutions of each boundary are kept, so an answer takes milliseconds for small networks. Answers are computed one at a
+time.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_cri
 Array = NDArray[np.float64]
 Found = CriticalPoints | QuadricCriticalPoints
 
-# Boundaries with more critical points or inputs show the nearest one alone: a picture of the others says nothing, and takes long.
+# For boundaries with more critical points or inputs only the nearest critical point is shown.
 MOST_SHOWN, MOST_INPUTS = 2_000, 32
-# Rivals nearer to each other than this share of their distance are said to tie.
+# Rivals whose distances differ by less than this share count as equally near.
 TIE = 1e-6
 
 
 class Answers:
-    """The answers of one scene."""
+    """Compute the answers of one scene."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self._tracker, self._lock = Tracker(threads=1), Lock()
         self._found: dict[int | None, Found] = {}
-        # Where the margin is computed in other units, the points that it enumerates are not those of the picture.
+        # A margin computed in scaled units enumerates points that do not belong to the picture.
         watcher = self._found.__setitem__ if unscaled(scene.network).unit == 1.0 else None
         cache = Cache.from_option(True)
         search = Enumeration(self._tracker, scene.seed, DEFAULT_LIMIT, cache, scene.timeout, watcher=watcher)
@@ -51,12 +51,12 @@ class Answers:
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
 
     def margin_at(self, u: Array) -> Margin:
-        """The margin at a point of the whole space."""
+        """Return the margin at a point of the input space."""
         with self._lock:
             return named(self._margins.margin_at(u, self._tracker), self.scene.network)
 
     def at(self, at: tuple[float, float]) -> dict[str, Any]:
-        """The answer at a place of the plane, as plain data."""
+        """Return the answer at a place of the plane, as plain data."""
         u = self.scene.plane.points([at])[0]
         with self._lock:
             self._found.clear()
@@ -96,7 +96,7 @@ class Answers:
         }
 
     def boundary(self, label: int, rival: int) -> Boundary:
-        """The boundary between two classes, the same object for both orders."""
+        """Return the boundary between two classes, the same object for both orders."""
         key = (min(label, rival), max(label, rival))
         if key not in self._boundaries:
             self._boundaries[key] = Boundary.from_network(self.scene.network, *key)
@@ -125,14 +125,14 @@ class Answers:
 
 
 def _shown(pair: PairMargin | None, found: Found | None) -> Array:
-    """All real critical points where they are known, the nearest otherwise."""
+    """Return all real critical points if they are known, the nearest otherwise."""
     if found is not None:
         return np.asarray(found.points[found.real].real)
     return np.empty((0, 0)) if pair is None or pair.point is None else pair.point[None]
 
 
 def tied_rivals(margin: Margin) -> list[int]:
-    """Rivals whose boundaries are equally near, as far as can be seen; empty where one is nearest."""
+    """Return rivals whose boundaries are equally near up to `TIE`; an empty list if one is nearest."""
     near = [
         pair.rival
         for pair in margin.pairs
@@ -142,7 +142,7 @@ def tied_rivals(margin: Margin) -> list[int]:
 
 
 def plain(value: float) -> float | str | None:
-    """A number for JSON, which has neither infinity nor NaN."""
+    """Return a number for JSON: "inf" for infinity, None for NaN."""
     if math.isnan(value):
         return None
     return "inf" if math.isinf(value) else value

@@ -1,17 +1,15 @@
-"""What the explorer answers to requests: a WSGI application without state of its own.
+"""The WSGI application of the explorer.
 
-Every address begins with a random token; without it there is nothing here. Requests only ask, so GET is all there is. What is
-asked is parsed strictly, and whatever is wrong gets a status of 4xx and one sentence.
+Every address begins with a random token; without it the answer is 404. GET is the only method. Parameters are parsed
+strictly; a wrong request gets a status of 4xx and one sentence.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from hmac import compare_digest
-from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,6 +17,7 @@ from polymargin.boundary import Boundary
 from polymargin.errors import PolymarginError
 from polymargin.explorer.answers import Answers
 from polymargin.explorer.gallery import gallery_page, nearest_per_rival
+from polymargin.explorer.long_work import BusyError, CancelledError, LongWork
 from polymargin.explorer.page import RESOURCES, live_page, resource, scene_data
 from polymargin.explorer.pictures import Window, chamber_field, discriminant_field, logit_field
 from polymargin.explorer.scene import Scene
@@ -26,7 +25,7 @@ from polymargin.explorer.scene import Scene
 Place = tuple[float, float]
 
 LONGEST_QUERY = 400
-# Coordinates beyond this are no place on a page.
+# Larger coordinates are refused.
 FARTHEST = 1e9
 
 POLICY = (
@@ -57,7 +56,7 @@ REASONS = {
 
 
 class RefusedError(Exception):
-    """A request that is not answered: the status, and why."""
+    """A refused request, with its status and the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -70,9 +69,9 @@ class Application:
     def __init__(self, scene: Scene, token: str, hosts: Callable[[], frozenset[str]]) -> None:
         self._scene, self._token, self._hosts = scene, token, hosts
         self._answers = Answers(scene)
-        self._heavy = Lock()
+        self._work = LongWork()
         self.closing = False
-        # Name of a question -> its parameters and who answers it.
+        # Name of a request -> parsers of its parameters, and the function that answers it.
         self._questions: dict[str, tuple[dict[str, Callable[[str], Any]], Callable[..., dict[str, Any]]]] = {
             "scene": ({}, lambda: scene_data(scene)),
             "answer": ({"at": _place}, self._answers.at),
@@ -81,6 +80,8 @@ class Application:
             "discriminant": ({"label": _whole, "rival": _whole, "window": _window}, self._discriminant),
             "gallery": ({"first": _whole}, lambda first: gallery_page(scene, first)),
             "point": ({"row": _whole}, self._point),
+            "progress": ({}, self._work.state),
+            "cancel": ({}, self._work.cancel),
         }
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -88,9 +89,13 @@ class Application:
             status, kind, body = self._answer(environ)
         except RefusedError as refused:
             status, kind, body = refused.status, "application/json", _json({"error": str(refused)})
-        except PolymarginError as error:  # the question was understood and has no answer
+        except BusyError:
+            status, kind, body = 409, "application/json", _json({"error": "another computation is still running"})
+        except CancelledError:
+            status, kind, body = 409, "application/json", _json({"error": "cancelled"})
+        except PolymarginError as error:  # the request was understood and has no answer
             status, kind, body = 422, "application/json", _json({"error": str(error)})
-        except Exception as error:  # a defect is told by its kind; nothing of the program's inside goes out
+        except Exception as error:  # report the kind of a defect, and no internals
             words = f"a defect of polymargin ({type(error).__name__}); please report what you did"
             status, kind, body = 500, "application/json", _json({"error": words})
         about = [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(body))), *HEADERS]
@@ -98,7 +103,7 @@ class Application:
         return [b"" if environ.get("REQUEST_METHOD") == "HEAD" else body]
 
     def _answer(self, environ: dict[str, Any]) -> tuple[int, str, bytes]:
-        if environ.get("HTTP_HOST", "") not in self._hosts():  # another name that leads here is somebody's trick
+        if environ.get("HTTP_HOST", "") not in self._hosts():  # reject requests whose Host header is not ours
             raise RefusedError(403, "this host is not served")
         token, _, name = str(environ.get("PATH_INFO", "")).removeprefix("/").partition("/")
         if not compare_digest(token.encode("utf-8", "replace"), self._token.encode()):
@@ -122,41 +127,37 @@ class Application:
         return nearest_per_rival(self._answers, row)
 
     def _chambers(self, label: int, rival: int, window: Window) -> dict[str, Any]:
-        with self._alone():
-            return chamber_field(self._scene, self._boundary(label, rival), window, self._going_on)
+        with self._work.running() as step:
+            return chamber_field(self._scene, self._boundary(label, rival), window, self._open_during(step))
 
     def _discriminant(self, label: int, rival: int, window: Window) -> dict[str, Any]:
-        with self._alone():
-            return discriminant_field(self._boundary(label, rival), window)
+        with self._work.running() as step:
+            return discriminant_field(self._boundary(label, rival), window, self._open_during(step))
 
-    def _going_on(self, done: int) -> None:
-        if self.closing:
-            raise RefusedError(503, "the explorer was closed")
+    def _open_during(self, step: Callable[[int], None]) -> Callable[[int], None]:
+        """Return `step` with a check that the explorer was not closed."""
+
+        def checked(done: int) -> None:
+            if self.closing:
+                raise RefusedError(503, "the explorer was closed")
+            step(done)
+
+        return checked
 
     def _boundary(self, label: int, rival: int) -> Boundary:
         if label == rival or max(label, rival) >= self._scene.network.class_count:
             raise RefusedError(400, f"expected two different classes below {self._scene.network.class_count}")
         return self._answers.boundary(label, rival)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Long work, one piece at a time."""
-        if not self._heavy.acquire(blocking=False):
-            raise RefusedError(409, "still busy with the picture asked for before; try again in a moment")
-        try:
-            yield
-        finally:
-            self._heavy.release()
-
 
 def _parameters(query: str, parsers: dict[str, Callable[[str], Any]]) -> dict[str, Any]:
-    """Each parameter once, none missing, none unknown."""
+    """Parse the parameters: each once, none missing, none unknown."""
     if len(query) > LONGEST_QUERY:
-        raise RefusedError(414, "the question is too long")
+        raise RefusedError(414, "the query is too long")
     try:
         given = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8, errors="strict")
     except ValueError:
-        raise RefusedError(400, "the question cannot be read") from None
+        raise RefusedError(400, "the query cannot be parsed") from None
     if sorted(name for name, _ in given) != sorted(parsers):
         raise RefusedError(400, f"expected the parameters {', '.join(parsers) or 'none'}")
     return {name: parsers[name](text) for name, text in given}

@@ -1,4 +1,4 @@
-"""`explore`: open the page for a network and go on."""
+"""`explore`: serve the page for a network."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def explore(
     timeout: float = 5.0,
     browser: bool = True,
 ) -> Explorer:
-    """Serve the explorer on the loopback address, open it in the browser and return at once; `.close()` ends it.
+    """Serve the explorer on the loopback address, open it in the browser and return; `.close()` stops it.
 
     Parameters
     ----------
     model         a network, a PyTorch module, a scikit-learn estimator or the path of a model file
-    points        (m, n) or images; shown in the picture, and as a gallery where they are images
-    labels        their right classes (m,)
+    points        (m, n) or images; shown in the picture and, if they are images, as a gallery
+    labels        their true classes (m,)
     plane         three rows of `points`, for more than two inputs: the plane through them; the first three by default
     window        of the plane (left, right, bottom, top); by default it holds the points
     image_shape   as for `report`
-    seed          of every random choice, the plane's too where there are not three points
-    timeout       seconds for one answer where all critical points are too many
-    browser       False only serves; `.address` says where
+    seed          of every random choice; it also chooses the plane if there are fewer than three points
+    timeout       seconds for one answer if there are too many critical points to list
+    browser       if False, only serve the page; `.address` is its address
     """
     scene = Scene.of(
         model,

@@ -1,8 +1,8 @@
-"""A page without a server: small networks in two inputs carry what the page needs to solve for itself, others a grid of answers.
+"""Export a page that works without a server.
 
-Solving for itself: per pair of classes the polynomial in reduced coordinates and its critical points at a generic complex point,
-which the script follows to wherever the point is dragged (`solver.js`): stage 2 of the enumeration, in doubles, without the
-confirmation and the bounds that stand behind a `Margin`. The page says so.
+For small networks in two inputs the file holds, per pair of classes, the polynomial in reduced coordinates and its critical
+points at a generic complex point. The script (`solver.js`) follows them to the dragged point in doubles, without the
+confirmation and the bounds of a `Margin`; the page says so. For other networks the file holds a grid of answers.
 """
 
 from __future__ import annotations
@@ -29,22 +29,26 @@ ComplexArray = NDArray[np.complex128]
 # More paths than this cannot be followed thirty times a second by a script.
 MOST_PATHS = 60
 LARGEST_DEGREE = 12
-# Answers a side of the window where the page cannot solve for itself.
+# Answers per side of the grid.
 GRID = 33
 
 
 def export_page(scene: Scene, file: str | Path, progress: Callable[[int], None] | None = None) -> Path:
-    """Write one HTML file that can be dragged in without a server; `progress` is called with 1 per precomputed answer."""
+    """Write one HTML file; `progress` is called with 1 after each answer of a grid."""
     answers = Answers(scene)
     data = _solvable(scene, answers)
     if data is None:
         data = _precomputed(scene, answers, progress)
-    Path(file).write_text(static_page(scene, data), encoding="utf-8")
+    try:
+        start: dict[str, Any] | None = answers.at(scene.start)
+    except PolymarginError:  # the page then shows its still picture without a disc
+        start = None
+    Path(file).write_text(static_page(scene, data, start), encoding="utf-8")
     return Path(file)
 
 
 def precomputed_count(scene: Scene) -> int:
-    """How many answers a page needs that does not solve for itself; 0 for one that does."""
+    """Return the number of answers of the grid; 0 for a page that solves by itself."""
     return GRID * GRID if _solvable(scene, Answers(scene)) is None else 0
 
 
@@ -102,14 +106,14 @@ def _precomputed(scene: Scene, answers: Answers, progress: Callable[[int], None]
 
 
 def _coefficients(values: Callable[[ComplexArray], Any], size: int) -> ComplexArray:
-    """Coefficients c[i][j] of y₀^i y₁^j of a polynomial with real coefficients, from its values at roots of unity."""
+    """Return the coefficients c[i][j] of y₀^i y₁^j of a real polynomial from its values at roots of unity."""
     turns = np.exp(2j * np.pi * np.arange(size) / size)
     first, second = np.meshgrid(turns, turns, indexing="ij")
     return np.asarray(np.fft.fft2(values(np.stack([first, second], axis=-1))) / size**2)
 
 
 def _rounded(coefficients: ComplexArray) -> list[list[float]]:
-    """Real parts; what rounding left above the degree is dropped, so that the script follows the same number of paths."""
+    """Return real parts without the rounding errors above the degree, so that the script follows the same number of paths."""
     real = coefficients.real
     size = len(real)
     return [[float(real[i, j]) if i + j < size else 0.0 for j in range(size)] for i in range(size)]

@@ -1,4 +1,4 @@
-"""Points to pick from: thumbnails where they are images, and for one of them the nearest counterexample per rival."""
+"""The gallery: thumbnails of points, and the nearest counterexample per rival for one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = 48
 
 
 def gallery_page(scene: Scene, first: int) -> dict[str, Any]:
-    """Some points, with what the network says of them."""
+    """Return a page of points with their predicted classes."""
     rows = range(first, min(first + PAGE, len(scene.points)))
     predicted = scene.network.predict(scene.points[rows.start : rows.stop]).tolist() if len(rows) else []
     return {
@@ -33,7 +33,7 @@ def gallery_page(scene: Scene, first: int) -> dict[str, Any]:
 
 
 def nearest_per_rival(answers: Answers, row: int) -> dict[str, Any]:
-    """The margin at a point, and for every rival its nearest point, the nearest rival first."""
+    """Return the margin at a point and the nearest point of every rival, the nearest rival first."""
     scene = answers.scene
     point = scene.points[row]
     margin = answers.margin_at(point)

@@ -1,4 +1,4 @@
-"""What lies behind the point: logits over the window, chambers, and the ED discriminant, as arrays for the page to draw."""
+"""Backgrounds of the picture as arrays: logits over the window, chambers, and the ED discriminant."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from polymargin.plots.evolute import signed_root
 
 Window = tuple[float, float, float, float]
 
-# Samples a side of the window, and for networks with many inputs, which take longer.
+# Samples per side of the window, fewer for networks with many inputs.
 SAMPLES, FEW_SAMPLES, MANY_INPUTS = 160, 64, 32
-# Points that a network is asked about at a time: activations of image networks are large.
+# Points per evaluation: activations of image networks are large.
 AT_A_TIME = 1_024
-# Beyond this a difference of logits is as good as infinite, in single precision.
+# Larger differences of logits are clipped before single precision.
 LARGEST = 1e30
-# Samples of the chambers: so many, or fewer where each of them is many paths.
+# Samples of the chambers, fewer if each sample has many paths.
 CHAMBER_SAMPLES, LEAST_SAMPLES, CHAMBER_PATHS = 12_000, 900, 2_000_000
 CHAMBER_VARIABLES = 12
-# Pixels a side of their picture, about: more than a page shows only takes time on the way.
+# Pixels per side of their picture, about.
 CHAMBER_PIXELS = 1_200
 DISCRIMINANT_SAMPLES = 300
 DISCRIMINANT_SECONDS = 30.0
 
 
 def logit_field(scene: Scene, window: Window) -> dict[str, Any]:
-    """The logits on a grid, row 0 lowest, relative to the largest one of their place."""
+    """Return the logits on a grid, row 0 lowest, relative to the largest one at each place."""
     size = SAMPLES if scene.network.dimension <= MANY_INPUTS else FEW_SAMPLES
     points = scene.plane.points(grid(window, size))
     parts = [scene.network(points[start : start + AT_A_TIME]) for start in range(0, len(points), AT_A_TIME)]
     logits = np.concatenate(parts)
     lead = np.nan_to_num(logits - logits.max(axis=1, keepdims=True), neginf=-LARGEST, posinf=LARGEST)
-    # One unit for the whole window, so that what is between two places can be interpolated.
+    # One unit for the whole window, so that values between two places can be interpolated.
     unit = float(np.median(np.abs(lead[lead < 0]))) if (lead < 0).any() else 1.0
     logits = np.clip(lead / unit, -LARGEST, LARGEST)
     return {"size": size, "classes": logits.shape[1], "window": list(window), "values": packed(logits.T, "<f4")}
 
 
 def chamber_field(scene: Scene, boundary: Boundary, window: Window, going_on: Callable[[int], None]) -> dict[str, Any]:
-    """Numbers of real critical points over the window; −1 where the number cannot be told. `going_on` may raise to end it."""
+    """Return the numbers of real critical points over the window, −1 where unknown. `going_on` may raise to end the work."""
     if boundary.degree < 1:
         raise InputError("the two classes differ by a constant: there is no boundary between them")
     if boundary.space.dimension > CHAMBER_VARIABLES:
@@ -72,13 +72,13 @@ def chamber_field(scene: Scene, boundary: Boundary, window: Window, going_on: Ca
     }
 
 
-def discriminant_field(boundary: Boundary, window: Window) -> dict[str, Any]:
-    """The exact discriminant polynomial, sampled: its sign changes are the curve."""
+def discriminant_field(boundary: Boundary, window: Window, going_on: Callable[[int], None]) -> dict[str, Any]:
+    """Sample the exact discriminant polynomial; its sign changes are the curve. `going_on` may raise to end the work."""
     if boundary.dimension != 2:
         raise InputError(
             f"the ED discriminant of {boundary.dimension} inputs is not a curve in the plane; the chambers show where it cuts"
         )
-    found = ed_discriminant(boundary, timeout=DISCRIMINANT_SECONDS)
+    found = ed_discriminant(boundary, timeout=DISCRIMINANT_SECONDS, progress=going_on)
     values = signed_root(_sampled(found.polynomial, grid(window, DISCRIMINANT_SAMPLES)), found.degree)
     largest = float(np.abs(values).max()) or 1.0
     return {
@@ -92,7 +92,7 @@ def discriminant_field(boundary: Boundary, window: Window) -> dict[str, Any]:
 
 
 def _sampled(polynomial: Any, places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A polynomial up to a positive factor; its coefficients may exceed all doubles. Extended precision where there is one."""
+    """Return values of a polynomial up to a positive factor, in extended precision if there is one."""
     terms = {tuple(map(int, powers)): int(coefficient) for powers, coefficient in polynomial.to_dict().items()}
     largest = max(map(abs, terms.values()))
     first, second = places.astype(np.longdouble).T
@@ -108,10 +108,11 @@ def _sampled(polynomial: Any, places: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def grid(window: Window, size: int) -> NDArray[np.float64]:
-    """Places (size², 2), the lowest row first."""
+    """Return places (size², 2), the lowest row first."""
     s, c = np.meshgrid(np.linspace(*window[:2], size), np.linspace(*window[2:], size))
     return np.column_stack([s.ravel(), c.ravel()])
 
 
 def packed(values: Any, kind: str) -> str:
+    """Return an array as base64 text."""
     return b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")

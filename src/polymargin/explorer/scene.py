@@ -1,7 +1,7 @@
-"""What is explored: a network, a plane through its inputs, and points.
+"""The scene of an explorer: a network, a plane through its inputs, and points.
 
-Two inputs are the plane themselves. A larger space is cut by the plane through three points, with orthonormal directions, so
-that lengths in the picture are lengths.
+A network with two inputs has one plane. In a larger space the plane goes through three points, with orthonormal directions, so
+that lengths in the picture are lengths in the input space.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from polymargin.plots.thumbnails import Shape, image_range, image_shape_of
 
 Array = NDArray[np.float64]
 
-# Window where nothing else says how large it should be.
+# Window without points to enclose.
 DEFAULT_WINDOW = (-3.0, 3.0, -3.0, 3.0)
-# Room around the points, as a share of their extent.
-ROOM = 0.25
+# Padding around the points, as a share of their extent.
+PADDING = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A network and what is shown of its inputs.
+    """A network and the part of its inputs that is shown.
 
     points       (m, n); m may be 0
-    labels       right classes of the points, or None
+    labels       true classes of the points, or None
     image_shape  how a point is shown as an image, or None
     """
 
@@ -60,7 +60,7 @@ class Scene:
         seed: int = 0,
         timeout: float = 5.0,
     ) -> Scene:
-        """With a plane and a window that hold the points."""
+        """Return a scene whose plane and window hold the points."""
         if network.dimension < 2:
             raise InputError(f"the network has {network.dimension} input; a plane needs at least 2")
         given = np.empty((0, network.dimension)) if points is None else np.atleast_2d(real_array(points, "points"))
@@ -79,17 +79,17 @@ class Scene:
 
     @cached_property
     def shades(self) -> tuple[float, float]:
-        """What is black and what is white in images."""
+        """Return the values of black and white in images."""
         return image_range(self.points)
 
     @cached_property
     def places(self) -> Array:
-        """The points in coordinates of the plane, and how far each is from it: (m, 3)."""
+        """Return the coordinates of the points in the plane and their distances from it: (m, 3)."""
         return located(self.plane, self.points)
 
     @property
     def start(self) -> tuple[float, float]:
-        """Where the dragged point begins: the first point that lies in the plane, or the middle of the window."""
+        """Return the first place of the dragged point: the first point in the plane, or the middle of the window."""
         low_s, high_s, low_c, high_c = self.plane.window
         for s, c, off in self.places.tolist():
             if off <= 1e-9 * (1 + abs(s) + abs(c)) and low_s <= s <= high_s and low_c <= c <= high_c:
@@ -98,7 +98,7 @@ class Scene:
 
 
 def located(plane: Plane, points: Array) -> Array:
-    """Coordinates (s, c) of the nearest places of the plane, and the distances from it."""
+    """Return coordinates (s, c) of the nearest places of the plane, and the distances from it."""
     shifted = points - plane.origin
     s, c = shifted @ plane.first, shifted @ plane.second
     off = np.linalg.norm(shifted - s[:, None] * plane.first - c[:, None] * plane.second, axis=1)
@@ -132,7 +132,7 @@ def _plane(
 
 
 def _spread(points: Array) -> tuple[int, int, int]:
-    """The first three points that do not lie on a line."""
+    """Return the first three points that do not lie on a line."""
     other = next((row for row in range(1, len(points)) if not np.array_equal(points[row], points[0])), 1)
     for row in range(other + 1, len(points)):
         triangle = np.linalg.qr(np.column_stack([points[other] - points[0], points[row] - points[0]]))[1]
@@ -142,8 +142,8 @@ def _spread(points: Array) -> tuple[int, int, int]:
 
 
 def _square(places: Array) -> tuple[float, float, float, float]:
-    """A square window that holds the places with some room."""
+    """Return a square window that holds the places with some padding."""
     middle = (places.min(axis=0) + places.max(axis=0)) / 2
-    half = (0.5 + ROOM) * float((places.max(axis=0) - places.min(axis=0)).max()) or 3.0
+    half = (0.5 + PADDING) * float((places.max(axis=0) - places.min(axis=0)).max()) or 3.0
     s, c = middle.tolist()
     return s - half, s + half, c - half, c + half

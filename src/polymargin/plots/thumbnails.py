@@ -83,7 +83,7 @@ def image_png(values: ArrayLike, shape: Shape, limits: tuple[float, float]) -> b
     """The image with `limits` as black and white; what leaves them is clipped."""
     low, high = limits
     share = np.clip((pixels(values, shape) - low) / (high - low), 0.0, 1.0)
-    return _png(np.rint(255 * np.nan_to_num(share)).astype(np.uint8))
+    return png_bytes(np.rint(255 * np.nan_to_num(share)).astype(np.uint8))
 
 
 def difference_png(change: ArrayLike, shape: Shape) -> bytes:
@@ -92,7 +92,7 @@ def difference_png(change: ArrayLike, shape: Shape) -> bytes:
     grey = array if array.ndim == 2 else array.mean(axis=2)
     strength = np.abs(grey) / (float(np.abs(grey).max()) or 1.0)
     colour = np.where((grey >= 0)[..., None], UP, DOWN).astype(np.uint8)
-    return _png(np.dstack([colour, np.rint(255 * strength).astype(np.uint8)]))
+    return png_bytes(np.dstack([colour, np.rint(255 * strength).astype(np.uint8)]))
 
 
 def data_address(png: bytes) -> str:
@@ -100,7 +100,8 @@ def data_address(png: bytes) -> str:
     return "data:image/png;base64," + b64encode(png).decode("ascii")
 
 
-def _png(array: NDArray[np.uint8]) -> bytes:
+def png_bytes(array: NDArray[np.uint8]) -> bytes:
+    """Return a PNG file of grey, RGB or RGBA pixels."""
     try:
         from PIL import Image
     except ImportError:

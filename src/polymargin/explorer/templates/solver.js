@@ -1,7 +1,7 @@
 "use strict";
-// Critical points of the distance to a plane curve, followed from a generic complex point to the point asked for: y − u + λ∇b(y) = 0,
+// Critical points of the distance to a plane curve, followed from a generic complex point to the given point: y − u + λ∇b(y) = 0,
 // b(y) = e, with parameters (u, e) on a segment. Complex numbers are pairs in flat arrays; unknowns are (y0, y1, λ).
-// What is not surely complete is not returned: a lost path or a doubled end gives null.
+// The result is null if a path fails or two endpoints coincide.
 const solver = (() => {
   const MOST_STEPS = 2000, NEWTON = 3;
 
@@ -165,8 +165,8 @@ const solver = (() => {
     }
     const known = rivals.filter((r) => typeof r.upper === "number").sort((a, b) => a.upper - b.upper);
     const best = lost ? undefined : known[0];
-    const note = lost ? "Two critical points nearly merge here, or a path got lost: no answer at this place."
-      : "Unconfirmed: this page followed all critical points in floating point by itself. `polymargin margin` confirms the answer in exact arithmetic.";
+    const note = lost ? "Two critical points nearly merge here, or a path failed: no answer at this place."
+      : "This page followed all critical points in floating point; `polymargin margin` confirms the answer in exact arithmetic.";
     return {
       place, class: label, rival: best ? best.rival : null, standing: lost ? "FAILED" : "UNCONFIRMED", notes: [note],
       lower: best ? best.lower : lost ? null : "inf", upper: best ? best.upper : lost ? null : "inf",

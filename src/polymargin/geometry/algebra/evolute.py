@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import lcm
 from typing import Any
@@ -88,8 +89,11 @@ def centre_map(surface: Hypersurface, factor: Any) -> CentreMap:
     return CentreMap(surface.ring, curve, (first, second), q, square)
 
 
-def evolute(centres: CentreMap, *, deadline: float) -> Any:
-    """D as a primitive integer polynomial in v₁, v₂; the constant 1 if the curve is straight or a circle."""
+def evolute(centres: CentreMap, *, deadline: float, progress: Callable[[int], None] | None = None) -> Any:
+    """Return D as a primitive integer polynomial in v₁, v₂; the constant 1 if the curve is straight or a circle.
+
+    `progress` is called with 1 after each prime.
+    """
     ring = centres.ring
     if centres.straight:
         return integer_form(ring.constant(1))
@@ -105,6 +109,8 @@ def evolute(centres: CentreMap, *, deadline: float) -> Any:
             degree = _image_degree(centres.modulo(prime), degree, generator)
             continue
         found = residues.add(prime, solution)
+        if progress is not None:
+            progress(1)
         if found is not None:
             terms = zip(_monomials(degree), found, strict=True)
             return integer_form(ring.context.from_dict({e: ring.scalar(c) for e, c in terms if c}))

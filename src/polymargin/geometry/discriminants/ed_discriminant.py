@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from math import comb
 
 from polymargin.arguments import checked
@@ -23,14 +24,21 @@ LARGEST_TERM_COUNT = 200_000
 
 
 @checked(Boundary)
-def ed_discriminant(boundary: Boundary, *, method: str = "auto", timeout: float = DEFAULT_TIMEOUT) -> EDDiscriminant:
-    """The ED discriminant: the closure of the data points at which critical points of the distance merge.
+def ed_discriminant(
+    boundary: Boundary,
+    *,
+    method: str = "auto",
+    timeout: float = DEFAULT_TIMEOUT,
+    progress: Callable[[int], None] | None = None,
+) -> EDDiscriminant:
+    """Return the ED discriminant: the closure of the data points at which critical points of the distance merge.
 
     method    "quadric"      degree two, up to five variables: one univariate discriminant
               "plane"        two variables, any degree: the evolute by linear algebra modulo primes
               "elimination"  anything, as far as Singular gets: Algorithm 3 of the paper (`symbolic` extra)
               "auto"         the first of them that applies
     timeout   in seconds; then OutOfTimeError
+    progress  is called with 1 after each prime of "plane"; an exception it raises ends the computation
 
     A boundary that depends on few combinations of its inputs is treated in those. A repeated factor counts once.
 
@@ -45,9 +53,10 @@ def ed_discriminant(boundary: Boundary, *, method: str = "auto", timeout: float 
         components: list[DiscriminantComponent] = []  # parallel hyperplanes: their critical points never meet
     elif method == "elimination":
         components = eliminated_components(surface, timeout=timeout)
+    elif method == "quadric":
+        components = quadric_components(surface, deadline=time.monotonic() + timeout)
     else:
-        find = quadric_components if method == "quadric" else plane_components
-        components = find(surface, deadline=time.monotonic() + timeout)
+        components = plane_components(surface, deadline=time.monotonic() + timeout, progress=progress)
     ring = Ring(tuple(f"u{index}" for index in range(1, boundary.dimension + 1)))
     components = [_in_data(ring, surface, component) for component in components]
     components.sort(key=lambda component: (component.codimension, str(component.generators)))

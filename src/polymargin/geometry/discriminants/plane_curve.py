@@ -8,6 +8,7 @@ consist of critical points of all of their own points, and belong to the discrim
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -19,14 +20,16 @@ from polymargin.geometry.algebra.rings import integer_form
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 
-def plane_components(surface: Hypersurface, *, deadline: float) -> list[DiscriminantComponent]:
+def plane_components(
+    surface: Hypersurface, *, deadline: float, progress: Callable[[int], None] | None = None
+) -> list[DiscriminantComponent]:
     """The pieces of the discriminant of a curve over the rationals, in its own two variables."""
     ring = surface.ring
     factors: list[Any] = []
     points: list[tuple[Any, ...]] = []
     for factor, _ in surface.polynomial.factor()[1]:
         centres = centre_map(surface, factor)
-        polynomial = evolute(centres, deadline=deadline)
+        polynomial = evolute(centres, deadline=deadline, progress=progress)
         if centres.isotropic:
             factors.append(integer_form(factor))
         elif not polynomial.is_constant():
