@@ -111,17 +111,17 @@ def test_chambers_have_the_colours_of_their_legend(chromium: Any) -> None:
         page.locator("#chambers[aria-pressed=true]:not([disabled])").wait_for()
         picture(page)
         named = page.evaluate("() => [...document.querySelectorAll('#legend .swatch')].map((s) => s.style.background)")
-        common = page.evaluate("""() => {
+        seen = page.evaluate("""() => {
             const canvas = document.getElementById("picture"), found = new Map();
             const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
             for (let at = 0; at < data.length; at += 4) {
                 const key = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
                 found.set(key, (found.get(key) || 0) + 1);
             }
-            return [...found].sort((a, b) => b[1] - a[1]).map((entry) => entry[0]);
+            return [...found].filter((entry) => entry[1] > 1000).map((entry) => entry[0]);
         }""")
         assert len(named) > 1
-        assert set(common[: len(named)]) == set(named)
+        assert set(named) <= set(seen)
 
 
 def test_without_scripts(chromium: Any, tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """The server of the explorer: waitress on the loopback address.
 
-Why waitress: it is one package in pure Python without dependencies, it speaks HTTP carefully (limits on headers and bodies,
-malformed requests end with 400 before the application sees them), and it runs a WSGI application in threads, which is what a
-solver that computes without the GIL wants. `http.server` says of itself that it is not for this; an asynchronous server with its
-framework is five packages, and nothing here waits for anything.
+waitress is one package in pure Python without dependencies. It limits headers and bodies, rejects malformed requests before the
+application sees them, and runs a WSGI application in threads, which suits a solver that releases the GIL. `http.server` is not
+meant for production, and an asynchronous server with its framework would be five packages.
 """
 
 from __future__ import annotations
@@ -23,16 +22,18 @@ LOOPBACK = "127.0.0.1"
 THREADS = 4
 LARGEST_HEADER = 8_192
 LARGEST_BODY = 1_024
+# Larger answers would go through temporary files.
+LARGEST_ANSWER = 1 << 26
 # Seconds that a closing explorer waits for work in progress.
 LONGEST_STEP = 15
-# Seconds after which the loop looks whether it was closed.
+# Seconds between two checks whether the explorer was closed.
 LONGEST_PAUSE = 0.2
 
 
 class Explorer:
     """A running explorer.
 
-    address   of the page, with its token: whoever has it can ask
+    address   of the page; its token is the only access control
     """
 
     def __init__(self, scene: Scene, *, port: int = 0) -> None:
@@ -45,7 +46,7 @@ class Explorer:
         self._thread = threading.Thread(target=self._serve, name="polymargin explorer", daemon=True)
         self._thread.start()
         self.address = f"http://{LOOPBACK}:{self.port}/{token}/"
-        atexit.register(self.close)  # nothing may outlive the interpreter: the core would say so
+        atexit.register(self.close)  # no thread may outlive the interpreter
 
     def __repr__(self) -> str:
         return f"Explorer({self.address})"
@@ -58,13 +59,14 @@ class Explorer:
 
     @property
     def port(self) -> int:
+        """Return the port of the server."""
         return int(self._server.effective_port)
 
     def _hosts(self) -> frozenset[str]:
         return frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "localhost"))
 
     def _serve(self) -> None:
-        """The server's loop, ended by `close`; everything is closed by the thread that uses it."""
+        """Run the server's loop until `close`, then close its sockets in the same thread."""
         from waitress import wasyncore
 
         while not self._application.closing:
@@ -74,17 +76,17 @@ class Explorer:
         self._ended.set()
 
     def open(self) -> bool:
-        """Open the page in the browser; False where there is none."""
+        """Open the page in the browser; return False if there is no browser."""
         return webbrowser.open(self.address)
 
     def wait(self) -> None:
-        """Until it is closed or interrupted."""
+        """Wait until the explorer is closed or interrupted."""
         # Not by joining the thread: an interruption there would make it look finished (bpo-45274).
         while not self._ended.wait(timeout=0.5):
             pass
 
     def close(self) -> None:
-        """Stop serving; the page keeps what it shows."""
+        """Stop serving; an open page keeps its picture."""
         atexit.unregister(self.close)
         self._application.closing = True  # long work ends at its next step
         self._thread.join()
@@ -97,7 +99,7 @@ def _server(application: Application, port: int, channels: dict[int, Any]) -> An
         raise MissingExtraError(
             "the explorer needs waitress; install it with: pip install 'polymargin[explore]'"
         ) from None
-    logging.getLogger("waitress").setLevel(logging.ERROR)  # a hint on queue depths is of no use to the user
+    logging.getLogger("waitress").setLevel(logging.ERROR)  # hide warnings on queue depths
     return waitress.create_server(
         application,
         map=channels,
@@ -108,6 +110,7 @@ def _server(application: Application, port: int, channels: dict[int, Any]) -> An
         expose_tracebacks=False,
         max_request_header_size=LARGEST_HEADER,
         max_request_body_size=LARGEST_BODY,
+        outbuf_overflow=LARGEST_ANSWER,
         connection_limit=64,
         channel_timeout=60,
         clear_untrusted_proxy_headers=True,
