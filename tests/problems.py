@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 import polymargin as pm
+from polymargin.regions import Region
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,27 @@ def random_network(widths: Sequence[int], degree: int, seed: int, scale: float =
         for inputs, out in pairwise(widths)
     ]
     return pm.PolynomialNetwork(layers, degree=degree)
+
+
+def asked(
+    *,
+    norm: str = "l2",
+    weights: Any = None,
+    domain: Any = None,
+    movable: Any = None,
+    rivals: Any = None,
+    abstain: float = 0.0,
+) -> dict[str, Any]:
+    """Return the keywords of a question, from words of a parametrised test; matrices are ellipsoids and subspaces."""
+    options: dict[str, Any] = {"domain": domain}
+    if weights is not None:
+        options["weights" if np.ndim(weights) == 1 else "ellipsoid"] = weights
+    if movable is not None:
+        options["movable" if np.ndim(movable) == 1 else "subspace"] = movable
+    region = {"l2": pm.L2, "linf": pm.Linf, "l1": pm.L1}[norm](**options)
+    return {"within": region, "rivals": rivals, "abstain": abstain}
+
+
+def region(dimension: int, **words: Any) -> Region:
+    """Return the region of such words in so many dimensions."""
+    return asked(**words)["within"].in_dimension(dimension)

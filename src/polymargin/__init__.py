@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     )
     from polymargin.piecewise.piecewise_margin import piecewise_margin
     from polymargin.piecewise.piecewise_verify import piecewise_verify
+    from polymargin.regions import L1, L2, Linf
     from polymargin.reports import Report
     from polymargin.reports.report import report
     from polymargin.standing import Standing
@@ -160,6 +161,11 @@ _ROOMS = {
         "relu_from_onnx",
         "relu_from_torch",
     ),
+    "regions": (
+        "L1",
+        "L2",
+        "Linf",
+    ),
     "reports": (
         "Report",
         "report",
@@ -169,6 +175,8 @@ _ROOMS = {
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "L1",
+    "L2",
     "Answer",
     "AttentionArchitecture",
     "Boundary",
@@ -183,6 +191,7 @@ __all__ = [
     "Explorer",
     "InputError",
     "LightningAttention",
+    "Linf",
     "Margin",
     "Margins",
     "NetworkArchitecture",

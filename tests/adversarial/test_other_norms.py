@@ -6,6 +6,7 @@ import math
 
 import pytest
 from adversarial.families import case
+from problems import asked
 
 import polymargin as pm
 
@@ -19,7 +20,7 @@ def test_no_length_contradicts_the_l2_margin(index: int, norm: str) -> None:
     one = case(index, seed=7)
     if len(one.point) > 3:
         return
-    found = pm.margin(one.network, one.point, norm=norm, threads=1, cache=False)
+    found = pm.margin(one.network, one.point, **asked(norm=norm), threads=1, cache=False)
     root = math.sqrt(len(one.point))
     least, most = (one.truth / root, one.truth) if norm == "linf" else (one.truth, one.truth * root)
     assert found.lower <= most * (1 + 1e-6)

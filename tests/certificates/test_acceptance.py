@@ -18,7 +18,7 @@ from polymargin_checker import CheckResult
 
 NET = random_network([2, 3, 3], 2, seed=0)
 POINT = np.array([0.1, -0.2])
-NEARS: list[dict[str, Any]] = [{}, {"norm": "linf"}, {"norm": "l2", "domain": (-1.0, 1.0)}]
+NEARS: list[dict[str, Any]] = [{}, {"within": pm.Linf()}, {"within": pm.L2(domain=(-1.0, 1.0))}]
 
 
 class Verdicts:

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from certificates.planted_ties import FAMILIES, NORMS, PlantedTie, planted_tie, wrong_words
+from problems import asked
 
 import polymargin as pm
 from polymargin.bounds.regions.leaves import RegionPart
 from polymargin.bounds.regions.network_at import NetworkAt
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.regions import ThreatModel
 
 FACTORS = (0.5, 0.9, 0.999, 1 - 1e-7, 1.0, 1 + 1e-9, 1.001, 1.3, 3.0)
 ROUND = len(FAMILIES) * len(NORMS)
@@ -41,7 +42,7 @@ def test_no_verdict_is_beyond_the_truth(block: int) -> None:
 @pytest.mark.parametrize("number", range(0, 3 * ROUND, 7))
 def test_certified_margins_enclose_the_truth(number: int) -> None:
     planted = planted_tie(number)
-    found = pm.certify(planted.network, planted.point, cache=False, timeout=1.0, **planted.options).margin
+    found = pm.certify(planted.network, planted.point, cache=False, timeout=1.0, **asked(**planted.options)).margin
     assert planted.allows(found.lower), (number, found, planted)
     assert np.isinf(found.upper) or planted.reached_by(found.upper), (number, found, planted)
 
@@ -49,7 +50,7 @@ def test_certified_margins_enclose_the_truth(number: int) -> None:
 @pytest.mark.parametrize("number", range(0, 3 * ROUND, 5))
 def test_margins_are_not_certified_beyond_the_truth(number: int) -> None:
     planted = planted_tie(number)
-    found = pm.margin(planted.network, planted.point, cache=False, timeout=1.0, **planted.options)
+    found = pm.margin(planted.network, planted.point, cache=False, timeout=1.0, **asked(**planted.options))
     if found.standing.name == "CERTIFIED":
         assert planted.allows(found.lower), (number, found, planted)
         assert np.isinf(found.upper) or planted.reached_by(found.upper), (number, found, planted)
@@ -75,19 +76,19 @@ def test_no_verdict_is_beyond_the_truth_at_length(request: pytest.FixtureRequest
 @pytest.mark.parametrize("options", [{"norm": "linf"}, {"norm": "linf", "domain": (-4, 4)}])
 def test_a_square_that_touches_zero_is_not_robust_beyond_it(radius: float, options: dict[str, object]) -> None:
     """(−3x + 3y + 0.75 + 1.75)² at (−1.75, −1.25): zero at a distance of 2/3 in L∞."""
-    assert pm.verify(NET, POINT, radius, **options).answer.name == "UNKNOWN"
-    assert pm.verify(NET, POINT, 0.999 * 2 / 3, **options).answer.name == "ROBUST"
-    assert "rounding hides" in pm.verify(NET, POINT, radius, **options).reason
+    assert pm.verify(NET, POINT, radius, **asked(**options)).answer.name == "UNKNOWN"
+    assert pm.verify(NET, POINT, 0.999 * 2 / 3, **asked(**options)).answer.name == "ROBUST"
+    assert "rounding hides" in pm.verify(NET, POINT, radius, **asked(**options)).reason
 
 
 def test_room_for_rounding_counts_terms_and_not_what_is_left_of_them() -> None:
     """Where t² + 3.5 t + 3.0625 cancels to zero, its terms are as large as elsewhere."""
-    at = NetworkAt.of(NET, POINT, Neighbourhood.of(2, norm="linf"))
+    at = NetworkAt.of(NET, POINT, ThreatModel.of(2, pm.Linf()))
     steps = at.steps(0, 1)
     weights, constants = steps.difference(0, [1])
     part = RegionPart(steps, at.region(1.0), "middle", weights, constants)
     value = float(part.expansion.values[1][0])
-    tie = NetworkAt.of(NET, np.array([2.5 / 3, 0.0]), Neighbourhood.of(2, norm="linf"))
+    tie = NetworkAt.of(NET, np.array([2.5 / 3, 0.0]), ThreatModel.of(2, pm.Linf()))
     there = RegionPart(steps, tie.region(1.0), "middle", weights, constants)
     assert abs(float(there.expansion.values[1][0])) < 1e-12 < value
     assert there.enough[0] > 1e-11  # of terms that add up to 3.0625 · 4

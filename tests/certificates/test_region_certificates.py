@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import random_network
+from problems import asked, random_network, region
 
 import polymargin as pm
 from polymargin.certificates import region_search
 from polymargin.errors import InputError
-from polymargin.neighbourhood import Neighbourhood
 from polymargin_checker import region_proof
 from polymargin_checker.checker import check
 
@@ -52,24 +51,24 @@ def test_verdicts_on_both_sides_of_the_exact_margin(case: int, tmp_path: Path) -
     shape, degree, options = CASES[case]
     network = random_network(shape, degree, seed=case)
     point = np.clip(0.3 * np.random.default_rng(case).normal(size=shape[0]), -0.4, 0.4)
-    near = Neighbourhood.of(shape[0], **options)
-    exact = pm.margin(network, point, threads=1, cache=False, **options)
+    near = region(shape[0], **{k: v for k, v in options.items() if k not in ("rivals", "abstain")})
+    exact = pm.margin(network, point, threads=1, cache=False, **asked(**options))
     if exact.radius == 0 or not np.isfinite(exact.radius):
-        verdict = pm.verify(network, point, 0.5, cache=False, **options)
+        verdict = pm.verify(network, point, 0.5, cache=False, **asked(**options))
         assert (verdict.answer.name == "VULNERABLE") == (exact.radius == 0)
         return
-    robust = pm.verify(network, point, 0.999 * exact.radius, cache=False, **options)
+    robust = pm.verify(network, point, 0.999 * exact.radius, cache=False, **asked(**options))
     assert robust.answer.name == "ROBUST", robust
     assert "robust" in accepted(network, robust, tmp_path)
-    lost = pm.verify(network, point, 1.001 * exact.radius, cache=False, **options)
+    lost = pm.verify(network, point, 1.001 * exact.radius, cache=False, **asked(**options))
     assert lost.answer.name == "VULNERABLE"
     assert "vulnerable" in accepted(network, lost, tmp_path)
     assert lost.counterexample is not None
     assert near.admits(lost.counterexample)
-    attacked = pm.attack(network, point, **options)
+    attacked = pm.attack(network, point, **asked(**options))
     assert attacked is not None
     assert exact.radius * (1 - 1e-9) <= attacked.distance <= 1.05 * exact.radius
-    proved = pm.lower_bound(network, point, **options)
+    proved = pm.lower_bound(network, point, **asked(**options))
     assert 0 < proved.radius <= exact.radius * (1 + 1e-9)
     assert all(exclusion.to_proof()["kind"] for exclusion in proved.exclusions)
 
@@ -79,9 +78,9 @@ def test_networks_of_products_and_attention_have_region_proofs(tmp_path: Path) -
     net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
     for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
         u = np.array([0.3, 0.2, -0.1])
-        far = pm.attack(network, u, norm="linf", domain=(-1, 1))
+        far = pm.attack(network, u, within=pm.Linf(domain=(-1, 1)))
         radius = 0.2 if far is None else 0.9 * far.distance
-        verdict = pm.verify(network, u, radius, norm="linf", domain=(-1, 1))
+        verdict = pm.verify(network, u, radius, within=pm.Linf(domain=(-1, 1)))
         assert verdict.answer.name == "ROBUST"
         sentence = accepted(network, verdict, tmp_path)
         assert "an L∞ distance below" in sentence
@@ -92,8 +91,8 @@ def test_networks_of_products_and_attention_have_region_proofs(tmp_path: Path) -
 
 def test_certified_margins_enclose_the_exact_one(tmp_path: Path) -> None:
     network, u = random_network([2, 3, 2], 2, seed=0), np.array([0.1, -0.2])
-    exact = pm.margin(network, u, norm="linf", cache=False)
-    found = pm.certify(network, u, norm="linf", timeout=20)
+    exact = pm.margin(network, u, within=pm.Linf(), cache=False)
+    found = pm.certify(network, u, within=pm.Linf(), timeout=20)
     assert found.margin.lower <= exact.radius * (1 + 1e-12)
     assert found.margin.upper >= exact.radius * (1 - 1e-12)
     assert found.margin.lower >= 0.99 * exact.radius
@@ -103,24 +102,24 @@ def test_certified_margins_enclose_the_exact_one(tmp_path: Path) -> None:
 def test_batches_answer_row_by_row() -> None:
     network = random_network([2, 3, 2], 2, seed=0)
     points = np.array([[0.1, -0.2], [9.0, 0.0], [0.0, 0.1]])
-    verdicts = pm.verify(network, points, 0.01, norm="linf", domain=(-1, 1))
+    verdicts = pm.verify(network, points, 0.01, within=pm.Linf(domain=(-1, 1)))
     assert [row.standing.name for row in verdicts] == ["CERTIFIED", "FAILED", "CERTIFIED"]
     assert "outside the domain" in verdicts[1].reason
-    assert [a.norm for a in pm.attack(network, points[[0, 2]], norm="l1") if a] == ["l1", "l1"]
+    assert [a.norm for a in pm.attack(network, points[[0, 2]], within=pm.L1()) if a] == ["l1", "l1"]
 
 
 def test_where_nothing_may_move_the_point_decides(tmp_path: Path) -> None:
     network = random_network([2, 3, 2], 2, seed=0)
-    verdict = pm.verify(network, [0.1, 0.2], 0.5, norm="linf", domain=([0.1, 0.2], [0.1, 0.2]))
+    verdict = pm.verify(network, [0.1, 0.2], 0.5, within=pm.Linf(domain=([0.1, 0.2], [0.1, 0.2])))
     accepted(network, verdict, tmp_path)
-    assert pm.verify(network, [0.1, 0.2], 1e60, norm="linf", timeout=0.5).answer.name != "ROBUST"
+    assert pm.verify(network, [0.1, 0.2], 1e60, within=pm.Linf(), timeout=0.5).answer.name != "ROBUST"
 
 
 def test_what_has_no_proof_says_so() -> None:
     network = random_network([2, 3, 2], 2, seed=0)
     for ask in (pm.attack, pm.lower_bound, pm.certify):
         with pytest.raises(InputError, match="leave out the domain"):
-            ask(network, [0.1, 0.2], weights=[[2.0, 0.0], [0.0, 1.0]], domain=(-1, 1))
+            ask(network, [0.1, 0.2], **asked(weights=[[2.0, 0.0], [0.0, 1.0]], domain=(-1, 1)))
     with pytest.raises(InputError, match="classes 0 to 1"):
         pm.verify(network, [0.1, 0.2], 0.1, rivals=[5])
 
@@ -128,9 +127,9 @@ def test_what_has_no_proof_says_so() -> None:
 def test_no_proof_is_made_that_the_checker_would_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert region_search.LARGEST_SPACE == region_proof.LARGEST_SPACE
     network, point = random_network([2, 3, 2], 2, seed=0), np.zeros(2)
-    assert pm.verify(network, point, 1e-3, norm="linf").answer.name == "ROBUST"
+    assert pm.verify(network, point, 1e-3, within=pm.Linf()).answer.name == "ROBUST"
     monkeypatch.setattr(region_search, "LARGEST_SPACE", 4)
-    verdict = pm.verify(network, point, 1e-3, norm="linf")
+    verdict = pm.verify(network, point, 1e-3, within=pm.Linf())
     assert verdict.answer.name == "UNKNOWN"
     assert "which the checker does not read" in verdict.reason
 
@@ -147,17 +146,18 @@ def test_a_ball_in_disguise_is_that_ball() -> None:
         (1.0, {"movable": columns, "weights": [1.0, 2.0, 3.0]}, {"movable": [0, 2], "weights": [1.0, 2.0, 3.0]}),
         (2.0, {"movable": columns, "weights": 4 * np.eye(3)}, {"movable": [0, 2]}),
     ):
-        near, far = (pm.attack(network, u, starts=4, **options) for options in (disguised, plain))
+        near, far = (pm.attack(network, u, starts=4, **asked(**options)) for options in (disguised, plain))
         assert near is not None
         assert far is not None
         assert near.distance == pytest.approx(factor * far.distance, rel=2e-3)
         cases = ((disguised, near.distance), (plain, near.distance / factor))
-        bounds = [pm.lower_bound(network, u, limit=limit, **options).radius for options, limit in cases]
+        bounds = [pm.lower_bound(network, u, limit=limit, **asked(**options)).radius for options, limit in cases]
         assert bounds[0] == pytest.approx(factor * bounds[1], rel=0.01)
-        exact = factor * pm.margin(network, u, cache=False, **plain).radius
+        exact = factor * pm.margin(network, u, cache=False, **asked(**plain)).radius
         assert bounds[0] <= exact * (1 + 1e-9)
         answers = [
-            pm.verify(network, u, share * exact, cache=False, **disguised).answer.name for share in (0.999, 1.001)
+            pm.verify(network, u, share * exact, cache=False, **asked(**disguised)).answer.name
+            for share in (0.999, 1.001)
         ]
         assert answers == ["ROBUST", "VULNERABLE"]
 
@@ -165,9 +165,9 @@ def test_a_ball_in_disguise_is_that_ball() -> None:
 def test_counterexamples_in_a_subspace_are_exact_though_doubles_cannot_write_them() -> None:
     network, u = random_network([3, 4, 3], 3, seed=5), np.array([0.2, -0.1, 0.3])
     column = np.array([[1.0], [1 / 3], [0.1]])
-    found = pm.attack(network, u, movable=column)
+    found = pm.attack(network, u, **asked(movable=column))
     assert found is not None
-    verdict = pm.verify(network, u, 1.01 * found.distance, movable=column)
+    verdict = pm.verify(network, u, 1.01 * found.distance, **asked(movable=column))
     assert verdict.certificate is not None
     ((term,),) = verdict.certificate.data["upper"]["along"]
     step = Fraction(float.fromhex(term))
@@ -180,7 +180,7 @@ def test_counterexamples_in_a_subspace_are_exact_though_doubles_cannot_write_the
 
 def test_a_lead_that_is_missing_at_the_point_itself(tmp_path: Path) -> None:
     network = random_network([3, 4, 2], 2, seed=0)
-    verdict = pm.verify(network, [0.1, 0.2, -0.3], 0.1, movable=PLANE, abstain=100.0)
+    verdict = pm.verify(network, [0.1, 0.2, -0.3], 0.1, **asked(movable=PLANE, abstain=100.0))
     assert verdict.answer.name == "VULNERABLE"
     assert verdict.upper == 0
     accepted(network, verdict, tmp_path)
@@ -192,10 +192,10 @@ def test_products_and_attention_in_round_coordinates(tmp_path: Path) -> None:
     for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
         u = np.array([0.3, 0.2, -0.1])
         for options in ({"weights": MATRIX}, {"movable": PLANE}):
-            far = pm.attack(network, u, **options)
+            far = pm.attack(network, u, **asked(**options))
             radius = 0.2 if far is None else 0.9 * far.distance
-            verdict = pm.verify(network, u, radius, **options)
+            verdict = pm.verify(network, u, radius, **asked(**options))
             assert verdict.answer.name == "ROBUST"
             accepted(network, verdict, tmp_path)
             if far is not None:
-                accepted(network, pm.verify(network, u, 1.1 * far.distance, **options), tmp_path)
+                accepted(network, pm.verify(network, u, 1.1 * far.distance, **asked(**options)), tmp_path)

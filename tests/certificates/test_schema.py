@@ -28,20 +28,20 @@ def documents() -> list[dict]:
         pm.verify(deeper, [0.1, 0.2], 0.95 * pm.lower_bound(deeper, [0.1, 0.2]).radius).certificate,
         pm.certify(flat, [3.0, 4.0]).certificate,
     ]
-    near = {"norm": "linf", "domain": (0, 1), "movable": [0, 2], "rivals": [0, 1], "abstain": 1e-6}
+    near = {"within": pm.Linf((0, 1), movable=[0, 2]), "rivals": [0, 1], "abstain": 1e-6}
     for network, point, radius in (
         (shallow, [0.1, 0.2, 0.3], 1e-3),
         (shallow, [0.1, 0.2, 0.3], 0.9),
         (deep, [0.1, 0.2], 0.05),
     ):
-        options = near if network is shallow else {"norm": "l1", "weights": [1.0, 2.0]}
+        options = near if network is shallow else {"within": pm.L1(weights=[1.0, 2.0])}
         found = pm.verify(network, point, radius, **options).certificate
         certificates += [] if found is None else [found]
     matrix = np.diag([1.0, 2.0, 3.0]) + 0.5
     for options in (
-        {"weights": matrix},
-        {"movable": matrix[:, :2]},
-        {"weights": [1.0, 2.0, 3.0], "movable": matrix[:, :2]},
+        {"within": pm.L2(ellipsoid=matrix)},
+        {"within": pm.L2(subspace=matrix[:, :2])},
+        {"within": pm.L2(weights=[1.0, 2.0, 3.0], subspace=matrix[:, :2])},
     ):
         for radius in (1e-3, 0.9):
             found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, **options).certificate

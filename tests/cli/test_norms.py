@@ -1,4 +1,4 @@
-"""Neighbourhoods on the command line: verdicts and certificates in another norm, and wrong values in one sentence."""
+"""Regions on the command line: verdicts and certificates in another norm, and wrong values in one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from problems import random_network
+from problems import asked, random_network
 
 import polymargin as pm
 
@@ -24,7 +24,7 @@ def test_verify_certify_and_check_in_a_box(tmp_path: Path) -> None:
     network.save(model)
     np.save(file, points)
     near = ("--norm", "linf", "--domain", "-1,1", "--movable", "0,1", "--rivals", "0,1,2", "--abstain", "0.001")
-    options = {"norm": "linf", "domain": (-1, 1), "abstain": 0.001}
+    options = {"within": pm.Linf(domain=(-1, 1)), "abstain": 0.001}
     radius = 0.8 * pm.margin(network, points[0], cache=False, **options).radius
     proofs = tmp_path / "proofs"
     verdict = run("verify", model, file, "--radius", radius, *near, "--certificates", proofs)
@@ -61,7 +61,7 @@ def test_wrong_values_get_one_sentence(tmp_path: Path) -> None:
             assert words in " ".join(found.stderr.split())
             assert "\n" not in found.stderr.strip() or len(found.stderr) < 200
     ask = ("verify", model, file, "--radius", "0.1")
-    np.savetxt(tmp_path / "matrix.csv", np.eye(2), delimiter=",")
+    np.savetxt(tmp_path / "matrix.csv", np.diag([1.0, 2.0]), delimiter=",")
     for options, words in (
         (("--movable", "x"), "or a .npy, .npz or .csv file with the columns of a subspace"),
         (("--movable", tmp_path / "none.npy"), "no such file"),
@@ -87,7 +87,7 @@ def test_matrices_and_subspaces_come_from_files(tmp_path: Path) -> None:
         (("--movable", tmp_path / "column.npy"), {"movable": column[:, None]}),
         (("--weights", tmp_path / "vector.csv"), {"weights": [1.0, 3.0]}),
     ):
-        exact = pm.margin(network, point, cache=False, **options).radius
+        exact = pm.margin(network, point, cache=False, **asked(**options)).radius
         data = json.loads(run("margin", model, file, *arguments, "--json").stdout)
         assert np.isclose(data["margins"][0]["radius"], exact)
     proofs = tmp_path / "proofs"

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from polymargin import L1, L2, Linf  # noqa: E402
 from polymargin.errors import InputError  # noqa: E402
 from polymargin.learning import (  # noqa: E402
     exact_margin,
@@ -22,6 +23,7 @@ from polymargin.learning import (  # noqa: E402
     soft_worst,
     train,
 )
+from polymargin.regions import Region  # noqa: E402
 
 
 class Power(torch.nn.Module):  # type: ignore[misc]
@@ -109,37 +111,40 @@ def test_gradients_to_eight_digits(make: Any, degree: int, wrong: bool) -> None:
 
 
 METRIC = [[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 3.0]]
-NEAR: dict[str, dict[str, Any]] = {
-    "linf": {"norm": "linf"},
-    "l1": {"norm": "l1"},
-    "weights": {"weights": [1.0, 10.0, 0.3]},
-    "weights linf": {"norm": "linf", "weights": [1.0, 10.0, 0.3]},
-    "weights l1": {"norm": "l1", "weights": [1.0, 10.0, 0.3]},
-    "metric": {"weights": METRIC},
-    "movable": {"movable": [0, 2]},
-    "movable linf": {"norm": "linf", "movable": [0, 1]},
-    "subspace": {"movable": [[1.0, 0.0], [2.0, 1.0], [0.0, -1.0]]},
-    "subspace in a metric": {"movable": [[1.0, 0.0], [2.0, 1.0], [0.0, -1.0]], "weights": METRIC},
-    "domain": {"domain": (-0.45, 0.45)},
-    "domain and weights": {"domain": (-0.45, 0.45), "weights": [1.0, 10.0, 0.3]},
-    "domain and metric": {"domain": (-0.45, 0.45), "weights": METRIC},
-    "domain, movable": {"domain": (-0.45, 0.45), "movable": [1, 2]},
-    "domain linf": {"norm": "linf", "domain": (-0.45, 0.45)},
-    "domain l1": {"norm": "l1", "domain": (-0.45, 0.45)},
-    "domain linf weights": {"norm": "linf", "domain": (-0.45, 0.45), "weights": [1.0, 10.0, 0.3]},
-    "rivals": {"rivals": [0, 1]},
+SIZES, BOX = [1.0, 10.0, 0.3], (-0.45, 0.45)
+PLANE = [[1.0, 0.0], [2.0, 1.0], [0.0, -1.0]]
+REGIONS: dict[str, Region] = {
+    "linf": Linf(),
+    "l1": L1(),
+    "weights": L2(weights=SIZES),
+    "weights linf": Linf(weights=SIZES),
+    "weights l1": L1(weights=SIZES),
+    "metric": L2(ellipsoid=METRIC),
+    "movable": L2(movable=[0, 2]),
+    "movable linf": Linf(movable=[0, 1]),
+    "subspace": L2(subspace=PLANE),
+    "subspace in a metric": L2(subspace=PLANE, ellipsoid=METRIC),
+    "domain": L2(BOX),
+    "domain and weights": L2(BOX, SIZES),
+    "domain and metric": L2(BOX, ellipsoid=METRIC),
+    "domain, movable": L2(BOX, movable=[1, 2]),
+    "domain linf": Linf(BOX),
+    "domain l1": L1(BOX),
+    "domain linf weights": Linf(BOX, SIZES),
+    "rivals": L2(),
 }
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-@pytest.mark.parametrize("near", NEAR)
+@pytest.mark.parametrize("near", REGIONS)
 def test_gradients_with_every_option(near: str, wrong: bool) -> None:
     """Central differences of exact margins along each input and along a random direction in all weights."""
     module = shallow_network(3, 4, 3, seed=5, dtype=torch.float64)
     u = torch.tensor([[0.2, 0.1, -0.3]], dtype=torch.float64, requires_grad=True)
     order = module(u).argsort(descending=True)[0]
     label = order[1:2] if wrong else order[:1]
-    options = {"rivals": sorted(order[:2].tolist())} if near == "rivals" else NEAR[near]
+    options: dict[str, Any] = {"within": REGIONS[near]}
+    options |= {"rivals": sorted(order[:2].tolist())} if near == "rivals" else {}
     value = exact_margin(module, u, label, threads=1, **options)
     assert torch.isfinite(value).all()
     value.sum().backward()
@@ -172,7 +177,7 @@ def test_weights_and_the_ellipse() -> None:
         ):
             parameter.copy_(torch.tensor(values))
     u = torch.tensor([[0.3, 0.25]], dtype=torch.float64, requires_grad=True)
-    exact_margin(module, u, weights=[1.0, 10.0], threads=1).sum().backward()
+    exact_margin(module, u, within=L2(weights=[1.0, 10.0]), threads=1).sum().backward()
 
     def length(x: Any) -> Any:
         def equations(a: Any, b: Any, m: Any) -> list[Any]:
@@ -247,8 +252,8 @@ def test_one_sentence_for_bad_input() -> None:
     module = shallow_network(2, 3, 2, seed=0)
     with pytest.raises(InputError, match="batch"):
         exact_margin(module, torch.zeros(2))
-    with pytest.raises(InputError, match="norm 'l3'"):
-        exact_margin(module, torch.zeros(1, 2), norm="l3")
+    with pytest.raises(InputError, match="within='l3'"):
+        exact_margin(module, torch.zeros(1, 2), within="l3")
     with pytest.raises(InputError, match="one for each"):
         exact_margin(module, torch.zeros(2, 2), torch.zeros(1))
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from problems import asked, region
 from quadric.exact_nearest import nearest_distance
 
 import polymargin as pm
 from polymargin import Standing
 from polymargin.bounds.lower_bound import LowerBound
 from polymargin.errors import PolymarginError
-from polymargin.neighbourhood import Neighbourhood
-from polymargin.neighbourhood.lengths import length_above, root_above, rounded_up
+from polymargin.regions.lengths import length_above, root_above, rounded_up
 
 SIZES = [1.0] * 6 + [1e-300, 1e-160, 1e-50, 1e-8, 1e8, 1e50, 1e160, 1e300]
 ACTIVATIONS = [[0, 0, 1.0], [0, 1.0], [0.5, -1.0, 1.0], [0, 0, 0, 1.0], [1.0, 0, 0.5, 0.25]]
@@ -78,6 +78,7 @@ def answers(
     network: Any, u: np.ndarray, options: dict[str, Any], radius: float
 ) -> tuple[list[float], list[np.ndarray]]:
     """Everything that is claimed: lower bounds, and points at which a tie is claimed."""
+    options = asked(**options)
     lower: list[float] = []
     points: list[np.ndarray | None] = []
     plain = {"timeout": 1, "cache": False}
@@ -108,9 +109,13 @@ def check(seed: int) -> None:
     network, u, options = hostile_case(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            asked(**options)
+        except PolymarginError:
+            return
         lower, points = answers(network, u, options, [0.01, 0.3, 1e-20, 1e20, 1e300][seed % 5])
     try:
-        near = Neighbourhood.of(network.dimension, **options)
+        near = region(network.dimension, **options)
         logits = [Fraction(value) for value in network.exact_logits(u)]
     except PolymarginError:
         return
@@ -179,23 +184,23 @@ def test_quadrics_whose_inputs_have_any_units(spread: int) -> None:
 def test_sizes_that_are_refused(norm: str) -> None:
     net = pm.PolynomialNetwork([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, -4.0]]], activations=[0, 0, 1.0])
     with pytest.raises(pm.InputError, match="range of doubles at the point"):
-        pm.margin(net, [1e300, 1.0], norm=norm)
+        pm.margin(net, [1e300, 1.0], **asked(norm=norm))
     with pytest.raises(pm.InputError, match="weights from 1e-300 to 1"):
-        pm.margin(net, [0.3, 1.0], norm=norm, weights=[1e-300, 1])
+        pm.margin(net, [0.3, 1.0], **asked(norm=norm, weights=[1e-300, 1]))
     with pytest.raises(pm.InputError, match="an end beyond"):
-        pm.margin(net, [0.3, 1.0], norm=norm, domain=(-1e308, 1e308))
+        pm.margin(net, [0.3, 1.0], **asked(norm=norm, domain=(-1e308, 1e308)))
     with pytest.raises(pm.InputError, match="radius=1e"):
-        pm.verify(net, [0.3, 1.0], 1e300, norm=norm)
+        pm.verify(net, [0.3, 1.0], 1e300, **asked(norm=norm))
     large = pm.PolynomialNetwork([[[1e200, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, -4.0]]], activations=[0, 0, 1.0])
     for ask in (pm.lower_bound, pm.attack, pm.certify):
         with pytest.raises(pm.InputError, match="largest weight of the first layer"):
-            ask(large, [0.3, 1.0], norm=norm)
+            ask(large, [0.3, 1.0], **asked(norm=norm))
 
 
 @pytest.mark.parametrize("norm", ["l2", "linf", "l1"])
 def test_a_domain_of_one_point(norm: str) -> None:
     net = pm.PolynomialNetwork([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, -4.0]]], activations=[0, 0, 1.0])
-    options = {"norm": norm, "domain": ([0.3, 1.0], [0.3, 1.0])}
+    options = asked(norm=norm, domain=([0.3, 1.0], [0.3, 1.0]))
     assert pm.verify(net, [0.3, 1.0], 0.1, **options).answer.name == "ROBUST"
     assert math.isinf(pm.margin(net, [0.3, 1.0], **options).radius)
     assert pm.attack(net, [0.3, 1.0], **options) is None

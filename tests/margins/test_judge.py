@@ -26,7 +26,7 @@ def ask(kind: str) -> pm.Margin:
     if kind == "too many paths":
         return pm.margin(random_network([3, 4, 2], 3, seed=0), [0.3, -0.2, 0.5], limit=1, rtol=1e-2, cache=False)
     net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])], degree=4)
-    return pm.margin(net, [0.05, 0.02], norm="linf", cache=False)
+    return pm.margin(net, [0.05, 0.02], within=pm.Linf(), cache=False)
 
 
 @pytest.mark.parametrize("kind", ["too many paths", "open faces"])

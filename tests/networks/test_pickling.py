@@ -30,7 +30,7 @@ def test_a_network_that_was_used_is_pickled_and_copied(network: Any) -> None:
     point = np.full(network.dimension, 0.25)
     pm.margin(network, point, threads=1)
     pm.attack(network, point)
-    pm.attack(network, point, norm="linf")
+    pm.attack(network, point, within=pm.Linf())
     pm.verify(network, point, 1e-3)
     for other in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network)):
         assert other.fingerprint == network.fingerprint

@@ -163,7 +163,7 @@ def test_small_ones_are_exact_and_proved(basis: str, tmp_path: Path) -> None:
         [
             pm.verify(network, u, 0.9 * margin.radius, cache=False),
             pm.verify(network, u, 1.1 * margin.radius, cache=False),
-            pm.verify(network, u, 0.4 * margin.radius, norm="linf", cache=False),
+            pm.verify(network, u, 0.4 * margin.radius, within=pm.Linf(), cache=False),
         ]
     ):
         assert verdict.answer.name == ("VULNERABLE" if number == 1 else "ROBUST")

@@ -180,12 +180,12 @@ def test_ten_thousand_images_fit(tmp_path: Path) -> None:
 def test_another_norm_is_said(tmp_path: Path) -> None:
     net = random_network([2, 3, 2], 2, seed=0)
     points = np.random.default_rng(0).normal(size=(3, 2))
-    made = pm.report(net, points, norm="linf", cache=False)
-    expected = pm.margin(net, points, norm="linf", cache=False)
+    made = pm.report(net, points, within=pm.Linf(), cache=False)
+    expected = pm.margin(net, points, within=pm.Linf(), cache=False)
     assert [m.lower for m in made.margins] == pytest.approx([m.lower for m in expected])
     assert "radius (L∞)" in made.save(tmp_path / "report.html").read_text(encoding="utf-8")
-    with pytest.raises(pm.InputError, match="for l2 without a domain"):
-        pm.report(net, points, norm="linf", certificates=tmp_path)
+    with pytest.raises(pm.InputError, match="are for L2"):
+        pm.report(net, points, within=pm.Linf(), certificates=tmp_path)
     with pytest.raises(pm.InputError, match="expected one norm"):
         pm.plots.CertifiedAccuracy.of([*expected, *pm.margin(net, points, cache=False)])
 

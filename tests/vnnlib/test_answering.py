@@ -114,7 +114,7 @@ def any_rival() -> str:
 @pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 1.3])
 def test_boxes_are_decided_on_both_sides_of_the_margin(tmp_path: Path, share: float) -> None:
     """The exact L∞ margin says what is true; balls alone would not know from 1/√3 of the L2 margin on."""
-    exact = pm.margin(NET, POINT, norm="linf", cache=False)
+    exact = pm.margin(NET, POINT, within=pm.Linf(), cache=False)
     assert exact.radius > MARGIN.radius / np.sqrt(3) * 1.01
     half = float(share * exact.radius)
     answer = ask(tmp_path, box(half, any_rival()))
@@ -140,7 +140,7 @@ def test_a_ball_within_bounds_of_some_inputs(tmp_path: Path, share: float) -> No
     sign = ">=" if tie[axis] < POINT[axis] else "<="
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     (low if sign == ">=" else high)[axis] = end
-    exact = pm.margin(NET, POINT, domain=(low, high), cache=False)
+    exact = pm.margin(NET, POINT, within=pm.L2(domain=(low, high)), cache=False)
     assert exact.radius > 1.01 * MARGIN.radius
     squares = " ".join(f"(* (- X_{i} {v!r}) (- X_{i} {v!r}))" for i, v in enumerate(POINT.tolist()))
     ball = f"(assert (<= (+ {squares}) {(share * exact.radius) ** 2:.17f}))(assert ({sign} X_{axis} {end!r}))"

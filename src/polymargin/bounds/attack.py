@@ -18,9 +18,9 @@ from polymargin.bounds.views import views
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
-from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
+from polymargin.regions import Region, ThreatModel, ThreatOptions
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Attack(AboutClasses):
         return f"Attack({distance} {self.distance:.10g}, class {self.label_name} loses to {self.rival_name})"
 
 
-class AttackOptions(NeighbourhoodOptions, total=False):
+class AttackOptions(ThreatOptions, total=False):
     """The keywords of `attack`, for type checkers."""
 
     starts: int | None
@@ -68,43 +68,32 @@ def attack(
     *,
     starts: int | None = None,
     seed: int = 0,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
+    within: Region | None = None,
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
     """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
 
     One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images and in other
-    norms. `norm`, `weights`, `domain`, `movable`, `rivals` and `abstain` as for `margin`.
+    norms. `within`, `rivals` and `abstain` as for `margin`.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
     ...                         degree=2)
     >>> attack(net, [0.0, 0.25])
     Attack(distance 0.75, class 0 loses to 1)
-    >>> attack(net, [0.0, 0.25], norm="linf", domain=(-1, 1))
+    >>> from polymargin import Linf
+    >>> attack(net, [0.0, 0.25], within=Linf(domain=(-1, 1)))
     Attack(linf distance 0.6888194417, class 0 loses to 1)
     """
     if starts is not None and starts < 1:
         raise InputError(f"starts {starts}: expected at least 1")
-    near = Neighbourhood.of(
-        network.dimension,
-        norm=norm,
-        weights=weights,
-        domain=domain,
-        movable=movable,
-        rivals=rivals,
-        abstain=abstain,
-        classes=network.class_count,
-    )
-    near.check_bounded()
+    asked = ThreatModel.of(network.dimension, within, rivals, abstain, network.class_count)
+    asked.region.check_bounded()
     array = one_or_many(points, network.dimension)
     if array.ndim == 2:
-        return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, near=near), network), array)
-    return named(nearest_attack(network, array, rival, starts, seed, near=near), network)
+        return each(lambda row: named(nearest_attack(network, row, rival, starts, seed, asked=asked), network), array)
+    return named(nearest_attack(network, array, rival, starts, seed, asked=asked), network)
 
 
 def nearest_attack(
@@ -114,19 +103,19 @@ def nearest_attack(
     starts: int | None = None,
     seed: int = 0,
     deadline: Deadline = NEVER,
-    near: Neighbourhood | None = None,
+    asked: ThreatModel | None = None,
 ) -> Attack | None:
     """`attack` at one point; at the deadline it makes do with the points it has."""
-    near = near or Neighbourhood.of(network.dimension)
+    asked = asked or ThreatModel.of(network.dimension)
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
-    others = near.against(label, network.class_count)
+    others = asked.against(label, network.class_count)
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
-    if not near.is_ball:
-        at = NetworkAt.of(network, u, near)
+    if not asked.is_ball:
+        at = NetworkAt.of(network, u, asked)
         other = nearest_in(at, label, others if rival is None else [rival], starts, seed)
-        return None if other is None else Attack(other.point, other.length, label, other.rival, near.norm.value)
+        return None if other is None else Attack(other.point, other.length, label, other.rival, asked.region.norm.value)
     found = [
         nearest_losing_point(view, label, group, starts, seed, deadline)
         for view, group in views(network, u, label, others if rival is None else [rival])

@@ -23,9 +23,9 @@ from polymargin.bounds.view import label_at
 from polymargin.bounds.views import bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
-from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
+from polymargin.regions import Region, ThreatModel, ThreatOptions
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 
@@ -46,7 +46,7 @@ class LowerBound(AboutClasses):
         return f"LowerBound({self.radius:.10g}{norm}, class {self.label_name}, limited by {self.rival_name})"
 
 
-class LowerBoundOptions(NeighbourhoodOptions, total=False):
+class LowerBoundOptions(ThreatOptions, total=False):
     """The keywords of `lower_bound`, for type checkers."""
 
     tolerance: float
@@ -69,18 +69,15 @@ def lower_bound(
     tolerance: float = 1e-6,
     limit: float | None = None,
     timeout: float = math.inf,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
+    within: Region | None = None,
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
     """The largest radius provable against all rivals in one piece, up to the relative tolerance (deep networks: 0.002).
 
     One point (n,), or a list of answers for a batch (m, n). No radius above `limit` is tried; for deep networks it is the
-    distance of an attack unless it is given. `norm`, `weights`, `domain`, `movable`, `rivals` and `abstain` as for `margin`;
-    other neighbourhoods than L2 balls give a radius within 0.002 of the best one.
+    distance of an attack unless it is given. `within`, `rivals` and `abstain` as for `margin`; other regions than
+    L2 balls give a radius within 0.002 of the best one.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
@@ -90,24 +87,15 @@ def lower_bound(
     """
     tolerance = positive(tolerance, "tolerance")
     limit = None if limit is None else positive(limit, "limit")
-    near = Neighbourhood.of(
-        network.dimension,
-        norm=norm,
-        weights=weights,
-        domain=domain,
-        movable=movable,
-        rivals=rivals,
-        abstain=abstain,
-        classes=network.class_count,
-    )
-    near.check_bounded()
+    asked = ThreatModel.of(network.dimension, within, rivals, abstain, network.class_count)
+    asked.region.check_bounded()
     array = one_or_many(points, network.dimension)
     if array.ndim == 2:
         return each(
-            lambda row: named(lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), near), network),
+            lambda row: named(lower_bound_at(network, row, tolerance, limit, Deadline.after(timeout), asked), network),
             array,
         )
-    return named(lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout), near), network)
+    return named(lower_bound_at(network, array, tolerance, limit, Deadline.after(timeout), asked), network)
 
 
 def lower_bound_at(
@@ -116,22 +104,22 @@ def lower_bound_at(
     tolerance: float = 1e-6,
     limit: float | None = None,
     deadline: Deadline = NEVER,
-    near: Neighbourhood | None = None,
+    asked: ThreatModel | None = None,
 ) -> LowerBound:
     """`lower_bound` at one point, until a deadline."""
     started = deadline.clock()
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
-    near = near or Neighbourhood.of(network.dimension)
-    others = near.against(label, network.class_count)
-    if not near.is_ball:
-        at = NetworkAt.of(network, u, near)
+    asked = asked or ThreatModel.of(network.dimension)
+    others = asked.against(label, network.class_count)
+    if not asked.is_ball:
+        at = NetworkAt.of(network, u, asked)
         radius, limiting, proofs = largest_proved(at, label, others, tolerance, limit, deadline)
-        return LowerBound(radius, label, limiting, proofs, deadline.clock() - started, near.norm.value)
+        return LowerBound(radius, label, limiting, proofs, deadline.clock() - started, asked.region.norm.value)
     views = {rival: bounded_view_of(network, u, label, rival) for rival in others}
     rivals = sorted(views, key=lambda rival: first_order(views[rival], label, rival))
     if limit is None:
-        nearest = nearest_attack(network, u, deadline=deadline, near=near) if is_lifted(views[rivals[0]]) else None
+        nearest = nearest_attack(network, u, deadline=deadline, asked=asked) if is_lifted(views[rivals[0]]) else None
         limit = 1e6 if nearest is None else nearest.distance
         rivals.sort(key=lambda rival: nearest is not None and rival != nearest.rival)
     against = provers(views, label, deadline)

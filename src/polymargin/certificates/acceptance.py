@@ -17,7 +17,7 @@ from polymargin.margins import Margin
 from polymargin.margins.certificate import Certificate, hexadecimal
 from polymargin.margins.judge import Judgement
 from polymargin.margins.proofs import RivalProof, trivial
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.regions import ThreatModel
 from polymargin.standing import Standing
 
 # Bounds that differ by this much, relatively, have met.
@@ -39,11 +39,11 @@ class UpperProof:
 
 
 def judged_radius(
-    session: Session, radius: float, proofs: Sequence[RivalProof], near: Neighbourhood | None = None
+    session: Session, radius: float, proofs: Sequence[RivalProof], asked: ThreatModel | None = None
 ) -> tuple[Certificate, Judgement]:
     """The certificate of a robust radius, and what the checker says of it."""
     claim = {"kind": "robust", "radius": hexadecimal(radius)}
-    return session.subject(near).judged(claim, proofs, None, session.end.left)
+    return session.subject(asked).judged(claim, proofs, None, session.end.left)
 
 
 def judged_loss(
@@ -64,10 +64,10 @@ def strongest(session: Session, proofs: Sequence[RivalProof]) -> list[RivalProof
 
 def _accepted(session: Session, proof: RivalProof) -> RivalProof:
     """Of one rival."""
-    near = replace(session.near, rivals=(proof.rival,))
+    asked = replace(session.asked, rivals=(proof.rival,))
     candidate: RivalProof | None = proof
     while candidate is not None and candidate.lower > 0:
-        if judged_radius(session, candidate.lower, [candidate], near)[1].accepted:
+        if judged_radius(session, candidate.lower, [candidate], asked)[1].accepted:
             return candidate
         candidate = candidate.weaker
     return trivial(proof.rival)
@@ -123,7 +123,7 @@ def _margin(
         method=" and ".join(sorted({proof.proof["kind"] for proof in proofs})),
         seconds=session.seconds,
         notes=tuple(notes),
-        norm=session.near.norm.value,
+        norm=session.asked.region.norm.value,
     )
 
 

@@ -37,9 +37,9 @@ from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge
 from polymargin.margins.proofs import Counterexample, RivalProof, trivial
 from polymargin.margins.result import failed
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
+from polymargin.regions import Region, ThreatModel
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.work import Workers
 
@@ -57,15 +57,15 @@ class _ProofQuestion:
     method: str
     options: Options
     timeout: float | None
-    near: Neighbourhood
+    asked: ThreatModel
 
     @property
     def network(self) -> Network:
         return self.judge.network
 
     def at(self, point: NDArray[np.float64]) -> CertifiedMargin:
-        session = Session(self.judge, point, self.options, self.timeout, self.near)
-        return _certified(session, self.method) if self.near.is_ball else RegionSearch(session).margin()
+        session = Session(self.judge, point, self.options, self.timeout, self.asked)
+        return _certified(session, self.method) if self.asked.is_ball else RegionSearch(session).margin()
 
     def failed(self, error: str, seconds: float) -> CertifiedMargin:
         return CertifiedMargin(failed(error, seconds), None)
@@ -99,10 +99,7 @@ def certify(
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
     executor: Workers | None = None,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
+    within: Region | None = None,
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
@@ -121,25 +118,16 @@ def certify(
     if method not in ("auto", "completeness", "exclusion"):
         raise InputError(f"method {method!r}: expected 'auto', 'completeness' or 'exclusion'")
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
-    near = Neighbourhood.of(
-        network.dimension,
-        norm=norm,
-        weights=weights,
-        domain=domain,
-        movable=movable,
-        rivals=rivals,
-        abstain=abstain,
-        classes=network.class_count,
-    )
-    near.check_bounded()
-    if method == "completeness" and not near.is_ball:
+    asked = ThreatModel.of(network.dimension, within, rivals, abstain, network.class_count)
+    asked.region.check_bounded()
+    if method == "completeness" and not asked.is_ball:
         raise InputError("method 'completeness': all critical points are certified for L2 balls; expected 'auto'")
-    question = _ProofQuestion(Judge(network), method, options, timeout, near)
+    question = _ProofQuestion(Judge(network), method, options, timeout, asked)
     array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
     about = {"answers": "certified margins", "method": method, "timeout": timeout, **options.of_the_answer}
-    about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
+    about |= {} if asked.is_plain else {"within": asked.to_dict()}
     store = (
         None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, CertifiedMargin)
     )

@@ -1,4 +1,4 @@
-"""`verify` and `certify` in neighbourhoods that are not simply L2 balls.
+"""`verify` and `certify` in regions that are not simply L2 balls.
 
 In order of cost: a descent to where each rival is nearest to winning; the whole region at once, by ranges, by a quadratic,
 with rests lifted; for L2 what proves the ball around the region; cuts of the input as long as there is time. ROBUST is said
@@ -36,11 +36,11 @@ LARGEST_SPACE = 12_000
 
 
 class RegionSearch:
-    """One network at one point in one neighbourhood."""
+    """One network at one point in one region."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self.near = session, session.near
-        self.at = NetworkAt.of(session.network, session.u, session.near)
+        self.session, self.asked = session, session.asked
+        self.at = NetworkAt.of(session.network, session.u, session.asked)
 
     # -- verify --------------------------------------------------------------------------------
 
@@ -63,11 +63,11 @@ class RegionSearch:
         return self._undecided(radius, reason)
 
     def _lost_at_once(self) -> Counterexample | None:
-        """The point itself, where the label does not lead by more than the neighbourhood asks for."""
+        """The point itself, where the label does not lead by more than `abstain` asks for."""
         session = self.session
         if session.tied is not None:
             return Counterexample(session.u.copy(), session.tied, 0.0)
-        if not self.near.abstain:
+        if not self.asked.abstain:
             return None
         losses = (self.at.lost(self.at.start, session.label, rival) for rival in session.rivals)
         return next((_counterexample(found) for found in losses if found is not None), None)
@@ -119,7 +119,10 @@ class RegionSearch:
     @property
     def _balls_do(self) -> bool:
         """Whether a proof on the L2 ball is one here: the ball contains the region."""
-        return self.near.norm.value == "l2" and self.near.weights is None and not self.near.abstain
+        region = self.asked.region
+        return (
+            region.norm.value == "l2" and region.weights is None and region.ellipsoid is None and not self.asked.abstain
+        )
 
     # -- certify -------------------------------------------------------------------------------
 
@@ -179,8 +182,8 @@ class RegionSearch:
         )
 
     def _vulnerable(self, radius: float, lost: Counterexample) -> Verdict:
-        what = "comes too close" if self.near.abstain else "ties or wins"
-        reason = f"class {lost.rival} {what} at {self.near.norm.value} distance {lost.distance:.6g}"
+        what = "comes too close" if self.asked.abstain else "ties or wins"
+        reason = f"class {lost.rival} {what} at {self.asked.region.norm.value} distance {lost.distance:.6g}"
         standing, document = Standing.CERTIFIED, None
         if self.session.tied is None:  # a tie at the point itself has no unique label to speak of
             document, judgement = judged_loss(self.session, radius, lost.to_json())

@@ -21,10 +21,10 @@ from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.margins.judge import PROVABLE, Judge
 from polymargin.margins.proofs import Counterexample, Subject, beyond
-from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.noise import check_scale, check_terms
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
+from polymargin.regions import ThreatModel, ThreatOptions
 from polymargin.rows import OnRow
 from polymargin.work import Workers
 
@@ -53,7 +53,7 @@ class Options:
         return self.threads or available_threads()
 
 
-class ProofOptions(NeighbourhoodOptions, total=False):
+class ProofOptions(ThreatOptions, total=False):
     """The keywords of `verify`, for type checkers."""
 
     timeout: float | None
@@ -83,7 +83,7 @@ class Session:
         point: ArrayLike,
         options: Options,
         timeout: float | None,
-        near: Neighbourhood | None = None,
+        asked: ThreatModel | None = None,
     ) -> None:
         network = judge.network
         if not judge.reads:
@@ -96,8 +96,8 @@ class Session:
         check_scale(network)
         check_terms(network, self.u)
         self.label, self.tied = predicted_class(network, self.u)
-        self.near = Neighbourhood.of(network.dimension) if near is None else near
-        self.rivals = self.near.against(self.label, network.class_count)
+        self.asked = ThreatModel.of(network.dimension) if asked is None else asked
+        self.rivals = self.asked.against(self.label, network.class_count)
         if self.tied is not None and self.tied not in self.rivals:
             tied = " and ".join(map(self.name_of, (self.label, self.tied)))
             raise InputError(f"classes {tied} tie at the point: it has no class of its own")
@@ -117,9 +117,9 @@ class Session:
     def seconds(self) -> float:
         return perf_counter() - self.started
 
-    def subject(self, near: Neighbourhood | None = None) -> Subject:
+    def subject(self, asked: ThreatModel | None = None) -> Subject:
         """What certificates of this session speak of."""
-        return Subject(self.judge, self.u, self.label, near or self.near, self.options.seed)
+        return Subject(self.judge, self.u, self.label, asked or self.asked, self.options.seed)
 
     def beyond(self, tie: NDArray[np.float64], rival: int) -> Counterexample | None:
         """The nearest point just beyond an approximate tie at which the rival is ahead exactly."""

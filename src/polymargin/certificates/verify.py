@@ -37,10 +37,10 @@ from polymargin.margins.certificate import Certificate
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge, Judgement
 from polymargin.margins.proofs import Counterexample, RivalProof
-from polymargin.neighbourhood import Neighbourhood
-from polymargin.neighbourhood.neighbourhood import LARGEST, SMALLEST
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
+from polymargin.regions import Region, ThreatModel
+from polymargin.regions.given import LARGEST, SMALLEST
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
@@ -56,15 +56,15 @@ class _RadiusQuestion:
     radius: float
     options: Options
     timeout: float | None
-    near: Neighbourhood
+    asked: ThreatModel
 
     @property
     def network(self) -> Network:
         return self.judge.network
 
     def at(self, point: NDArray[np.float64]) -> Verdict:
-        session = Session(self.judge, point, self.options, self.timeout, self.near)
-        if not self.near.is_ball:
+        session = Session(self.judge, point, self.options, self.timeout, self.asked)
+        if not self.asked.is_ball:
             return RegionSearch(session).verdict(self.radius)
         return _VerdictSearch(session, self.radius).run()
 
@@ -94,10 +94,7 @@ def verify(
     checkpoint: str | Path | None = None,
     on_row: OnRow | None = None,
     executor: Workers | None = None,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
+    within: Region | None = None,
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
@@ -115,36 +112,28 @@ def verify(
     checkpoint   a file that collects finished rows with their certificates; the same call continues where it stopped
     on_row       called with the number of a row and its verdict as soon as there is one
     executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
-    norm, weights, domain, movable, rivals, abstain   as for `margin`; no matrix of weights within a domain
+    within, rivals, abstain   as for `margin`; no ellipsoid and no subspace within a domain
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> verify(net, [0.0, 0.25], radius=0.7, cache=False).answer.name         # the margin is 0.75
     'ROBUST'
-    >>> verify(net, [0.0, 0.25], radius=0.7, norm="linf").answer.name         # and 0.689 if every coordinate may move
+    >>> from polymargin import Linf
+    >>> verify(net, [0.0, 0.25], radius=0.7, within=Linf()).answer.name         # and 0.689 if every coordinate may move
     'VULNERABLE'
     >>> verify(net, [[0.0, 0.25], [0.0, 0.5]], radius=0.7, cache=False)
     Verdicts(2 points: 1 ROBUST, 1 VULNERABLE)
     """
     options = Options(seed, threads if executor is None else 1, limit, cache, settings or TrackerSettings())
-    near = Neighbourhood.of(
-        network.dimension,
-        norm=norm,
-        weights=weights,
-        domain=domain,
-        movable=movable,
-        rivals=rivals,
-        abstain=abstain,
-        classes=network.class_count,
-    )
-    near.check_bounded()
-    question = _RadiusQuestion(Judge(network), _radius(radius), options, timeout, near)
+    asked = ThreatModel.of(network.dimension, within, rivals, abstain, network.class_count)
+    asked.region.check_bounded()
+    question = _RadiusQuestion(Judge(network), _radius(radius), options, timeout, asked)
     array = one_or_many(points, network.dimension)
     if array.ndim == 1:
         return named(question.at(array), network)
     about = {"answers": "verdicts", "radius": question.radius, "timeout": timeout, **options.of_the_answer}
-    about |= {} if near.is_everything else {"neighbourhood": near.to_dict()}
+    about |= {} if asked.is_plain else {"within": asked.to_dict()}
     store = None if checkpoint is None else Checkpoint.open(checkpoint, network.fingerprint, array, about, Verdict)
     return Verdicts(answers(question, array, store=store, executor=executor, on_row=on_row))
 
@@ -170,7 +159,7 @@ class _VerdictSearch:
         if session.tied is not None:
             self._offer(Counterexample(session.u.copy(), session.tied, 0.0))
             return self._vulnerable()
-        for rival in [None] if session.near.rivals is None else session.rivals:
+        for rival in [None] if session.asked.rivals is None else session.rivals:
             self._offer(search(session, rival))
         if self._beaten():
             return self._vulnerable()

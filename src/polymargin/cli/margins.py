@@ -12,8 +12,8 @@ import numpy as np
 
 from polymargin import __version__
 from polymargin.cli.models import read_both
-from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
+from polymargin.cli.regions import L2, Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from polymargin.cli.entry import going_on
 from polymargin.cli.models import how_to_go_on, read_model
-from polymargin.cli.points import has_labels, interval, read_data, read_labels
+from polymargin.cli.points import has_labels, read_data, read_labels
 from polymargin.cli.printing import progress_bar
+from polymargin.cli.regions import Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError, printable
@@ -65,8 +66,7 @@ def run_report(
             title=title or f"{model.name} on {data.name}",
             command=shlex.join(["polymargin", *sys.argv[1:]]),
             certificates=certificates,
-            norm=norm,
-            domain=None if domain is None else interval(domain),
+            within=Given(norm, domain=domain).region,
             timeout=timeout,
             progress=advance,
             executor=executor,

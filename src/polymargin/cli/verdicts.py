@@ -9,9 +9,9 @@ from typing import Any
 from polymargin import __version__
 from polymargin.certificates import Answer, Verdict, Verdicts, verify
 from polymargin.cli.models import read_both
-from polymargin.cli.neighbourhoods import L2, Given
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder
+from polymargin.cli.regions import L2, Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions

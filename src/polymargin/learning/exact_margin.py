@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
@@ -25,11 +25,11 @@ from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.margin import margin
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.quadric import MOST_VARIABLES
+from polymargin.regions import Region, ThreatModel
 
 Array = NDArray[np.float64]
 
@@ -42,17 +42,14 @@ def exact_margin(
     points: Any,
     labels: Any = None,
     *,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
+    within: Region | None = None,
     rivals: Sequence[int] | None = None,
     **options: Any,
 ) -> Any:
     """Signed distances (m,) of points (m, n) to the nearest tie, differentiable in the module's weights and in the points.
 
     labels      the true classes (m,); the module's own predictions if None, and then no distance is negative
-    norm, weights, domain, movable, rivals    as in `margin`
+    within, rivals    as in `margin`
     options     of `margin`: threads, limit, seed, settings, timeout, rtol, device, executor, progress
 
     >>> import torch
@@ -70,18 +67,17 @@ def exact_margin(
     if unknown := sorted(options.keys() - SEARCH):
         raise InputError(f"option {', '.join(unknown)}: exact_margin takes {', '.join(sorted(SEARCH))}")
     inputs, network = x.detach().cpu().double().numpy(), from_torch(module)
-    where = {"norm": norm, "weights": weights, "domain": domain, "movable": movable, "rivals": rivals}
-    near = Neighbourhood.of(network.dimension, **where, classes=network.class_count)
-    if near.is_everything and _is_large_quadratic(network, inputs) and options.keys() <= {"threads", "limit", "seed"}:
+    asked = ThreatModel.of(network.dimension, within, rivals, classes=network.class_count)
+    if asked.is_plain and _is_large_quadratic(network, inputs) and options.keys() <= {"threads", "limit", "seed"}:
         span = Span(network, inputs)
         chosen = _labels(labels, span.logits.argmax(axis=1))
         distances, moves, others = span.nearest_ties(chosen)
         ties = inputs + moves @ span.basis.T
     else:
-        found = margin(network, inputs, cache=False, **where, **options)
+        found = margin(network, inputs, cache=False, within=within, rivals=rivals, **options)
         chosen = _labels(labels, _predicted(found))
         distances, ties, others = _nearest_ties(found, chosen, inputs)
-    return with_derivatives(module, x, chosen, others, distances, ties, near)
+    return with_derivatives(module, x, chosen, others, distances, ties, asked.region)
 
 
 def _is_large_quadratic(network: Network, inputs: Array) -> TypeGuard[PolynomialNetwork]:

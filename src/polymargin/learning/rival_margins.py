@@ -14,9 +14,9 @@ from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
 from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks import PolynomialNetwork
 from polymargin.networks.readers.from_torch import from_torch
+from polymargin.regions import L2
 
 
 def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None = None) -> Any:
@@ -56,6 +56,6 @@ def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None 
         np.take_along_axis(rivals, order, axis=1).ravel(),
         np.take_along_axis(distances, order, axis=1).ravel(),
         ties,
-        Neighbourhood(network.dimension),
+        L2().in_dimension(network.dimension),
     )
     return flat.reshape(-1, columns)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.learning.extra import torch_package
-from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.regions import Norm, Region
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def with_derivatives(
     rivals: NDArray[np.int64],
     distances: Array,
     ties: Array,
-    near: Neighbourhood,
+    near: Region,
 ) -> Any:
     """The distances as constants, plus what is zero but has their derivatives."""
     torch = torch_package()
@@ -57,14 +57,12 @@ def with_derivatives(
     return result + (torch.as_tensor(pulls, dtype=x.dtype, device=x.device) * (x - x.detach())).sum(dim=1)
 
 
-def _derivatives(
-    near: Neighbourhood, distances: Array, ties: Array, moves: Array, slopes: Array
-) -> tuple[Array, Array]:
+def _derivatives(near: Region, distances: Array, ties: Array, moves: Array, slopes: Array) -> tuple[Array, Array]:
     """λ (m,), zero where there is none, and ∂s/∂u (m, n), for rows of ties and slopes g there."""
     finite = np.isfinite(distances) & np.isfinite(slopes).all(axis=1)
     slopes, moves = np.where(finite[:, None], slopes, 0.0), np.where(finite[:, None], moves, 0.0)
     walls = _walls(near, ties)
-    if near.norm is Norm.L2 and (near.subspace is not None or (near.weights is not None and near.weights.ndim == 2)):
+    if near.is_skew:
         parts = [_ellipsoid(near, *row) for row in zip(moves, slopes, walls, strict=True)]
         multipliers, own = np.array([part[0] for part in parts]), np.array([part[1] for part in parts])
     else:
@@ -75,7 +73,7 @@ def _derivatives(
     return multipliers, np.where(finite[:, None], pulls, 0.0)
 
 
-def _walls(near: Neighbourhood, ties: Array) -> NDArray[np.bool_]:
+def _walls(near: Region, ties: Array) -> NDArray[np.bool_]:
     """Which coordinates (m, n) of the ties a wall of the domain holds."""
     held = np.zeros(ties.shape, dtype=bool)
     if near.low is None or near.high is None:
@@ -88,7 +86,7 @@ def _walls(near: Neighbourhood, ties: Array) -> NDArray[np.bool_]:
     return np.asarray(held & moving)
 
 
-def _by_coordinates(near: Neighbourhood, moves: Array, slopes: Array, walls: NDArray[np.bool_]) -> tuple[Array, Array]:
+def _by_coordinates(near: Region, moves: Array, slopes: Array, walls: NDArray[np.bool_]) -> tuple[Array, Array]:
     """λ and ∂N(δ) for one weight per coordinate."""
     sizes = np.ones(near.dimension) if near.weights is None else near.weights
     free = np.zeros(moves.shape, dtype=bool)
@@ -112,8 +110,8 @@ def _by_coordinates(near: Neighbourhood, moves: Array, slopes: Array, walls: NDA
     return np.where(dual > 0, share / np.where(dual > 0, dual, 1.0), 0.0), own
 
 
-def _ellipsoid(near: Neighbourhood, move: Array, slope: Array, wall: NDArray[np.bool_]) -> tuple[float, Array]:
-    """λ and ∂N(δ) for a matrix of weights or a subspace, at one point."""
+def _ellipsoid(near: Region, move: Array, slope: Array, wall: NDArray[np.bool_]) -> tuple[float, Array]:
+    """λ and ∂N(δ) for an ellipsoid or a subspace, at one point."""
     columns = near.subspace
     if columns is None:
         columns = np.eye(near.dimension)[:, [j for j in near.moving if not wall[j]]]

@@ -19,8 +19,8 @@ from polymargin.errors import PolymarginError
 from polymargin.margins.judge import Judge
 from polymargin.margins.proofs import RivalProof, Subject, beyond
 from polymargin.margins.result import PairMargin
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.regions import ThreatModel
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion
     end = None if tie is None else beyond(judge.network, u, label, rival, tie)
     if end is None:
         return replace(pair, lower=lower)
-    subject = Subject(judge, u, label, Neighbourhood(len(u), rivals=(rival,)))
+    subject = Subject(judge, u, label, ThreatModel.of(len(u), rivals=(rival,)))
     proofs = [RivalProof(rival, lower, proved.to_proof())]
     _, judgement = subject.judged_margin(lower, end.distance, proofs, end.to_json(), PATIENCE)
     if judgement.accepted:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin import __version__
-from polymargin.neighbourhood import Frame, Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.regions import ThreatModel
 
 FORMAT = "polymargin-certificate-1"
 
@@ -52,10 +52,10 @@ def certificate(
     rivals: list[dict[str, Any]],
     upper: dict[str, Any] | None,
     seed: int,
-    near: Neighbourhood | None = None,
+    asked: ThreatModel | None = None,
 ) -> Certificate:
-    """A certificate from its parts; without a neighbourhood it speaks of the L2 norm, every perturbation and every rival."""
-    about = {} if near is None or near.is_everything else {"neighbourhood": _neighbourhood(near)}
+    """A certificate from its parts; without a threat model it speaks of the L2 norm, every perturbation and every rival."""
+    about = {} if asked is None or asked.is_plain else {"neighbourhood": _neighbourhood(asked)}
     return Certificate(
         {
             "format": FORMAT,
@@ -71,20 +71,20 @@ def certificate(
     )
 
 
-def _neighbourhood(near: Neighbourhood) -> dict[str, Any]:
+def _neighbourhood(asked: ThreatModel) -> dict[str, Any]:
     """As docs/certificates.md wants it: numbers as hexadecimal floats, null where a domain has no end."""
-    frame = Frame.of(near)
-    skew = {} if frame is None else {"frame": _hexadecimals(frame.turn)}
+    near = asked.region
+    skew = {} if near.frame is None else {"frame": _hexadecimals(near.frame.turn)}
     if near.subspace is not None:
         skew["subspace"] = _hexadecimals(near.subspace)
     return {
         "norm": near.norm.value,
-        "weights": _hexadecimals(near.weights),
+        "weights": _hexadecimals(near.weights if near.ellipsoid is None else near.ellipsoid),
         "low": _hexadecimals(near.low),
         "high": _hexadecimals(near.high),
         "movable": None if near.movable is None else list(near.movable),
-        "rivals": None if near.rivals is None else list(near.rivals),
-        "abstain": float(near.abstain).hex(),
+        "rivals": None if asked.rivals is None else list(asked.rivals),
+        "abstain": float(asked.abstain).hex(),
         **skew,
     }
 

@@ -17,24 +17,24 @@ from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
-from polymargin.margins.faces.margins import NeighbourhoodMargins
+from polymargin.margins.faces.margins import RegionMargins
 from polymargin.margins.gathered import gathered
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins, Ordinary
 from polymargin.margins.sessions import session_for
-from polymargin.neighbourhood import Neighbourhood, NeighbourhoodOptions
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
+from polymargin.regions import Region, ThreatModel, ThreatOptions
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
 
 # Seconds for the bounds of one point where enumeration is out of reach.
 DEFAULT_TIMEOUT = 30.0
-OUTSIDE = "the nearest tie leaves [0, 1], where the input is; domain=(0, 1), --domain 0,1, keeps it inside"
+OUTSIDE = "the nearest tie leaves [0, 1], where the input is; within=L2(domain=(0, 1)), --domain 0,1, keeps it inside"
 
 
-class MarginOptions(NeighbourhoodOptions, total=False):
+class MarginOptions(ThreatOptions, total=False):
     """The keywords of `margin`, for type checkers."""
 
     seed: int
@@ -77,14 +77,11 @@ def margin(
     on_row: OnRow | None = None,
     executor: Workers | None = None,
     device: str | None = None,
-    norm: str = "l2",
-    weights: ArrayLike | None = None,
-    domain: tuple[Any, Any] | None = None,
-    movable: Any = None,
+    within: Region | None = None,
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
-    """The exact margin at one point (n,), or `Margins` for a batch (m, n) or images (m, …); in the L2 norm unless told otherwise.
+    """The exact margin at one point (n,), or `Margins` for a batch (m, n) or images (m, …); in the L2 norm by default.
 
     Parameters
     ----------
@@ -103,10 +100,7 @@ def margin(
     on_row       called with the number of a row and its margin as soon as there is one
     executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch; one thread per worker then
     device       'cpu', 'cuda' or 'auto': a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default
-    norm         "l2", "linf" or "l1"
-    weights      positive numbers w: the norm of w∘δ; for "l2" also a positive definite matrix M: √(δᵀMδ)
-    domain       (lo, hi), numbers or one per coordinate: the perturbed point stays inside
-    movable      the coordinates that may change, a mask, or for "l2" the columns of a subspace
+    within       the perturbations that count: `L2(...)`, `Linf(...)` or `L1(...)` with a domain, weights, movable coordinates …
     rivals       only ties with these classes count
     abstain      an answer counts only if its logit leads by more than this
 
@@ -119,20 +113,13 @@ def margin(
     array = one_or_many(points, model.dimension)
     tracker = Tracker.of(settings, threads, device)
     search = Enumeration(tracker, seed, limit, Cache.from_option(cache), timeout, positive(rtol, "rtol"))
-    near = Neighbourhood.of(
-        model.dimension,
-        norm=norm,
-        weights=weights,
-        domain=domain,
-        movable=movable,
-        rivals=rivals,
-        abstain=abstain,
-        classes=None if isinstance(model, Boundary) else model.class_count,
+    asked = ThreatModel.of(
+        model.dimension, within, rivals, abstain, None if isinstance(model, Boundary) else model.class_count
     )
-    session = session_for(model, search) if near.is_everything else NeighbourhoodMargins(model, search, near)
+    session = session_for(model, search) if asked.is_plain else RegionMargins(model, search, asked)
     rows = np.atleast_2d(array)
-    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, near, rows, pair_points)
-    told = _Told.of(model, near, rows)
+    store = None if checkpoint is None else _checkpoint(checkpoint, model, search, asked, rows, pair_points)
+    told = _Told.of(model, asked, rows)
     stored = {} if store is None else {row: found for row in range(len(rows)) if (found := store.get(row)) is not None}
     kept, left = np.array(list(stored), dtype=np.intp), np.delete(np.arange(len(rows)), list(stored))
     parts: list[Ordinary] = [(kept, list(stored.values()))]
@@ -177,9 +164,9 @@ class _Told:
     images: NDArray[np.bool_]  # (m,)
 
     @classmethod
-    def of(cls, model: Network | Boundary, near: Neighbourhood, points: NDArray[np.float64]) -> _Told:
+    def of(cls, model: Network | Boundary, asked: ThreatModel, points: NDArray[np.float64]) -> _Told:
         images = np.zeros(len(points), dtype=bool)
-        if near.is_everything and not isinstance(model, Boundary):
+        if asked.is_plain and not isinstance(model, Boundary):
             first, last = points[:, 0], points[:, -1]  # two coordinates tell most points that are no images
             rows = np.flatnonzero((first >= 0) & (first <= 1))
             rows = rows[(last[rows] >= 0) & (last[rows] <= 1)]
@@ -203,7 +190,7 @@ def _checkpoint(
     file: str | Path,
     model: Network | Boundary,
     search: Enumeration,
-    near: Neighbourhood,
+    asked: ThreatModel,
     points: NDArray[np.float64],
     pair_points: bool,
 ) -> Checkpoint:
@@ -213,8 +200,8 @@ def _checkpoint(
         "limit": int(search.limit),
         "settings": asdict(search.tracker.settings),
     }
-    if not near.is_everything:
-        options["neighbourhood"] = near.to_dict()
+    if not asked.is_plain:
+        options["within"] = asked.to_dict()
     if not pair_points:
         options["pair_points"] = False
     return Checkpoint.open(file, model_fingerprint(model), points, options)

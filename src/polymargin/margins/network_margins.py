@@ -34,11 +34,11 @@ from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
 from polymargin.margins.proofs import Counterexample, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.noise import check_scale, check_terms, rounding_noise
 from polymargin.networks.product_network import quadratic_layers
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
+from polymargin.regions import ThreatModel
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ class NetworkMargins:
         found = bracket_by(deadline, self._network, u, rtol=self._search.rtol)
         standing, lower, notes = Standing.BRACKETED, found.lower, [f"bounds instead of enumeration: {reason}"]
         if found.closed and found.point is not None and self._judge.reads:
-            subject = Subject(self._judge, u, found.label, Neighbourhood(self._network.dimension))
+            subject = Subject(self._judge, u, found.label, ThreatModel.of(self._network.dimension))
             end = Counterexample(found.point, found.rival, found.upper)
             proofs = proofs_of(found.exclusions)
             _, judgement = subject.judged_margin(lower, found.upper, proofs, end.to_json(), deadline.left)

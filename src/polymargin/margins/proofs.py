@@ -17,9 +17,9 @@ from polymargin.bounds import Exclusion
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.margins.certificate import Certificate, certificate, hexadecimal
 from polymargin.margins.judge import Judge, Judgement
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.polynomials.balls import distance_bounds, precision
+from polymargin.regions import ThreatModel
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def trivial(rival: int) -> RivalProof:
 class Counterexample:
     """A point where the rival is at least as large as the label, and an upper bound of its distance.
 
-    along    where a matrix weighs perturbations or a subspace holds them: exact sums, coefficients of its columns
+    along    in an ellipsoid or a subspace: exact sums, coefficients of its columns
     """
 
     point: Array
@@ -100,7 +100,7 @@ class Subject:
     judge: Judge
     u: Array
     label: int
-    near: Neighbourhood
+    asked: ThreatModel
     seed: int = 0
 
     def judged(
@@ -109,7 +109,7 @@ class Subject:
         """Write a certificate, and let the checker judge it in so many seconds."""
         proofs = [proof.to_json() for proof in rivals]
         network = self.judge.network
-        document = certificate(network, self.u, self.label, claim, proofs, upper, self.seed, self.near)
+        document = certificate(network, self.u, self.label, claim, proofs, upper, self.seed, self.asked)
         return document, self.judge.on(document, seconds)
 
     def judged_margin(

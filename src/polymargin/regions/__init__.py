@@ -3,5 +3,6 @@
 from polymargin.regions.norms import Norm
 from polymargin.regions.perturbations import Perturbations
 from polymargin.regions.region import L1, L2, Linf, Region
+from polymargin.regions.threat_model import ThreatModel, ThreatOptions
 
-__all__ = ["L1", "L2", "Linf", "Norm", "Perturbations", "Region"]
+__all__ = ["L1", "L2", "Linf", "Norm", "Perturbations", "Region", "ThreatModel", "ThreatOptions"]

@@ -146,6 +146,14 @@ class Region:
         if not self.admits(point):
             raise InputError("the point lies outside the domain; expected a point inside, or a larger domain")
 
+    def check_bounded(self) -> None:
+        """Refuse what has margins alone."""
+        if self.low is not None and self.is_skew:
+            raise InputError(
+                "an ellipsoid or a subspace within a domain has no bounds and no proofs: leave out the domain (what is "
+                "proved without it holds inside it too), or give one weight per coordinate"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for files: null where there is nothing."""
         arrays = {"weights": self.weights, "low": self.low, "high": self.high}

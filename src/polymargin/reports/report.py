@@ -24,6 +24,7 @@ from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.networks.readers.any_model import any_model
 from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
 from polymargin.plots.thumbnails import Shape, image_shape_of
+from polymargin.regions import Region
 from polymargin.reports.record import About, Report
 from polymargin.work import Workers
 
@@ -42,8 +43,7 @@ def report(
     title: str = "",
     command: str = "",
     certificates: str | Path | None = None,
-    norm: str = "l2",
-    domain: tuple[Any, Any] | None = None,
+    within: Region | None = None,
     seed: int = 0,
     threads: int | None = None,
     limit: int = DEFAULT_LIMIT,
@@ -65,7 +65,7 @@ def report(
     command       printed on the page as what made it
     certificates  a directory: rows are proved by `certify` too, and their certificates kept there
     checkpoint    a file that collects finished rows
-    norm, domain  what a perturbation may be, as for `margin`; there are certificates for "l2" without a domain
+    within        the perturbations that count, as for `margin`; there are certificates for `L2()`
     seed, threads, limit, timeout, cache, progress, executor   as for `margin`
 
     >>> from polymargin.networks import PolynomialNetwork
@@ -89,11 +89,8 @@ def report(
         raise InputError(
             f"certificates {certificates}: this is a file; expected a folder, which is made if there is none"
         )
-    free = norm == "l2" and domain is None
-    if not free and (piecewise or certificates is not None):
-        raise InputError(
-            f"norm={norm!r}, domain={domain!r}: piecewise networks and certificates are for l2 without a domain"
-        )
+    if within is not None and not within.is_round and (piecewise or certificates is not None):
+        raise InputError(f"within={within!r}: piecewise networks and certificates are for L2()")
     started = perf_counter()
     files: tuple[Path | None, ...] = (None,) * len(array)
     if isinstance(model, (ReLUNetwork, SplineNetwork)):
@@ -112,8 +109,7 @@ def report(
             pair_points=False,
             progress=shown,
             executor=executor,
-            norm=norm,
-            domain=domain,
+            within=within,
             **options,
         )
         if certificates is not None:

@@ -165,7 +165,7 @@ class _QuerySearch:
         left = self.end - perf_counter()
         if left <= 0:
             return None, "the time is up"
-        options: dict[str, Any] = {"seed": self.seed, "threads": self.threads, **asked.options}
+        options: dict[str, Any] = {"seed": self.seed, "threads": self.threads, "within": asked.within}
         options["timeout"] = None if left == float("inf") else left
         try:
             return verify(comparator, asked.centre, radius, **options), ""

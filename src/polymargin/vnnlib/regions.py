@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.regions import L2, Linf, Norm, Region
 from polymargin.vnnlib.expressions import Case, ConstraintComparison, Variable
 
 Array = NDArray[np.float64]
@@ -80,16 +80,17 @@ class InputBox:
 
 @dataclass(frozen=True)
 class Asked:
-    """A neighbourhood of a float point that contains a region: what `verify` is asked about."""
+    """A ball around a float point that contains a region: what `verify` is asked about."""
 
     centre: tuple[float, ...]
     radius: float
-    norm: str
+    norm: Norm
     domain: tuple[tuple[float, ...], tuple[float, ...]] | None
 
     @property
-    def options(self) -> dict[str, Any]:
-        return {"norm": self.norm, "domain": self.domain}
+    def within(self) -> Region:
+        """What `verify` is asked about, without the radius."""
+        return Linf(self.domain) if self.norm is Norm.LINF else L2(self.domain)
 
 
 @dataclass(frozen=True)
@@ -120,11 +121,11 @@ class QueryRegion:
             centre = tuple(np.clip([float(value) for value in self.box.centre], low, high).tolist())
             reaches = [max(b - c, c - a) for a, b, c in zip(low, high, centre, strict=True)]
             radius = math.nextafter(math.nextafter(max(reaches), math.inf), math.inf)
-            result.append(Asked(centre, max(radius, 1e-300), "linf", (low, high)))
+            result.append(Asked(centre, max(radius, 1e-300), Norm.LINF, (low, high)))
         given = self.box is None or self.balls[0] != self.box.enclosing
         if bounded and given and all(a <= c <= b for a, b, c in zip(low, high, smallest.tolist(), strict=True)):
-            result.insert(0, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, "l2", (low, high)))
-        return [*result, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, "l2", None)]
+            result.insert(0, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, Norm.L2, (low, high)))
+        return [*result, Asked(tuple(smallest.tolist()), self.balls[0].outer_radius, Norm.L2, None)]
 
 
 def region_of(case: Case, dimension: int) -> QueryRegion:

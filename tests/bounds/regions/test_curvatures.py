@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from problems import random_network
+from problems import region as region_of
 
 import polymargin as pm
 from polymargin.bounds.regions.curvatures import curved_ranges
 from polymargin.bounds.regions.expansion import RegionExpansion, reaches
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
-from polymargin.neighbourhood import Neighbourhood
 
 U = np.array([0.1, 0.2, -0.1])
 
@@ -30,7 +30,7 @@ U = np.array([0.1, 0.2, -0.1])
 )
 def test_rests_stay_within_their_curvatures(options: dict[str, Any]) -> None:
     network = random_network([3, 8, 6, 2], 2, seed=3)
-    region = AllowedRegion.of(Neighbourhood.of(3, **options), U, 0.3)
+    region = AllowedRegion.of(region_of(3, **options), 0.0, U, 0.3)
     steps, centre = NetworkSteps.of(network, 0, 1), region.middle if region.is_box else U
     plain = RegionExpansion.of(steps, region, centre)
     found = curved_ranges(plain)
@@ -63,7 +63,7 @@ def test_rests_stay_within_their_curvatures(options: dict[str, Any]) -> None:
 def test_other_networks_have_none() -> None:
     generator = np.random.default_rng(1)
     layers = [(generator.normal(size=s), generator.normal(size=s[0])) for s in ((3, 3), (3, 3), (2, 3))]
-    region = AllowedRegion.of(Neighbourhood.of(3, norm="linf"), U, 0.1)
+    region = AllowedRegion.of(region_of(3, norm="linf"), 0.0, U, 0.1)
     for network in (
         random_network([3, 4, 2], 2, seed=0),
         pm.PolynomialNetwork(layers, activations=[(0.0, 1.0, 0.5, 0.2), (0.0, 0.0, 1.0)]),

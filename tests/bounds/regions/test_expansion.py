@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import random_network
+from problems import asked, random_network
 
 import polymargin as pm
 from polymargin.bounds.regions.leaves import RegionPart
@@ -12,7 +12,7 @@ from polymargin.bounds.regions.quadratic import lifted_forms
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.deadlines import NEVER
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.regions import ThreatModel
 
 NEIGHBOURHOODS = (
     {"norm": "linf"},
@@ -39,12 +39,12 @@ def networks() -> list[pm.PolynomialNetwork | pm.ProductNetwork | pm.LightningAt
     ]
 
 
-def part(network: pm.PolynomialNetwork, near: Neighbourhood, radius: float) -> RegionPart:
+def part(network: pm.PolynomialNetwork, threat: ThreatModel, radius: float) -> RegionPart:
     point = np.array([0.1, 0.2, -0.1])
     steps = NetworkSteps.of(network, 0, 1)
-    region = AllowedRegion.of(near, point, radius)
+    region = AllowedRegion.of(threat.region, threat.abstain, point, radius)
     weights, constants = steps.difference(0, [1])
-    return RegionPart(steps, region, "middle" if region.is_box else "point", weights, constants - near.abstain)
+    return RegionPart(steps, region, "middle" if region.is_box else "point", weights, constants - threat.abstain)
 
 
 def inside(region: AllowedRegion, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -56,16 +56,16 @@ def inside(region: AllowedRegion, count: int, generator: np.random.Generator) ->
 @pytest.mark.parametrize("options", NEIGHBOURHOODS)
 @pytest.mark.parametrize("which", range(6))
 def test_what_is_expanded_is_the_functional_and_no_bound_is_above_it(which: int, options: dict) -> None:
-    network, near = networks()[which], Neighbourhood.of(3, **options)
+    network, threat = networks()[which], ThreatModel.of(3, **asked(**options))
     for radius in (0.05, 0.3):
-        here = part(network, near, radius)
+        here = part(network, threat, radius)
         expansion, functional = here.expansion, here.functional(0)
         points = inside(here.region, 200, np.random.default_rng(5))
         for x in points:
-            assert near.admits(x)
-            assert near.length(x - here.region.point) <= radius * (1 + 1e-9)
+            assert threat.region.admits(x)
+            assert threat.region.length(x - here.region.point) <= radius * (1 + 1e-9)
         logits = network(points)
-        truth = logits[:, 0] - logits[:, 1] - near.abstain
+        truth = logits[:, 0] - logits[:, 1] - threat.abstain
         for x, value in zip(points[::20], truth[::20], strict=True):
             states = here.states(x)
             total = functional.value + functional.slope @ (x - expansion.centre)[here.region.moving]
@@ -92,8 +92,8 @@ def test_what_is_expanded_is_the_functional_and_no_bound_is_above_it(which: int,
 def test_quadratics_on_boxes_are_bounded_tightly_by_multipliers_from_the_worst_point() -> None:
     """A concave quadratic is least at a vertex: all of them are looked at."""
     network = random_network([3, 4, 2], 2, seed=1)
-    near = Neighbourhood.of(3, norm="linf")
-    here = part(network, near, 0.05)
+    threat = ThreatModel.of(3, pm.Linf())
+    here = part(network, threat, 0.05)
     corners = np.array(np.meshgrid(*zip(here.region.low, here.region.high, strict=True))).reshape(3, -1).T
     values = network(corners)[:, 0] - network(corners)[:, 1]
     bound = here.quadratic(0, corners[values.argmin()], NEVER)[0]

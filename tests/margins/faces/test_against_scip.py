@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import random_network
+from problems import asked, random_network
 
 import polymargin as pm
 
@@ -65,7 +65,7 @@ def test_no_optimiser_finds_a_nearer_tie(case: int) -> None:
     shape, degree, options = CASES[case]
     network = random_network(shape, degree, seed=20 + case)
     u = np.clip(0.3 * np.random.default_rng(case).normal(size=shape[0]), -0.5, 0.5)
-    found = pm.margin(network, u, threads=1, cache=False, **options)
+    found = pm.margin(network, u, threads=1, cache=False, **asked(**options))
     low, high = options.get("domain", (-50.0, 50.0))
     optimum = global_optimum(network, u, options["norm"], low, high)
     radius = np.sqrt(optimum) if options["norm"] == "l2" else optimum

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from problems import asked, region
 from scipy.optimize import brentq
 
 import polymargin as pm
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins.faces.face import face_count, faces, path_count
-from polymargin.neighbourhood import Neighbourhood
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -40,12 +40,16 @@ def test_hyperplanes_in_closed_form(seed: int) -> None:
     net = pm.PolynomialNetwork([(np.stack([a, np.zeros(3)]), [0.3, 0.0])])
     height = abs(a @ u + 0.3)
     for norm, dual in (("linf", 1), ("l1", np.inf), ("l2", 2)):
-        assert margin(net, u, norm=norm).radius == pytest.approx(height / np.linalg.norm(a, dual))
-        assert margin(net, u, norm=norm, weights=w).radius == pytest.approx(height / np.linalg.norm(a / w, dual))
-    assert margin(net, u, norm="linf", movable=[0, 2]).radius == pytest.approx(height / np.abs(a[[0, 2]]).sum())
+        assert margin(net, u, **asked(norm=norm)).radius == pytest.approx(height / np.linalg.norm(a, dual))
+        assert margin(net, u, **asked(norm=norm, weights=w)).radius == pytest.approx(
+            height / np.linalg.norm(a / w, dual)
+        )
+    assert margin(net, u, **asked(norm="linf", movable=[0, 2])).radius == pytest.approx(
+        height / np.abs(a[[0, 2]]).sum()
+    )
     matrix = np.diag(w) + 0.1
     expected = height / np.sqrt(a @ np.linalg.solve(matrix, a))
-    assert margin(net, u, weights=matrix).radius == pytest.approx(expected)
+    assert margin(net, u, **asked(weights=matrix)).radius == pytest.approx(expected)
 
 
 def least_square(net: pm.PolynomialNetwork, u: Array, low: Array, high: Array) -> float:
@@ -91,7 +95,7 @@ def least_square(net: pm.PolynomialNetwork, u: Array, low: Array, high: Array) -
 def test_squares_that_grow_until_they_touch(seed: int, domain: tuple[float, float] | None, degree: int) -> None:
     net = network(seed, 2, 4, degree)
     u = np.random.default_rng(seed + 100).uniform(-0.5, 0.5, size=2)
-    found = margin(net, u, norm="linf", domain=domain)
+    found = margin(net, u, within=pm.Linf(domain=domain))
     low, high = (np.full(2, end) for end in (domain or (-np.inf, np.inf)))
     truth = least_square(net, u, low, high)
     if truth < 6 and found.standing is not Standing.BRACKETED:
@@ -107,8 +111,8 @@ def test_nothing_sampled_is_nearer_and_the_tie_is_one(seed: int, norm: str, doma
     net = network(seed, 3, 5)
     generator = np.random.default_rng(seed)
     u = generator.uniform(-0.5, 0.5, size=3)
-    found = margin(net, u, norm=norm, domain=domain)
-    near = Neighbourhood.of(3, norm=norm, domain=domain)
+    found = margin(net, u, **asked(norm=norm, domain=domain))
+    near = region(3, norm=norm, domain=domain)
     assert found.standing is Standing.NUMERICAL
     assert found.norm == norm
     if found.point is None:
@@ -137,8 +141,8 @@ def test_as_many_solutions_as_the_formula_says(norm: str, n: int) -> None:
         for i, p in enumerate(powers)
     )
     boundary = pm.Boundary.from_expression(text, variables=" ".join(names))
-    near = Neighbourhood.of(n, norm=norm)
-    found = margin(boundary, [0.3, -0.2, 0.1][:n], norm=norm)
+    near = region(n, norm=norm)
+    found = margin(boundary, [0.3, -0.2, 0.1][:n], **asked(norm=norm))
     assert found.complex_count == path_count(near, n, 3)
     assert len(list(faces(near, np.zeros(n), n))) == face_count(near, n)
 
@@ -146,11 +150,11 @@ def test_as_many_solutions_as_the_formula_says(norm: str, n: int) -> None:
 def test_order_of_the_norms_and_of_the_domains() -> None:
     net = network(3, 3, 5)
     u = [0.1, -0.2, 0.3]
-    two, most, sum_of = (margin(net, u, norm=norm).radius for norm in ("l2", "linf", "l1"))
+    two, most, sum_of = (margin(net, u, **asked(norm=norm)).radius for norm in ("l2", "linf", "l1"))
     assert most <= two <= sum_of
     assert most * np.sqrt(3) >= two
-    assert margin(net, u, domain=(-0.4, 0.4)).radius >= two * (1 - 1e-12)
-    assert margin(net, u, domain=(-50, 50)).radius == pytest.approx(two)
+    assert margin(net, u, within=pm.L2(domain=(-0.4, 0.4))).radius >= two * (1 - 1e-12)
+    assert margin(net, u, within=pm.L2(domain=(-50, 50))).radius == pytest.approx(two)
 
 
 def test_rivals_and_abstaining() -> None:
@@ -179,7 +183,7 @@ def test_subspaces_are_substitutions() -> None:
     net = network(6, 3, 5)
     u = np.array([0.1, 0.2, -0.1])
     columns = np.array([[1.0], [2.0], [-1.0]])
-    found = margin(net, u, movable=columns)
+    found = margin(net, u, **asked(movable=columns))
     line = np.linspace(-8, 8, 400_001)[:, None] * (columns[:, 0] / np.linalg.norm(columns))
     labels = net.predict(u + line)
     first = np.linalg.norm(line[labels != found.label], axis=1).min()
@@ -188,21 +192,21 @@ def test_subspaces_are_substitutions() -> None:
 
 def test_points_outside_and_problems_too_large() -> None:
     with pytest.raises(InputError, match="outside the domain"):
-        margin(network(0, 2, 3), [0.5, 2.0], domain=(0, 1))
+        margin(network(0, 2, 3), [0.5, 2.0], within=pm.L2(domain=(0, 1)))
     source = pm.Boundary.from_network(network(0, 14, 20), 0, 1)
     with pytest.raises(PolymarginError, match="faces"):
-        margin(source, np.zeros(14), norm="linf")
+        margin(source, np.zeros(14), within=pm.Linf())
 
 
 @pytest.mark.parametrize("options", [{"norm": "linf"}, {"norm": "linf", "domain": (-3, 3)}, {"domain": (-3, 3)}])
 def test_too_many_faces_have_bounds(options: dict[str, Any]) -> None:
     """As certify proves them, and no perturbation that was sampled is nearer."""
     net, u = network(0, 14, 20), np.random.default_rng(0).normal(size=14)
-    found = margin(net, u, timeout=1.0, **options)
+    found = margin(net, u, timeout=1.0, **asked(**options))
     assert found.method == "bounds"
     assert "faces" in found.notes[0]
     assert 0 < found.lower <= found.upper
-    assert found.upper == pytest.approx(pm.attack(net, u, **options).distance, rel=0.05)
+    assert found.upper == pytest.approx(pm.attack(net, u, **asked(**options)).distance, rel=0.05)
     steps = np.random.default_rng(1).uniform(-1, 1, size=(20_000, 14))
     sizes = np.abs(steps).max(axis=1) if found.norm == "linf" else np.linalg.norm(steps, axis=1)
     inside = np.clip(u + steps * (found.lower / sizes)[:, None], -3, 3)
@@ -212,7 +216,7 @@ def test_too_many_faces_have_bounds(options: dict[str, Any]) -> None:
 def test_faces_with_open_ends_are_settled_by_bounds() -> None:
     """x⁴ + y⁴ = 1: on the face where both coordinates grow alike, some paths have no known end."""
     net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])], degree=4)
-    found = margin(net, [0.05, 0.02], norm="linf")
+    found = margin(net, [0.05, 0.02], within=pm.Linf())
     step = brentq(lambda t: (0.05 + t) ** 4 + (0.02 + t) ** 4 - 1, 0.0, 1.0, xtol=1e-14)
     assert found.standing is Standing.CERTIFIED
     assert found.lower <= step <= found.upper
@@ -221,9 +225,9 @@ def test_faces_with_open_ends_are_settled_by_bounds() -> None:
 def test_batches_and_single_points_agree() -> None:
     net = network(8, 2, 4)
     points = np.random.default_rng(1).uniform(0.1, 0.9, size=(4, 2))
-    rows = margin(net, points, norm="linf", domain=(0, 1))
+    rows = margin(net, points, within=pm.Linf(domain=(0, 1)))
     for row, point in zip(rows, points, strict=True):
-        assert row.radius == margin(net, point, norm="linf", domain=(0, 1)).radius
+        assert row.radius == margin(net, point, within=pm.Linf(domain=(0, 1))).radius
 
 
 def test_a_tie_outside_the_unit_cube_is_remarked_on() -> None:

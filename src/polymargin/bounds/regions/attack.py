@@ -1,4 +1,4 @@
-"""The nearest counterexample of a neighbourhood that a local search finds.
+"""The nearest counterexample in a region that a local search finds.
 
 Regions grow until a rival wins on one of them, then shrink: the nearest tie on the way from u to the lowest point found so
 far is the next radius. What is returned lies in the domain and is compared in exact arithmetic.
@@ -13,7 +13,7 @@ from polymargin.bounds.regions.lowest import lowest_points, nearest_loss, random
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
-from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.regions import Norm, Region
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def loss_within(
     for steps, group in at.grouped(label, rivals):
         weights, constants = steps.difference(label, group)
         count = starts or _starts(region.near)
-        values, points = _several(steps, region, weights, constants - region.near.abstain, count, generator)
+        values, points = _several(steps, region, weights, constants - region.abstain, count, generator)
         for value, x, rival in zip(values, points, group, strict=True):
             lowest[rivals.index(rival)] = x
             if value <= 1e-9 and (best is None or value < 0):
@@ -58,7 +58,7 @@ def loss_within(
     return best, lowest
 
 
-def _starts(near: Neighbourhood) -> int:
+def _starts(near: Region) -> int:
     return MANY_STARTS if len(near.moving) <= FEW else STARTS
 
 
@@ -88,7 +88,7 @@ class _NearestSearch:
         self.at, self.near, self.start, self.steps = at, at.near, at.start, steps
         self.label, self.rivals, self.starts = label, rivals, starts
         self.weights, constants = steps.difference(label, rivals)
-        self.constants = constants - at.near.abstain
+        self.constants = constants - at.abstain
         self.generator = np.random.default_rng(seed)
 
     def run(self, best: FoundLoss | None) -> FoundLoss | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
-from polymargin.neighbourhood import Norm
+from polymargin.regions import Norm
 
 Array = NDArray[np.float64]
 

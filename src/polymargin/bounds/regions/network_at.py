@@ -1,7 +1,7 @@
-"""A network at a point, in coordinates in which what a neighbourhood allows is a region.
+"""A network at a point, in coordinates in which its perturbations are a box and a ball.
 
 Mostly these are the inputs themselves. Where a matrix weighs perturbations or a subspace holds them, they are z with the inputs
-u + E T z (`Frame`): an L2 ball around z = 0. What is found in z is told in inputs, and compared in exact arithmetic there.
+u + E T z (`SkewFrame`): an L2 ball around z = 0. What is found in z is told in inputs, and compared in exact arithmetic there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
-from polymargin.neighbourhood import Frame, Neighbourhood
-from polymargin.neighbourhood.lengths import length_above
 from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.regions import L2, Region, ThreatModel
+from polymargin.regions.frame import SkewFrame
+from polymargin.regions.lengths import length_above
 
 Array = NDArray[np.float64]
 
@@ -38,27 +39,29 @@ class FoundLoss:
 
 @dataclass(frozen=True, eq=False)
 class NetworkAt:
-    """`near` and `start` are the neighbourhood and the point in the coordinates of the search."""
+    """`near` and `start` are the region and the point in the coordinates of the search; `given` is that of the inputs."""
 
     network: Network
     point: Array
-    near: Neighbourhood
+    given: Region
+    near: Region
+    abstain: float
     start: Array
-    frame: Frame | None
+    frame: SkewFrame | None
     _turned: dict[int, tuple[NetworkSteps, NetworkSteps]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, network: Network, point: Array, near: Neighbourhood) -> NetworkAt:
-        near.check_inside(point)
-        frame = Frame.of(near)
+    def of(cls, network: Network, point: Array, asked: ThreatModel) -> NetworkAt:
+        region = asked.region
+        region.check_inside(point)
+        frame = region.frame
         if frame is None:
-            return cls(network, point, near, point, None)
-        size = len(frame.turn)
-        plain = Neighbourhood(size, rivals=near.rivals, abstain=near.abstain)
-        return cls(network, point, plain, np.zeros(size), frame)
+            return cls(network, point, region, region, asked.abstain, point, None)
+        plain, start = L2().in_dimension(frame.dimension), np.zeros(frame.dimension)
+        return cls(network, point, region, plain, asked.abstain, start, frame)
 
     def region(self, radius: float) -> AllowedRegion:
-        return AllowedRegion.of(self.near, self.start, radius)
+        return AllowedRegion.of(self.near, self.abstain, self.start, radius)
 
     def steps(self, label: int, rival: int) -> NetworkSteps:
         found = NetworkSteps.of(self.network, label, rival)
@@ -82,13 +85,13 @@ class NetworkAt:
     def behind(self, place: Array, label: int, rival: int) -> bool:
         """Whether the label does not lead by what is asked for, in doubles."""
         logits = self.network(self._inputs(place))
-        return bool(logits[label] - logits[rival] <= self.near.abstain)
+        return bool(logits[label] - logits[rival] <= self.abstain)
 
     def lost(self, place: Array, label: int, rival: int) -> FoundLoss | None:
         """What is found at a place if the label does not lead there by what is asked for, in exact arithmetic."""
         exact = self._exact(place)
         logits = self.network.exact_logits(exact)
-        if logits[label] - logits[rival] > Fraction(self.near.abstain):
+        if logits[label] - logits[rival] > Fraction(self.abstain):
             return None
         return FoundLoss(place, exact.astype(np.float64), rival, self.length(place), self._along(place))
 
@@ -103,7 +106,7 @@ class NetworkAt:
         """Of the perturbation that leads to a place, rounded up."""
         pairs = zip(self._exact(place).tolist(), self.point.tolist(), strict=True)
         steps = [Fraction(value) - Fraction(start) for value, start in pairs]
-        return length_above(self.near, steps) if self.frame is None else self.frame.length(steps)
+        return length_above(self.given, steps)
 
     def _inputs(self, place: Array) -> Array:
         """In doubles."""
@@ -111,15 +114,15 @@ class NetworkAt:
 
     def _exact(self, place: Array) -> NDArray[Any]:
         """The inputs; Fractions in a subspace, in which doubles would not stay."""
-        if self.frame is None or self.frame.near.subspace is None:
+        if self.frame is None or self.given.subspace is None:
             return self._inputs(place)
         return np.array(self.frame.moved(self.point, self.frame.turn @ place), dtype=object)
 
     def _along(self, place: Array) -> tuple[tuple[float, ...], ...] | None:
         if self.frame is None:
             return None
-        if self.frame.near.subspace is not None:
+        if self.given.subspace is not None:
             return tuple((step,) for step in (self.frame.turn @ place).tolist())
-        moving = list(self.frame.near.moving)
+        moving = list(self.given.moving)
         ends, starts = self._inputs(place)[moving].tolist(), (-self.point[moving]).tolist()
         return tuple(zip(ends, starts, strict=True))

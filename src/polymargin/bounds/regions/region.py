@@ -1,4 +1,4 @@
-"""The points that a neighbourhood allows within a radius: a box, and the ball of a norm in it. A part of it is a smaller box.
+"""The points that are allowed within a radius: a box, and the ball of a norm in it. A part of it is a smaller box.
 
     low ≤ x ≤ high,      N(x − u) ≤ bound,
 
@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.neighbourhood import Neighbourhood, Norm
+from polymargin.regions import Norm, Region
 
 Array = NDArray[np.float64]
 
@@ -29,18 +29,19 @@ BISECTIONS = 36
 class AllowedRegion:
     """Around the point u; `low` and `high` are the ends of the box."""
 
-    near: Neighbourhood
+    near: Region
+    abstain: float
     point: Array
     radius: float
     low: Array
     high: Array
 
     @classmethod
-    def of(cls, near: Neighbourhood, point: Array, radius: float) -> AllowedRegion:
+    def of(cls, near: Region, abstain: float, point: Array, radius: float) -> AllowedRegion:
         reach = np.zeros(near.dimension)
         moving = list(near.moving)
         reach[moving] = radius if near.weights is None else radius / near.weights[moving]
-        return cls(near, point, radius, near.clipped(point - reach), near.clipped(point + reach))
+        return cls(near, abstain, point, radius, near.clipped(point - reach), near.clipped(point + reach))
 
     @cached_property
     def moving(self) -> NDArray[np.int64]:

@@ -163,7 +163,7 @@ def prove_by_cutting(
 
 def _part(steps: NetworkSteps, region: AllowedRegion, label: int, rivals: list[int], centre: str) -> RegionPart:
     weights, constants = steps.difference(label, rivals)
-    return RegionPart(steps, region, centre, weights, constants - region.near.abstain)
+    return RegionPart(steps, region, centre, weights, constants - region.abstain)
 
 
 def _leaf(part: RegionPart, row: int, worst: Array, deadline: Deadline) -> tuple[float, RegionLeaf | None, Array]:

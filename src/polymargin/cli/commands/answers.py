@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.neighbourhoods import Given
 from polymargin.cli.options import (
     Abstain,
     Activation,
@@ -32,6 +31,7 @@ from polymargin.cli.options import (
     Trust,
     Weights,
 )
+from polymargin.cli.regions import Given
 from polymargin.cli.work_options import WorkOptions, spread
 
 

@@ -27,8 +27,8 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.neighbourhood import Neighbourhood, Norm
-from polymargin.neighbourhood.frame import round_coordinates
+from polymargin.regions import Norm, Region
+from polymargin.regions.frame import round_coordinates
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class Face:
         return self.free if self.step is None else np.column_stack([self.free, self.step])
 
 
-def faces(near: Neighbourhood, u: Array, active: int) -> Iterator[Face]:
+def faces(near: Region, u: Array, active: int) -> Iterator[Face]:
     """Those with few coordinates at an end of the domain first; `active` is the number m of directions B depends on."""
     moving = near.moving
     for count in range(len(moving) + 1 if near.low is not None else 1):
@@ -68,15 +68,15 @@ def faces(near: Neighbourhood, u: Array, active: int) -> Iterator[Face]:
                     yield from _cross_faces(near, origin, rest, floor, active)
 
 
-def subspace_face(near: Neighbourhood, u: Array) -> Face:
+def subspace_face(near: Region, u: Array) -> Face:
     """The one face of L2 without a domain: all of the coordinates, some, or a subspace."""
     columns = np.eye(near.dimension)[:, list(near.moving)] if near.subspace is None else near.subspace
     return _measured_face(near, u, u, columns)
 
 
-def _measured_face(near: Neighbourhood, u: Array, origin: Array, columns: Array) -> Face:
+def _measured_face(near: Region, u: Array, origin: Array, columns: Array) -> Face:
     """origin + columns @ c in coordinates y with |R(x − u)|² = |y|² + floor²."""
-    if near.weights is None and (near.subspace is None or columns is not near.subspace):
+    if near.weights is None and near.ellipsoid is None and columns is not near.subspace:
         foot = origin - columns @ (columns.T @ (origin - u))
         return Face(foot, None, columns, near.length(foot - u))
     turn, _ = round_coordinates(near, columns, MOST_ROUNDING)
@@ -86,7 +86,7 @@ def _measured_face(near: Neighbourhood, u: Array, origin: Array, columns: Array)
     return Face(foot, None, free, near.length(foot - u))
 
 
-def face_count(near: Neighbourhood, active: int) -> int:
+def face_count(near: Region, active: int) -> int:
     """How many faces that is."""
     k, ends = len(near.moving), 0 if near.low is None else 2
     total = 0
@@ -102,12 +102,13 @@ def face_count(near: Neighbourhood, active: int) -> int:
     return total
 
 
-def path_count(near: Neighbourhood, active: int, degree: int) -> int:
+def path_count(near: Region, active: int, degree: int) -> int:
     """Solutions of all the systems together for a generic boundary of that degree: D(D − 1)^f with f unknowns beside t.
 
     For L∞ without a domain that is D/2 · ((D + 1)ⁿ − (D − 1)ⁿ).
 
-    >>> [path_count(Neighbourhood.of(n, norm="linf"), n, 3) for n in (2, 4, 6, 8)]
+    >>> from polymargin.regions import Linf
+    >>> [path_count(Linf().in_dimension(n), n, 3) for n in (2, 4, 6, 8)]
     [18, 360, 6048, 97920]
     """
     k, ends = len(near.moving), 0 if near.low is None else 2
@@ -130,7 +131,7 @@ def path_count(near: Neighbourhood, active: int, degree: int) -> int:
     return total
 
 
-def _at_the_ends(near: Neighbourhood, u: Array, fixed: Sequence[int]) -> Iterator[Array]:
+def _at_the_ends(near: Region, u: Array, fixed: Sequence[int]) -> Iterator[Array]:
     """u with these coordinates moved to the ends of the domain, in all ways."""
     if near.low is None or near.high is None:
         yield u
@@ -149,7 +150,7 @@ def _signs(count: int) -> Iterator[Array]:
         yield np.array([1.0, *rest])
 
 
-def _cube_faces(near: Neighbourhood, origin: Array, rest: list[int], floor: float, active: int) -> Iterator[Face]:
+def _cube_faces(near: Region, origin: Array, rest: list[int], floor: float, active: int) -> Iterator[Face]:
     weights = np.ones(near.dimension) if near.weights is None else near.weights
     for between in range(min(active, len(rest))):
         for chosen in combinations(rest, between):
@@ -160,7 +161,7 @@ def _cube_faces(near: Neighbourhood, origin: Array, rest: list[int], floor: floa
                 yield Face(origin, step, np.eye(near.dimension)[:, list(chosen)], floor)
 
 
-def _cross_faces(near: Neighbourhood, origin: Array, rest: list[int], floor: float, active: int) -> Iterator[Face]:
+def _cross_faces(near: Region, origin: Array, rest: list[int], floor: float, active: int) -> Iterator[Face]:
     """With w_i|δ_i| = s_i w_i δ_i on the support, t = Σ s_i w_i δ_i: the first one of the support makes up for the others."""
     weights = np.ones(near.dimension) if near.weights is None else near.weights
     for size in range(1, min(active, len(rest)) + 1):

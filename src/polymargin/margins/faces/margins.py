@@ -1,4 +1,4 @@
-"""The margins of a model in a neighbourhood that is not simply L2: what is known of each rival, put together.
+"""The margins of a model in a region that is not simply L2: what is known of each rival, put together.
 
 L2 without a domain is the ordinary problem on one affine space: weights, matrices, some coordinates and subspaces are a
 substitution. Everything else goes face by face.
@@ -32,9 +32,9 @@ from polymargin.margins.pairs import Enumeration, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.proofs import Counterexample, RivalProof, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
-from polymargin.neighbourhood import Neighbourhood, Norm
 from polymargin.networks.noise import check_scale, check_terms
 from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.regions import Norm, ThreatModel
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -45,15 +45,18 @@ MOST_FACES = 20_000
 AGREEMENT = 1e-9
 
 
-class NeighbourhoodMargins:
+class RegionMargins:
     """A network or a boundary, asked about perturbations of one kind."""
 
     paths_per_point = 1
 
-    def __init__(self, model: Network | Boundary, search: Enumeration, near: Neighbourhood) -> None:
-        self._model, self._search, self._near = model, search, near
-        if isinstance(model, Boundary) and (near.rivals is not None or near.abstain):
+    def __init__(self, model: Network | Boundary, search: Enumeration, asked: ThreatModel) -> None:
+        self._model, self._search, self._asked = model, search, asked
+        self._near = near = asked.region
+        if isinstance(model, Boundary) and (asked.rivals is not None or asked.abstain):
             raise InputError("rivals= and abstain= speak of classes; a boundary alone has none: leave them out")
+        if near.subspace is not None and near.low is not None:
+            raise InputError("a subspace within a domain has no margins: leave out one of them")
 
     @property
     def dimension(self) -> int:
@@ -84,26 +87,32 @@ class NeighbourhoodMargins:
         try:
             proved = self._bounds(self._model, u)
         except InputError:
-            return found  # neighbourhoods that have margins alone
+            return found  # regions that have margins alone
         return proved if proved.standing is Standing.CERTIFIED else _narrowed(found, proved)
 
     def _bounds(self, network: Network, u: Array, *notes: str) -> Margin:
         """Both sides without enumeration: a search above, a proof on a region below, or on a ball that contains it."""
-        near, started, deadline = self._near, perf_counter(), Deadline.after(self._search.timeout)
+        asked, near, started, deadline = self._asked, self._near, perf_counter(), Deadline.after(self._search.timeout)
         near.check_bounded()
         label, _ = predicted_class(network, u)
-        rivals = near.against(label, network.class_count)
-        at, judge = NetworkAt.of(network, u, near), Judge(network)
+        rivals = asked.against(label, network.class_count)
+        at, judge = NetworkAt.of(network, u, asked), Judge(network)
         lower, regions, nearest = bracket_in(at, label, rivals, deadline, self._search.seed)
         proofs = [RivalProof(rival, lower, proof.to_proof()) for rival, proof in regions.items()]
         upper = math.inf if nearest is None else nearest.length
-        if near.norm is Norm.L2 and near.weights is None and not near.abstain and not deadline.passed:
+        if (
+            near.norm is Norm.L2
+            and near.weights is None
+            and near.ellipsoid is None
+            and not asked.abstain
+            and not deadline.passed
+        ):
             ball = lower_bound_at(network, u, limit=None if nearest is None else upper, deadline=deadline)
             if min(ball.radius, upper) > lower:
                 lower, proofs = min(ball.radius, upper), proofs_of(ball.exclusions)
         standing = Standing.BRACKETED
         if nearest is not None and upper - lower <= self._search.rtol * upper and judge.reads:
-            subject = Subject(judge, u, label, near, self._search.seed)
+            subject = Subject(judge, u, label, asked, self._search.seed)
             proofs = [proof for proof in proofs if proof.rival in rivals]
             end = Counterexample(nearest.point, nearest.rival, nearest.length, nearest.along)
             _, judgement = subject.judged_margin(lower, upper, proofs, end.to_json(), deadline.left)
@@ -127,11 +136,11 @@ class NeighbourhoodMargins:
         )
 
     def _pairs(self, u: Array, tracker: Tracker) -> tuple[int | None, list[PairMargin]]:
-        model, near = self._model, self._near
+        model, asked = self._model, self._asked
         if isinstance(model, Boundary):
             return None, [self._pair(model, u, None, tracker)]
         label, tied = predicted_class(model, u)
-        rivals = near.against(label, model.class_count)
+        rivals = asked.against(label, model.class_count)
         if tied in rivals:
             note = f"classes {label} and {tied} tie exactly at the point"
             return label, [PairMargin(tied, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)]
@@ -139,15 +148,19 @@ class NeighbourhoodMargins:
 
     def _boundary(self, network: Network, label: int, rival: int) -> Boundary:
         boundary = Boundary.from_network(network, label, rival)
-        if not self._near.abstain:
+        if not self._asked.abstain:
             return boundary
-        return Boundary(ShiftedSource(boundary.source, self._near.abstain), boundary.name)
+        return Boundary(ShiftedSource(boundary.source, self._asked.abstain), boundary.name)
 
     def _pair(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         near = self._near
         value = boundary.exact_value([Fraction(entry) for entry in u.tolist()])
-        if value == 0 or (value < 0 and near.abstain):
-            note = "the answer does not lead by more than abstain=" if near.abstain else "the point is on the boundary"
+        if value == 0 or (value < 0 and self._asked.abstain):
+            note = (
+                "the answer does not lead by more than abstain="
+                if self._asked.abstain
+                else "the point is on the boundary"
+            )
             return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)
         if boundary.degree < 1:
             return pair_for(boundary, self._search).margin_at(u, rival, tracker)
@@ -167,7 +180,7 @@ class NeighbourhoodMargins:
     def _without_domain(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
         """The L2 margin with the same weights and coordinates: the ordinary problem after a substitution."""
         near = self._near
-        if near.weights is None and near.movable is None and near.subspace is None:
+        if all(part is None for part in (near.weights, near.ellipsoid, near.movable, near.subspace)):
             return pair_for(boundary, self._search).margin_at(u, rival, tracker)
         face = subspace_face(near, u)
         restricted = Boundary(boundary.source.on_subspace(face.free, face.origin), boundary.name)

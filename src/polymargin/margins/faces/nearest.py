@@ -19,7 +19,7 @@ from polymargin.margins.faces.candidates import candidates
 from polymargin.margins.faces.face import faces
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import PairMargin
-from polymargin.neighbourhood import Neighbourhood
+from polymargin.regions import Region
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ SAMPLES = 64
 
 
 def nearest_on_faces(
-    boundary: Boundary, u: Array, rival: int | None, near: Neighbourhood, search: Enumeration, tracker: Tracker
+    boundary: Boundary, u: Array, rival: int | None, near: Region, search: Enumeration, tracker: Tracker
 ) -> PairMargin:
     """The least length of a perturbation to {B = 0}, for a point that is not on it."""
     side = exact_signs(boundary, u[None])[0]
@@ -65,7 +65,7 @@ def nearest_on_faces(
     elif nearer < math.inf:
         notes = (f"a tie at distance {nearer:.6g} could not be confirmed in exact arithmetic",)
     elif place is None:
-        notes = ("no face has a real critical point: no point of the neighbourhood ties",)
+        notes = ("no face has a real critical point: no point of the region ties",)
     complete &= nearer == math.inf
     return PairMargin(
         rival=rival,
@@ -82,7 +82,7 @@ def nearest_on_faces(
     )
 
 
-def _inside(near: Neighbourhood, point: Array) -> bool:
+def _inside(near: Region, point: Array) -> bool:
     """In the domain up to rounding; those that are outside by rounding alone are as near on the face at that end."""
     if near.low is None or near.high is None:
         return True
@@ -90,7 +90,7 @@ def _inside(near: Neighbourhood, point: Array) -> bool:
     return bool(((near.low - room <= point) & (point <= near.high + room)).all())
 
 
-def _stands(boundary: Boundary, u: Array, point: Array, side: int, near: Neighbourhood) -> bool:
+def _stands(boundary: Boundary, u: Array, point: Array, side: int, near: Region) -> bool:
     """Whether B is zero, or has the other sign, at the point or next to it within the domain."""
     slope = boundary.gradient(point)
     steepest = np.zeros_like(u)
@@ -105,8 +105,8 @@ def _stands(boundary: Boundary, u: Array, point: Array, side: int, near: Neighbo
     return False
 
 
-def _seen_across(boundary: Boundary, u: Array, side: int, near: Neighbourhood, radius: float) -> Array | None:
-    """A point of the neighbourhood nearer than the radius and across the boundary, if a look at some of them finds one."""
+def _seen_across(boundary: Boundary, u: Array, side: int, near: Region, radius: float) -> Array | None:
+    """A point of the region nearer than the radius and across the boundary, if a look at some of them finds one."""
     generator = np.random.default_rng(20269)
     moving = list(near.moving)
     steps = np.zeros((SAMPLES, len(u)))

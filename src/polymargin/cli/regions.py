@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from polymargin.regions import Region
+
 
 @dataclass(frozen=True)
 class Given:
@@ -27,16 +29,34 @@ class Given:
     @property
     def keywords(self) -> dict[str, Any]:
         """For a function of a polynomial network."""
-        from polymargin.cli.points import interval
-
         return {
-            "norm": self.norm,
-            "weights": None if self.weights is None else _weights(self.weights),
-            "domain": None if self.domain is None else interval(self.domain),
-            "movable": None if self.movable is None else _movable(self.movable),
+            "within": self.region,
             "rivals": None if self.rivals is None else _numbers("--rivals", self.rivals),
             "abstain": self.abstain,
         }
+
+    @property
+    def region(self) -> Region:
+        """The perturbations that were asked for; a matrix of weights is an ellipsoid, directions are a subspace."""
+        from polymargin.cli.points import interval
+        from polymargin.regions import L1, L2, Linf
+
+        kinds = {"l2": L2, "linf": Linf, "l1": L1}
+        if self.norm not in kinds:
+            raise InputError(f"--norm {self.norm!r}: expected l2, linf or l1")
+        options: dict[str, Any] = {"domain": None if self.domain is None else interval(self.domain)}
+        if self.weights is not None:
+            weights = _weights(self.weights)
+            options["weights" if weights.ndim == 1 else "ellipsoid"] = weights
+        if self.movable is not None:
+            movable = _movable(self.movable)
+            options["movable" if isinstance(movable, list) else "subspace"] = movable
+        for name in ("ellipsoid", "subspace"):
+            if name in options and self.norm != "l2":
+                raise InputError(
+                    f"--norm {self.norm} with a matrix of numbers: only l2 has an {name}; expected a vector"
+                )
+        return kinds[self.norm](**options)
 
     @property
     def named(self) -> dict[str, Any]:
