@@ -1,0 +1,1 @@
+"""Bounds on regions: one expansion, one list of constraints with multipliers, and the search for counterexamples."""
