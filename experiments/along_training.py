@@ -27,7 +27,7 @@ from polymargin.learning import Factor, Regulariser, train
 from polymargin.learning.shallow import shallow_network
 from polymargin.networks import PolynomialNetwork, from_torch
 from polymargin.plots.boundaries import COLOURS
-from polymargin.plots.door import new_figure
+from polymargin.plots.figure_file import new_figure
 from polymargin.reproduce.figure_xor import xor_data
 
 MOMENTS = (0, 5, 10, 20, 50, 100, 200, 400, 800, 1600, 3000)

@@ -17,7 +17,7 @@ from common import arguments
 from numpy.typing import NDArray
 
 from polymargin.plots.boundaries import COLOURS
-from polymargin.plots.door import new_figure
+from polymargin.plots.figure_file import new_figure
 
 RADII = ("0.5", "1", "1.5")
 METHODS = {

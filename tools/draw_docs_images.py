@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation anew: `python tools/draw_docs_images.py`."""
+"""Draw the pictures of the documentation: `python tools/draw_docs_images.py`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ def main() -> None:
     """Margins of the two moons, and two slices of the chamber figure."""
     data = Path(str(files("polymargin") / "data"))
     points = np.load(data / "moons_points.npz")["points"]
-    title = "Two moons: the largest disc around each point that keeps its class"
+    title = "The largest disc around each point that keeps its class"
     margin_plane(pm.load(data / "moons.npz"), points, IMAGES / "margins.png", title=title)
 
     boundary = pm.Boundary.from_network(pm.LightningAttention.random(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
     planes = [pm.Plane.random(boundary.dimension, window, seed) for seed, window in SLICES[1:]]
-    draw_chambers([pm.chambers(boundary, plane, 15_000) for plane in planes], IMAGES / "chambers.png")
+    captions = ["a plane near the origin", "another plane, farther out"]
+    slices = [pm.chambers(boundary, plane, 15_000) for plane in planes]
+    draw_chambers(slices, IMAGES / "chambers.png", captions=captions)
 
 
 if __name__ == "__main__":

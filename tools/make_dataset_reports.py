@@ -39,8 +39,8 @@ ZOO = {
 }
 # A screenshot: width, height, colour scheme.
 SHOTS = {
-    "desktop": (1200, 1400, "light"),
-    "desktop-dark": (1200, 1400, "dark"),
+    "desktop": (1280, 1400, "light"),
+    "desktop-dark": (1280, 1400, "dark"),
     "phone": (390, 1500, "light"),
     "phone-dark": (390, 1500, "dark"),
 }
@@ -98,7 +98,7 @@ def zoo(folder: Path, data: Path, work: Path) -> None:
             checkpoint=work / f"{name}.jsonl",
         )
         made.save(work / f"{name}.html")
-        pm.plots.certified_accuracy(axes, made.margins, made.labels)
+        pm.plots.robust_accuracy(axes, made.margins, made.labels)
         axes.get_legend().remove()
         axes.set_title(f"{name}, {count:,} image{'s' if count > 1 else ''}", fontsize="medium")
         closed = np.median([m.lower / m.upper for m in made.margins])
@@ -135,7 +135,7 @@ def screenshots(pages: dict[str, Path]) -> None:
         for name, page in pages.items():
             for kind, (width, height, scheme) in SHOTS.items():
                 explorer = name.startswith("explore")
-                size = {"width": width, "height": 860 if explorer and width > 500 else height if not explorer else 760}
+                size = {"width": width, "height": 960 if explorer and width > 500 else height if not explorer else 760}
                 opened = browser.new_page(viewport=size, color_scheme=scheme)
                 opened.goto(page.resolve().as_uri())
                 opened.locator("body[data-settled=true]" if explorer else "#table tbody tr").first.wait_for()

@@ -43,3 +43,10 @@ class Watched:
     def fits(self) -> bool:
         """Nothing is wider than the page."""
         return bool(self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"))
+
+    def cut_off(self) -> list[str]:
+        """Return tables and pictures that are wider than the section around them."""
+        found = self.page.evaluate("""() => [...document.querySelectorAll("section table, section svg")]
+            .filter((one) => one.getBoundingClientRect().right > one.closest("section").getBoundingClientRect().right)
+            .map((one) => one.outerHTML.slice(0, 200))""")
+        return [str(one) for one in found]

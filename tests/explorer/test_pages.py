@@ -174,7 +174,7 @@ def test_an_exported_page_drags_without_a_server(
     assert watched.requests == [file.as_uri()]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_report_sorts_and_filters(chromium: Any, tmp_path: Path, width: int, scheme: str) -> None:
     net = random_network([2, 5, 3], 3, seed=3)
     points = np.random.default_rng(5).normal(size=(120, 2))
@@ -206,5 +206,26 @@ def test_the_report_sorts_and_filters(chromium: Any, tmp_path: Path, width: int,
     page.fill("[data-filter=below]", "0.1")
     assert page.inner_text("#count") == f"{sum(m.lower < 0.1 for m in made.margins)} of 120 points"
     assert watched.fits()
+    assert watched.cut_off() == []
     assert watched.complaints == []
     assert watched.requests == [file.as_uri()]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_report_without_scripts(chromium: Any, tmp_path: Path, width: int) -> None:
+    net = random_network([2, 5, 10], 3, seed=3)
+    points = np.random.default_rng(5).normal(size=(60, 2))
+    made = pm.report(net, points, net.predict(points))
+    file = made.save(tmp_path / "report.html")
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    for name in (".filters", "#table", ".pages", "#count"):
+        assert not page.locator(name).first.is_visible()
+    assert "needs JavaScript" in page.inner_text("#rows")
+    smallest = min(range(60), key=lambda row: made.margins[row].lower)
+    first = page.locator("#rows tbody tr").filter(visible=True).first.locator("td").all_inner_texts()
+    assert first[0].split()[-1] == str(smallest)
+    context.close()
+    watched = Watched(chromium, file.as_uri(), width=width)
+    assert watched.cut_off() == []

@@ -41,7 +41,7 @@ def by_hand(radius: float, side: str, statuses: tuple[Standing, ...]) -> float:
 
 @pytest.mark.parametrize("radius", [0.0, 0.1, 0.15, 0.2, 0.3, 0.45, 0.5, 0.89, 0.9, 7.0])
 def test_the_curve_counts_rows(radius: float) -> None:
-    found = pm.plots.CertifiedAccuracy.of(ROWS, LABELS)
+    found = pm.plots.RobustAccuracy.of(ROWS, LABELS)
     every = (Standing.CERTIFIED, Standing.NUMERICAL, Standing.BRACKETED)
     assert found.at(radius) == pytest.approx(by_hand(radius, "lower", every))
     assert found.possible(radius) == pytest.approx(by_hand(radius, "upper", every))
@@ -51,10 +51,10 @@ def test_the_curve_counts_rows(radius: float) -> None:
 
 
 def test_clean_accuracy_counts_ties_and_not_failures() -> None:
-    assert pm.plots.CertifiedAccuracy.of(ROWS, LABELS).clean == 6 / 8
-    assert pm.plots.CertifiedAccuracy.of(ROWS).clean == 7 / 8
+    assert pm.plots.RobustAccuracy.of(ROWS, LABELS).clean == 6 / 8
+    assert pm.plots.RobustAccuracy.of(ROWS).clean == 7 / 8
     with pytest.raises(pm.InputError, match="at least one row"):
-        pm.plots.CertifiedAccuracy.of([])
+        pm.plots.RobustAccuracy.of([])
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_figures_on_a_given_axis() -> None:
     points = np.random.default_rng(0).normal(size=(12, 2))
     margins, labels = pm.margin(net, points, cache=False), net.predict(points)
     first, second, third, fourth = Figure().subplots(1, 4)
-    assert pm.plots.certified_accuracy(first, margins, labels) is first
+    assert pm.plots.robust_accuracy(first, margins, labels) is first
     curve = next(line for line in first.lines if len(line.get_xdata()) > 2)
     expected = [np.mean([m.lower > r for m in margins]) for r in curve.get_xdata()]
     assert np.allclose(curve.get_ydata(), expected)
@@ -92,7 +92,7 @@ def test_every_kind_of_standing_is_drawn() -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    axes = pm.plots.certified_accuracy(Figure().add_subplot(), ROWS, LABELS)
+    axes = pm.plots.robust_accuracy(Figure().add_subplot(), ROWS, LABELS)
     names = axes.get_legend_handles_labels()[1]
     assert names == ["proved", "numerical", "bracketed, lower bound", "open", "clean accuracy 75.0%"]
 

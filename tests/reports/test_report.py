@@ -67,7 +67,7 @@ def test_numbers_agree_with_the_margins(made: Report) -> None:
     for c in made.classes:
         own = made.labels == c.label
         assert c.smallest == np.nanmin(lower[own])
-        assert c.certified == pytest.approx([(right & (lower > r))[own].mean() for r in made.radii])
+        assert c.robust == pytest.approx([(right & (lower > r))[own].mean() for r in made.radii])
     assert sum(made.rivals.values()) == sum(m.rival is not None for m in made.margins)
     order = [made.margins[row].upper for row in made.vulnerable if made.correct[row]]
     assert order == sorted(order)
@@ -159,7 +159,7 @@ def test_without_labels_and_for_piecewise_networks(tmp_path: Path) -> None:
     made = pm.report(net, np.random.default_rng(0).normal(size=(4, 2)))
     assert made.labels is None
     assert made.accuracy.clean == 1.0
-    assert "the predicted class takes the place" in made.save(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "every predicted class counts as right" in made.save(tmp_path / "report.html").read_text(encoding="utf-8")
     with pytest.raises(pm.InputError, match="no certificates and no checkpoints"):
         pm.report(net, [[0.0, 0.0]], certificates=tmp_path)
 
@@ -187,7 +187,7 @@ def test_another_norm_is_said(tmp_path: Path) -> None:
     with pytest.raises(pm.InputError, match="are for L2"):
         pm.report(net, points, within=pm.Linf(), certificates=tmp_path)
     with pytest.raises(pm.InputError, match="expected one norm"):
-        pm.plots.CertifiedAccuracy.of([*expected, *pm.margin(net, points, cache=False)])
+        pm.plots.RobustAccuracy.of([*expected, *pm.margin(net, points, cache=False)])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from polymargin.cli.regions import Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError, printable
-from polymargin.plots.door import new_figure
+from polymargin.plots.figure_file import new_figure
 from polymargin.reports import report
 from polymargin.standing import Standing
 

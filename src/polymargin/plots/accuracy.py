@@ -1,7 +1,7 @@
-"""How much of a data set is certified at each radius, told apart by how it is known: the numbers that `certified_accuracy` draws.
+"""Robust accuracy of a data set against radius, by standing: the numbers that `robust_accuracy` draws.
 
-At radius r a row is certified if its class is right and its lower bound exceeds r: no other class ties at that distance or less.
-A row between its bounds is open. A row without an answer is in the denominator and in no part.
+A row is robust at radius r if its class is right and its lower bound exceeds r: no other class ties at that distance or less. The
+part of CERTIFIED rows rests on proofs. A row between its bounds is open. A row without an answer counts in the denominator only.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ANSWERED = (Standing.CERTIFIED, Standing.NUMERICAL, Standing.BRACKETED)
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedAccuracy:
-    """Sorted bounds of the rows that are classified rightly, per standing.
+class RobustAccuracy:
+    """Sorted bounds of the rightly classified rows, per standing.
 
     count     all rows, with and without an answer
-    lowers    per standing: radii below which rows are certified, ascending
-    uppers    per standing: radii from which rows are known to be vulnerable, ascending
-    labelled  whether right classes were given; otherwise every prediction counts as right
-    norm      in which the radii are measured, as it is written: L2, L∞ or L1
+    lowers    per standing: radii below which rows are robust, ascending
+    uppers    per standing: radii from which rows are vulnerable, ascending
+    labelled  whether true classes were given; otherwise every prediction counts as right
+    norm      of the radii: L2, L∞ or L1
     """
 
     count: int
@@ -40,8 +40,8 @@ class CertifiedAccuracy:
     norm: str = "L2"
 
     @classmethod
-    def of(cls, margins: Sequence[Margin], labels: ArrayLike | None = None) -> CertifiedAccuracy:
-        """From margins and the right classes, if they are known."""
+    def of(cls, margins: Sequence[Margin], labels: ArrayLike | None = None) -> RobustAccuracy:
+        """Return the robust accuracy of margins, with the true classes if they are known."""
         if not len(margins):
             raise InputError("no margins: expected at least one row")
         right = correct_rows(margins, labels)
@@ -56,30 +56,30 @@ class CertifiedAccuracy:
 
     @property
     def clean(self) -> float:
-        """Share of rows with the right class: what is left at radius 0 where no row is an exact tie."""
+        """Return the share of rightly classified rows."""
         return sum(len(rows) for rows in self.lowers.values()) / self.count
 
     def part(self, standing: Standing, radii: ArrayLike) -> Array:
-        """Share of rows with this standing that are certified at the radii."""
+        """Return the share of rows with this standing that are robust at the radii."""
         return _above(self.lowers[standing], radii) / self.count
 
     def at(self, radius: float) -> float:
-        """Certified accuracy: every row whose lower bound exceeds the radius, whatever its standing."""
+        """Return the share of rows whose lower bound exceeds the radius, for all standings together."""
         return float(sum(self.part(standing, radius) for standing in ANSWERED))
 
     def possible(self, radius: float) -> float:
-        """The same with the open rows: no attack at this radius is known to leave less."""
+        """Return the share of rows whose upper bound exceeds the radius: robust and open rows."""
         return float(sum(_above(self.uppers[standing], radius) for standing in ANSWERED) / self.count)
 
     def open(self, radii: ArrayLike) -> Array:
-        """Share of rows that are neither certified nor known to be vulnerable."""
+        """Return the share of rows that are neither robust nor vulnerable at the radii."""
         return np.asarray(
             sum(_above(self.uppers[s], radii) - _above(self.lowers[s], radii) for s in ANSWERED) / self.count
         )
 
     @property
     def reach(self) -> float:
-        """A radius that shows nearly everything: the largest finite bound, or less where few rows lie far out."""
+        """Return a radius for the end of an axis: the largest finite bound, or less if few rows lie far out."""
         bounds = np.concatenate([part for s in ANSWERED for part in (self.lowers[s], self.uppers[s])])
         finite = bounds[np.isfinite(bounds)]
         if not len(finite) or finite.max() <= 0:
@@ -88,7 +88,7 @@ class CertifiedAccuracy:
 
 
 def norm_of(margins: Sequence[Margin]) -> str:
-    """The norm of all margins, as it is written; margins of different norms do not go together."""
+    """Return the norm of all margins; raise InputError if they differ."""
     norms = sorted({margin.norm for margin in margins if margin.standing is not Standing.FAILED})
     if len(norms) > 1:
         raise InputError(f"margins in the norms {', '.join(norms)}: expected one norm for all of them")
@@ -96,7 +96,7 @@ def norm_of(margins: Sequence[Margin]) -> str:
 
 
 def correct_rows(margins: Sequence[Margin], labels: ArrayLike | None) -> NDArray[np.bool_]:
-    """Rows with an answer whose class is the right one; all with an answer where right classes are not known."""
+    """Return True for rows with an answer and the true class, or for all rows with an answer if there are no labels."""
     answered = np.array([margin.standing is not Standing.FAILED for margin in margins], dtype=bool)
     if labels is None:
         return answered

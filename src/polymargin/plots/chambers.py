@@ -10,7 +10,8 @@ import numpy as np
 
 from polymargin.boundary import Boundary
 from polymargin.geometry import Chambers, Plane
-from polymargin.plots.door import from_matplotlib, new_figure
+from polymargin.plots.class_regions import ticks_inside
+from polymargin.plots.figure_file import from_matplotlib, new_figure
 
 # From few real critical points to many, from light to dark; readable without colours too.
 FEW, MANY = 0.12, 0.92
@@ -27,7 +28,7 @@ def draw_chambers(
     captions: Sequence[str] = (),
     boundary: Boundary | None = None,
 ) -> Path:
-    """One panel per slice with a common legend; the boundary itself is drawn where it has two inputs."""
+    """Draw one panel per slice with a common legend, and the boundary itself if it has two inputs."""
     patch_class, line_class = from_matplotlib("patches.Patch"), from_matplotlib("lines.Line2D")
     numbers = sorted({number for found in slices for number in found.shares()})
     colour = ordered_colours(numbers)
@@ -47,12 +48,12 @@ def draw_chambers(
     )
     if title:
         figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=160)
+    figure.savefig(path, dpi=200)
     return Path(path)
 
 
 def ordered_colours(numbers: Sequence[int]) -> dict[int, Any]:
-    """More is darker."""
+    """Return a colour per number; more is darker."""
     from matplotlib import colormaps
 
     steps = np.linspace(FEW, MANY, max(len(numbers), 2))
@@ -77,9 +78,10 @@ def _draw_slice(axes: Any, found: Chambers, colour: dict[int, Any]) -> None:
         interpolation="nearest",
         aspect="equal",
     )
+    ticks_inside(axes)
     two_inputs = len(found.plane.origin) == 2
-    axes.set_xlabel("first input u₁" if two_inputs else "s: steps along the plane's first direction", fontsize=11)
-    axes.set_ylabel("second input u₂" if two_inputs else "c: steps along its second direction", fontsize=11)
+    axes.set_xlabel("first input u₁" if two_inputs else "s: first direction of the plane", fontsize=11)
+    axes.set_ylabel("second input u₂" if two_inputs else "c: second direction of the plane", fontsize=11)
 
 
 def _draw_boundary(axes: Any, boundary: Boundary, plane: Plane) -> None:

@@ -20,7 +20,7 @@ from polymargin.boundary import Boundary
 from polymargin.enumeration import critical_points
 from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
-from polymargin.plots.door import from_matplotlib, new_figure
+from polymargin.plots.figure_file import from_matplotlib, new_figure
 
 INK, PARABOLAS, SINGULAR, CIRCLE = "#2b2b33", "#2f6db5", "#c8363c", "#2a9d57"
 CURVE, POINT, FOOT = "#8b3fa0", "#f28e1c", "#0f9aa8"

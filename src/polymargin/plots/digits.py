@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.plots.door import legend_below, new_figure
+from polymargin.plots.figure_file import legend_below, new_figure
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from polymargin.plots.door import legend_below, new_figure
+from polymargin.plots.figure_file import legend_below, new_figure
 
 Sizes = tuple[int, int, int, int]
 COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2", "#9d755d")

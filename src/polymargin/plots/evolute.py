@@ -13,7 +13,7 @@ from polymargin.boundary import Boundary
 from polymargin.geometry import Chambers
 from polymargin.geometry.discriminants.result import EDDiscriminant
 from polymargin.plots.chambers import UNKNOWN_COLOUR, ordered_colours
-from polymargin.plots.door import from_matplotlib, new_figure
+from polymargin.plots.figure_file import from_matplotlib, new_figure
 
 BOUNDARY, DISCRIMINANT, INK = "#4c78a8", "#f28e1c", "#2b2b33"
 PIXELS = 500

@@ -19,7 +19,7 @@ from polymargin.expected import (
     leading_constant,
     location_density,
 )
-from polymargin.plots.door import legend_below, new_figure
+from polymargin.plots.figure_file import legend_below, new_figure
 
 BLUE, RED, GREEN, GREY = "#4c78a8", "#e45756", "#54a24b", "#8c8c8c"
 

@@ -1,4 +1,4 @@
-"""How many points have which margin, told apart by how it is known; wrongly classified points apart."""
+"""Histogram of margins by standing, with wrongly classified points apart."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.margins import Margin
-from polymargin.plots.accuracy import ANSWERED, CertifiedAccuracy, correct_rows, norm_of
-from polymargin.plots.door import legend_above
+from polymargin.plots.accuracy import ANSWERED, RobustAccuracy, correct_rows, norm_of
+from polymargin.plots.figure_file import legend_above
 from polymargin.plots.palette import INK, LINE, NAMES, OF_STANDING, WRONG
 from polymargin.standing import Standing
 
@@ -18,7 +18,7 @@ BARS = 40
 
 
 def margin_histogram(axes: Any, margins: Sequence[Margin], labels: ArrayLike | None = None) -> Any:
-    """Draw on the given Matplotlib axis and return it. Bracketed margins stand at their lower bounds."""
+    """Draw on the given Matplotlib axis and return it. Bracketed margins count at their lower bounds."""
     right = correct_rows(margins, labels)
     lower = np.array([margin.lower for margin in margins])
     groups, colours, names = [], [], []
@@ -33,7 +33,7 @@ def margin_histogram(axes: Any, margins: Sequence[Margin], labels: ArrayLike | N
         groups.append(lower[wrong])
         colours.append(WRONG)
         names.append("wrong class")
-    reach = CertifiedAccuracy.of(margins, None).reach
+    reach = RobustAccuracy.of(margins, None).reach
     shown = [np.minimum(group[np.isfinite(group)], reach) for group in groups]
     if any(len(group) for group in shown):
         axes.hist(shown, bins=np.linspace(0.0, reach, BARS + 1), stacked=True, color=colours, label=names, alpha=0.8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,12 @@ from polymargin.enumeration import critical_points
 from polymargin.errors import InputError
 from polymargin.margins import margin
 from polymargin.networks import PolynomialNetwork
-from polymargin.plots.door import from_matplotlib, new_figure
+from polymargin.plots.class_regions import draw_class_regions, ticks_inside
+from polymargin.plots.figure_file import from_matplotlib, new_figure
+from polymargin.plots.palette import INK, class_colour, class_marker
 
-COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2")
+WIDTH, LEAST_HEIGHT, MOST_HEIGHT, DPI = 7.2, 3.4, 9.0, 200
+PAPER = "#ffffff"
 
 
 def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path, *, title: str = "") -> Path:
@@ -26,43 +28,56 @@ def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path
     """
     if network.dimension != 2:
         raise InputError(f"the network has {network.dimension} inputs; a plane needs 2")
-    circle_class = from_matplotlib("patches.Circle")
     array = np.atleast_2d(np.asarray(points, dtype=np.float64))
     margins = margin(network, array)
     reach = max((m.radius for m in margins if np.isfinite(m.radius)), default=1.0)
     low, high = array.min(axis=0) - 1.3 * reach - 0.3, array.max(axis=0) + 1.3 * reach + 0.3
     shape = (high - low)[1] / (high - low)[0]
-    figure = new_figure(figsize=(5.6, min(max(5.6 * shape, 3.0), 8.0) + 0.6), layout="constrained")
+    figure = new_figure(figsize=(WIDTH, min(max(WIDTH * shape, LEAST_HEIGHT), MOST_HEIGHT) + 0.8), layout="constrained")
     axes = figure.add_subplot()
-    _draw_classes(axes, network, low, high)
+    draw_class_regions(axes, network, (low[0], high[0], low[1], high[1]))
     for u, found in zip(array, margins, strict=True):
-        colour = COLOURS[found.label % len(COLOURS)]
-        axes.plot(*u, "o", color=colour, markeredgecolor="black", markersize=7, zorder=4)
-        if found.point is None:
-            continue
-        axes.add_patch(circle_class(u, found.radius, facecolor=colour, alpha=0.25, edgecolor="black", linewidth=1.2))
-        axes.plot(*np.stack([u, found.point]).T, color="black", linewidth=1, zorder=3)
-        axes.plot(*found.point, "o", color="black", markersize=4.5, zorder=4)
-        others = critical_points(Boundary.from_network(network, found.label, found.rival), u)
-        x = others.points[others.real].real[1:]
-        axes.plot(*x.T, "o", markersize=4, markerfacecolor="white", markeredgecolor="black", zorder=3)
-    axes.set(
-        xlim=(low[0], high[0]),
-        ylim=(low[1], high[1]),
-        aspect="equal",
-        xlabel="first input x₁",
-        ylabel="second input x₂",
-    )
-    axes.set_title(title, fontsize=11, wrap=True)
-    figure.savefig(path, dpi=160)
+        _draw_margin(axes, network, u, found)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.set(xlabel="first input x₁", ylabel="second input x₂")
+    ticks_inside(axes)
+    _draw_legend(figure, network)
+    if title:
+        axes.set_title(title, fontsize=12)
+    figure.savefig(path, dpi=DPI)
     return Path(path)
 
 
-def _draw_classes(axes: Any, network: PolynomialNetwork, low: Any, high: Any) -> None:
-    x, y = np.meshgrid(np.linspace(low[0], high[0], 500), np.linspace(low[1], high[1], 500))
-    logits = network(np.stack([x, y], axis=-1))
-    classes = network.class_count
-    colours = [COLOURS[c % len(COLOURS)] for c in range(classes)]
-    axes.contourf(x, y, logits.argmax(axis=-1), levels=np.arange(classes + 1) - 0.5, colors=colours, alpha=0.18)
-    for first, second in combinations(range(classes), 2):
-        axes.contour(x, y, logits[..., first] - logits[..., second], levels=[0.0], colors="black", linewidths=1.5)
+def _draw_margin(axes: Any, network: PolynomialNetwork, u: Any, found: Any) -> None:
+    colour, shape = class_colour(found.label), class_marker(found.label)
+    axes.plot(*u, shape, color=colour, markeredgecolor=INK, markersize=7.5, zorder=4)
+    if found.point is None:
+        return
+    disc = from_matplotlib("patches.Circle")(u, found.radius, facecolor=colour, alpha=0.25)
+    axes.add_patch(disc)
+    axes.add_patch(from_matplotlib("patches.Circle")(u, found.radius, fill=False, edgecolor=INK, linewidth=1.2))
+    axes.plot(*np.stack([u, found.point]).T, color=INK, linewidth=1, zorder=3)
+    axes.plot(*found.point, "o", color=INK, markersize=4.5, zorder=4)
+    others = critical_points(Boundary.from_network(network, found.label, found.rival), u)
+    x = others.points[others.real].real[1:]
+    axes.plot(*x.T, "o", markersize=4.5, markerfacecolor=PAPER, markeredgecolor=INK, zorder=3)
+
+
+def _draw_legend(figure: Any, network: PolynomialNetwork) -> None:
+    line_class = from_matplotlib("lines.Line2D")
+
+    def entry(label: str, marker: str = "", fill: str = INK, size: float = 6.0, line: str = "") -> Any:
+        style = {"marker": marker, "markerfacecolor": fill, "markeredgecolor": INK, "markersize": size}
+        return line_class([], [], color=INK, linestyle=line, linewidth=1.5, label=label, **style)
+
+    names = network.class_names or tuple(str(label) for label in range(network.class_count))
+    handles = [
+        entry(f"point of class {name}", class_marker(label), class_colour(label), 7.0)
+        for label, name in enumerate(names)
+    ]
+    handles += [
+        entry("nearest tie: the margin", "o", size=4.5),
+        entry("other critical points", "o", PAPER, 4.5),
+        entry("decision boundary", line="-"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=10)

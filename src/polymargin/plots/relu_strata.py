@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
 from polymargin.piecewise import LinearRegion, ReLUNetwork, linear_regions, piecewise_margin
-from polymargin.plots.door import from_matplotlib, new_figure
+from polymargin.plots.figure_file import from_matplotlib, new_figure
 
 Array = NDArray[np.float64]
 Window = tuple[float, float, float, float]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.plots.door import new_figure
+from polymargin.plots.figure_file import new_figure
 from polymargin.plots.sphere_mesh import Array, Mesh
 
 SURFACE, SPHERE, POINT, FOOT = (0.29, 0.53, 0.75), (0.87, 0.29, 0.24), (0.1, 0.1, 0.12), (0.95, 0.75, 0.15)
@@ -40,13 +40,7 @@ def draw_sphere(
     """Two views, as .png or .svg files: the whole surface from `eye`, and the touching point with its tangent plane edge-on."""
     figure = new_figure(figsize=(9.0, 5.0), layout="constrained")
     whole, near = figure.subplots(1, 2)
-    turn = view_rotation(np.array(eye))
-    everything = np.vstack(
-        [scene.surface.vertices, scene.point + scene.radius * turn, scene.point - scene.radius * turn]
-    )
-    low, high = (everything @ turn.T).min(axis=0), (everything @ turn.T).max(axis=0)
-    half = 0.52 * float((high - low)[:2].max())
-    whole.imshow(render(scene, eye, (low + high) / 2 @ turn, half, pixels=pixels), interpolation="antialiased")
+    whole.imshow(render(scene, eye, *whole_window(scene, eye), pixels=pixels), interpolation="antialiased")
     whole.set_title("the decision surface and the sphere", fontsize=11)
     whole.set_axis_off()
     along = edge_on(scene, eye)
@@ -61,6 +55,16 @@ def draw_sphere(
     for file in files:
         figure.savefig(file, dpi=160)
     return list(files)
+
+
+def whole_window(scene: SphereScene, eye: tuple[float, float, float]) -> tuple[Array, float]:
+    """Return centre and half side of the square that holds the whole scene, seen from the direction `eye`."""
+    turn = view_rotation(np.array(eye))
+    everything = np.vstack(
+        [scene.surface.vertices, scene.point + scene.radius * turn, scene.point - scene.radius * turn]
+    )
+    low, high = (everything @ turn.T).min(axis=0), (everything @ turn.T).max(axis=0)
+    return (low + high) / 2 @ turn, 0.52 * float((high - low)[:2].max())
 
 
 def edge_on(scene: SphereScene, eye: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -1,8 +1,9 @@
-"""The robustness sphere as a page to turn with a finger: one HTML file, no scripts from elsewhere."""
+"""The robustness sphere as one HTML file without external scripts: drawn with WebGL, with a still picture for other browsers."""
 
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from importlib.resources import files
 from pathlib import Path
@@ -10,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from polymargin.plots.sphere import FOOT, POINT, SPHERE, SURFACE, SphereScene
+from polymargin.plots.sphere import FOOT, POINT, SPHERE, SURFACE, SphereScene, render, whole_window
 from polymargin.plots.sphere_mesh import Mesh, ball_mesh
+from polymargin.plots.thumbnails import data_address, png_bytes
 
 # Positions are stored as 16-bit integers: a step of this fraction of the scene.
 STEPS = 32_000
+# The still picture: where it is seen from, and its pixels.
+EYE, PIXELS = (0.539, -0.533, 0.652), 480
 
 
 def write_sphere_page(scene: SphereScene, file: Path, *, title: str) -> Path:
-    """A page that draws the scene with WebGL; opens from disk."""
+    """Write a page that draws the scene with WebGL and opens from disk."""
     size = 0.06 * scene.radius
     stick = [
         ball_mesh(scene.point + share * (scene.foot - scene.point), size / 3, 4) for share in np.linspace(0, 1, 40)
@@ -37,7 +41,14 @@ def write_sphere_page(scene: SphereScene, file: Path, *, title: str) -> Path:
         "parts": [{**_packed(mesh, reach), "colour": colour, "opacity": opacity} for mesh, colour, opacity in parts],
     }
     template = files("polymargin.plots").joinpath("sphere_page.html").read_text(encoding="utf-8")
-    page = template.replace("{{title}}", title).replace("{{scene}}", json.dumps(data, separators=(",", ":")))
+    centre, half = whole_window(scene, EYE)
+    still = np.rint(255 * render(scene, EYE, centre, half, pixels=PIXELS)).astype(np.uint8)
+    parts_of_page = {
+        "title": title,
+        "still": data_address(png_bytes(still)),
+        "scene": json.dumps(data, separators=(",", ":")),
+    }
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts_of_page[found.group(1)], template)
     file.write_text(page, encoding="utf-8")
     return file
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.plots.door import legend_below, new_figure
+from polymargin.plots.figure_file import legend_below, new_figure
 
 PATH_COLOURS = ("#4c78a8", "#54a24b", "#b279a2")
 INK, PREDICTOR, CORRECTOR = "#2b2b33", "#f28e1c", "#2f6db5"

@@ -1,4 +1,4 @@
-"""Reports on a data set: margins of every point, put together into one page."""
+"""Reports on a data set: the margins of all points as one page."""
 
 from polymargin.reports.record import About, Report
 from polymargin.reports.report import report

@@ -1,4 +1,4 @@
-"""The most vulnerable inputs of a report, one card each: the input, its nearest counterexample and the difference."""
+"""Cards of the most vulnerable inputs: the input, its nearest counterexample and the difference."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from polymargin.reports.record import Report
 from polymargin.standing import Standing
 
 COUNT = 24
-# Coordinates shown of an input that is not an image: those that change most.
+# For inputs that are no images, the coordinates that change most are shown.
 COORDINATES = 6
 
 
 def cards(report: Report) -> str:
-    """HTML of the cards; the nearest counterexamples first."""
+    """Return the HTML of the cards, the nearest counterexamples first."""
     rows = report.vulnerable[:COUNT]
     if not rows:
-        return '<p class="soft">No counterexample is known for any point.</p>'
+        return '<p class="soft">There are no counterexamples.</p>'
     limits = image_range(report.points) if report.image_shape is not None else (0.0, 1.0)
     kind = "cards" if report.image_shape is not None else "cards wide"
     return f'<div class="{kind}">{"".join(_card(report, row, limits) for row in rows)}</div>'
@@ -29,7 +29,7 @@ def cards(report: Report) -> str:
 def _card(report: Report, row: int, limits: tuple[float, float]) -> str:
     margin = report.margins[row]
     point, nearest = report.points[row], np.asarray(margin.point)
-    right = "" if report.labels is None else f", right class {report.class_name(int(report.labels[row]))}"
+    right = "" if report.labels is None else f", true class {report.class_name(int(report.labels[row]))}"
     wrong = ' class="card wrong"' if not report.correct[row] else ' class="card"'
     size = f"{margin.upper:.4g}"
     if margin.standing is Standing.BRACKETED:

@@ -1,18 +1,18 @@
-"""The figures of a report, drawn by `pm.plots` and sized for a phone as well as for a desk."""
+"""The figures of a report, sized for narrow and wide screens."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from polymargin.plots import margin_histogram, nearest_counterexamples
-from polymargin.plots.certified_accuracy import draw_accuracy
-from polymargin.plots.door import new_figure
+from polymargin.plots.figure_file import new_figure
 from polymargin.plots.palette import INK, SOFT
+from polymargin.plots.robust_accuracy import draw_accuracy
 from polymargin.reports.record import Report
 
 
 def figures(report: Report) -> dict[str, Any]:
-    """Accuracy, histogram and counterexamples."""
+    """Return figures of accuracy, histogram and counterexamples."""
     drawn: dict[str, Any] = {}
     for name in ("accuracy", "histogram", "counterexamples"):
         figure = new_figure(figsize=(4.7, 3.5), layout="constrained")
@@ -30,7 +30,7 @@ def figures(report: Report) -> dict[str, Any]:
 
 
 def _quiet(axes: Any) -> None:
-    """Few lines, and no colour that a dark page does not know."""
+    """Remove superfluous lines, and use only colours that the page replaces in dark mode."""
     axes.set_facecolor("none")
     axes.figure.patch.set_facecolor("none")
     for side in ("top", "right"):

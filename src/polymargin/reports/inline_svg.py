@@ -1,4 +1,4 @@
-"""A Matplotlib figure as SVG inside a page: colours become CSS variables, text stays text and takes the page's font."""
+"""Matplotlib figures as SVG inside a page, with CSS variables as colours and the font of the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polymargin.plots.palette import VARIABLES
 
 
 def inline_svg(figure: Any, name: str, description: str) -> str:
-    """The `<svg>` element; `name` keeps the identifiers of several figures on one page apart."""
+    """Return the `<svg>` element; `name` makes identifiers unique on a page with several figures."""
     from html import escape
 
     from matplotlib import rc_context
@@ -25,7 +25,7 @@ def inline_svg(figure: Any, name: str, description: str) -> str:
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, f"var({variable})")
     text = re.sub(r"font: ([^;\"']*?)('[^']*'[^;\"]*)?(?=[;\"])", _font, text)
-    # Whatever identifiers Matplotlib makes, they are this figure's.
+    # Matplotlib's identifiers must be unique on the page.
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", text)
     text = re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", text, count=1)

@@ -1,4 +1,4 @@
-"""A report before anyone writes a page about it: the margins, and what they say together."""
+"""The results of a report: margins of a data set and their summaries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polymargin.class_names import name_of
 from polymargin.margins import Margin
-from polymargin.plots.accuracy import CertifiedAccuracy, correct_rows
+from polymargin.plots.accuracy import RobustAccuracy, correct_rows
 from polymargin.plots.counterexamples import most_vulnerable
 from polymargin.plots.thumbnails import Shape
 from polymargin.standing import Standing
@@ -21,7 +21,7 @@ from polymargin.standing import Standing
 
 @dataclass(frozen=True)
 class About:
-    """Where a report comes from: what was asked, when, on what, and how long it took."""
+    """The origin of a report: model, command, version, date, machine, seed and time."""
 
     title: str
     model: str
@@ -35,14 +35,14 @@ class About:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """The points of one class; `certified` are shares at the radii of the report. NaN where there is nothing to average."""
+    """The points of one class; `robust` holds shares at the radii of the report. Empty averages are NaN."""
 
     label: int
     count: int
     accuracy: float
     smallest: float
     median: float
-    certified: tuple[float, ...]
+    robust: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +50,13 @@ class Report:
     """Margins of a data set.
 
     points        (m, n)
-    labels        right classes (m,), or None
+    labels        true classes (m,), or None
     margins       one `Margin` per point
     class_count   classes of the model
-    class_names   what they are called, or None
-    image_shape   how a point is shown as an image, or None
-    certificates  file of the proof per point, None where there is none
-    about         where it comes from
+    class_names   their names, or None
+    image_shape   shape of a point as an image, or None
+    certificates  certificate file per point, or None
+    about         origin of the report
     """
 
     points: NDArray[np.float64]
@@ -73,34 +73,34 @@ class Report:
         return f"Report({len(self.margins)} points, {word} {self.accuracy.clean:.1%}, median margin {self.median:.4g})"
 
     @cached_property
-    def accuracy(self) -> CertifiedAccuracy:
-        """Certified accuracy at any radius: `.clean`, `.at(r)`, `.possible(r)`, and the parts of the curve."""
-        return CertifiedAccuracy.of(self.margins, self.named_labels)
+    def accuracy(self) -> RobustAccuracy:
+        """Return the robust accuracy at any radius: `.clean`, `.at(r)`, `.possible(r)`, and the parts of the curve."""
+        return RobustAccuracy.of(self.margins, self.named_labels)
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
-        """Rows with an answer whose class is right."""
+        """Return True for rows with an answer whose class is right."""
         return correct_rows(self.margins, self.named_labels)
 
     def class_name(self, number: int | None) -> str:
-        """What a class is called: its name where there is one, else its number."""
+        """Return the name of a class, or its number if it has no name."""
         return name_of(self.class_names, number)
 
     @property
     def named_labels(self) -> list[Any] | None:
-        """The right classes in the words of the model, as figures take them."""
+        """Return the true classes as names of the model, as figures expect them."""
         if self.labels is None:
             return None
         return self.labels.tolist() if self.class_names is None else [self.class_names[n] for n in self.labels]
 
     @property
     def median(self) -> float:
-        """The median lower bound of all rows with an answer; NaN without one."""
+        """Return the median lower bound of all rows with an answer, NaN if there is none."""
         return _median([m.lower for m in self.margins if m.standing is not Standing.FAILED])
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
-        """Three round radii at which classes are compared, near the quartiles of the margins."""
+        """Return up to three round radii near the quartiles of the margins."""
         known = np.array([m.lower for m in self.margins if math.isfinite(m.lower) and m.lower > 0])
         if not len(known):
             return (0.1,)
@@ -108,7 +108,7 @@ class Report:
 
     @cached_property
     def classes(self) -> tuple[ClassSummary, ...]:
-        """One summary per right class, or per predicted class where there are no labels; classes without points are left out."""
+        """Return one summary per true class, or per predicted class without labels; classes without points are left out."""
         predicted = np.array([-1 if m.label is None else m.label for m in self.margins])
         own = predicted if self.labels is None else self.labels
         lower = np.array([m.lower for m in self.margins])
@@ -117,7 +117,7 @@ class Report:
         for label in np.unique(own[own >= 0]).tolist():
             rows = own == label
             known = lower[rows & answered]
-            robust = lower[rows & self.correct]
+            kept = lower[rows & self.correct]
             summaries.append(
                 ClassSummary(
                     label=label,
@@ -125,14 +125,14 @@ class Report:
                     accuracy=float(self.correct[rows].mean()),
                     smallest=float(known.min()) if len(known) else math.nan,
                     median=_median(known),
-                    certified=tuple(float((robust > radius).sum() / rows.sum()) for radius in self.radii),
+                    robust=tuple(float((kept > radius).sum() / rows.sum()) for radius in self.radii),
                 )
             )
         return tuple(summaries)
 
     @cached_property
     def rivals(self) -> dict[tuple[int, int], int]:
-        """How often which class is the nearest rival of which: {(predicted, rival): rows}."""
+        """Return how often each class is the nearest rival of each predicted class: {(predicted, rival): rows}."""
         found: dict[tuple[int, int], int] = {}
         for m in self.margins:
             if m.label is not None and m.rival is not None:
@@ -141,13 +141,13 @@ class Report:
 
     @cached_property
     def vulnerable(self) -> tuple[int, ...]:
-        """Rows with a counterexample, the nearest first; those whose class is right before the others."""
+        """Return rows with a counterexample, the nearest first, and rightly classified rows before the others."""
         rows = most_vulnerable(self.margins)
         return tuple([row for row in rows if self.correct[row]] + [row for row in rows if not self.correct[row]])
 
     @cached_property
     def table(self) -> tuple[dict[str, Any], ...]:
-        """One dictionary per row, for a data frame or a CSV file."""
+        """Return one dictionary per row, for a data frame or a CSV file."""
         return tuple(
             {
                 "row": index,
@@ -170,13 +170,13 @@ class Report:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """New Matplotlib figures: accuracy, histogram, counterexamples."""
+        """Return new Matplotlib figures: accuracy, histogram, counterexamples."""
         from polymargin.reports.figures import figures
 
         return figures(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write one HTML page with everything inside; links to certificates are relative to its folder."""
+        """Write one self-contained HTML page; links to certificates are relative to its folder."""
         from polymargin.reports.page import write_page
 
         return write_page(self, Path(path))
@@ -187,7 +187,7 @@ def _median(values: Any) -> float:
 
 
 def _round(value: float) -> float:
-    """One significant digit.
+    """Round to one significant digit.
 
     >>> [_round(value) for value in (0.0234, 0.87, 1.6)]
     [0.02, 0.9, 2.0]

@@ -1,6 +1,7 @@
 "use strict";
 // Draws the table of all points: sorted and filtered in memory, one page of rows in the document at a time.
 (() => {
+  document.documentElement.classList.remove("plain");
   const data = JSON.parse(document.getElementById("data").textContent);
   const count = data.class.length, size = 50;
   const value = (text) => text === "inf" ? Infinity : text;
@@ -14,14 +15,14 @@
   const word = (x) => x === null ? "–" : data.names ? data.names[x] : String(x);
   const columns = [
     ["row", (row) => row, (row) => String(row)],
-    ["class", (row) => data.class[row], (row) => word(data.class[row])],
-    ...(data.right ? [["right", (row) => data.right[row], (row) => word(data.right[row])]] : []),
-    ["rival", (row) => data.rival[row], (row) => word(data.rival[row])],
+    ["predicted class", (row) => data.class[row], (row) => word(data.class[row])],
+    ...(data.right ? [["true class", (row) => data.right[row], (row) => word(data.right[row])]] : []),
+    ["nearest rival", (row) => data.rival[row], (row) => word(data.rival[row])],
     ["margin", (row) => lower[row], margin],
     ["standing", (row) => data.standing[row], (row) => data.standings[data.standing[row]]],
     ["method", (row) => data.methods[data.method[row]], (row) => data.methods[data.method[row]]],
     ["time", (row) => data.seconds[row], (row) => time(data.seconds[row])],
-    ...(Object.keys(data.certificates).length ? [["proof", (row) => row in data.certificates ? 0 : 1, null]] : []),
+    ...(Object.keys(data.certificates).length ? [["certificate", (row) => row in data.certificates ? 0 : 1, null]] : []),
     ...(Object.keys(data.note).length ? [["remarks", (row) => row in data.note ? 0 : 1, (row) => row in data.note ? data.notes[data.note[row]] : ""]] : []),
   ];
   const state = { sort: columns.findIndex(([name]) => name === "margin"), up: true, page: 0, rows: [] };
@@ -103,8 +104,9 @@
       for (const [name, , text] of columns) {
         const cell = element("td", text ? text(row) : undefined,
           name === "standing" ? data.standings[data.standing[row]].toLowerCase() : name === "remarks" ? "note" : "");
-        if (name === "proof" && row in data.certificates) {
-          const link = element("a", "certificate");
+        cell.dataset.name = name;
+        if (name === "certificate" && row in data.certificates) {
+          const link = element("a", "file");
           link.href = data.certificates[row];
           cell.append(link);
         }

@@ -1,4 +1,4 @@
-"""The curve that robustness papers print: certified accuracy against radius, proved, numerical and bracketed parts told apart."""
+"""Robust accuracy against radius, with proved, numerical and bracketed parts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.margins import Margin
-from polymargin.plots.accuracy import ANSWERED, CertifiedAccuracy
-from polymargin.plots.door import legend_above
+from polymargin.plots.accuracy import ANSWERED, RobustAccuracy
+from polymargin.plots.figure_file import legend_above
 from polymargin.plots.palette import BRACKETED, INK, LINE, NAMES, OF_STANDING, SOFT
 from polymargin.standing import Standing
 
-# The curve is exact at so many radii; a picture shows no more.
+# Radii at which the curve is drawn.
 SAMPLES = 400
 
 
-def certified_accuracy(axes: Any, margins: Sequence[Margin], labels: ArrayLike | None = None) -> Any:
-    """Draw on the given Matplotlib axis and return it; without labels, the share of points whose class is kept."""
-    return draw_accuracy(axes, CertifiedAccuracy.of(margins, labels))
+def robust_accuracy(axes: Any, margins: Sequence[Margin], labels: ArrayLike | None = None) -> Any:
+    """Draw on the given Matplotlib axis and return it; without labels, draw the share of points that keep their class."""
+    return draw_accuracy(axes, RobustAccuracy.of(margins, labels))
 
 
-def draw_accuracy(axes: Any, accuracy: CertifiedAccuracy) -> Any:
-    """The same for numbers that are there already."""
+def draw_accuracy(axes: Any, accuracy: RobustAccuracy) -> Any:
+    """Draw a curve that was computed before."""
     reach = accuracy.reach
     radii = np.linspace(0.0, reach, SAMPLES)
     below = np.zeros(SAMPLES)
@@ -44,7 +44,7 @@ def draw_accuracy(axes: Any, accuracy: CertifiedAccuracy) -> Any:
     word = "clean accuracy" if accuracy.labelled else "answered"
     axes.axhline(accuracy.clean, color=SOFT, linewidth=1.0, linestyle=(0, (1, 2)), label=f"{word} {accuracy.clean:.1%}")
     axes.set(xlim=(0.0, reach), ylim=(0.0, 1.0), xlabel=f"radius ({accuracy.norm})")
-    axes.set_ylabel("certified accuracy" if accuracy.labelled else "share that keeps its class")
+    axes.set_ylabel("robust accuracy" if accuracy.labelled else "share that keeps its class")
     axes.grid(color=LINE, linewidth=0.7)
     axes.set_axisbelow(True)
     legend_above(axes)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import polymargin.plots
-from polymargin.plots.door import legend_above, legend_below, new_figure
+from polymargin.plots.figure_file import legend_above, legend_below, new_figure
 
 pytest.importorskip("matplotlib")
 
@@ -37,4 +37,4 @@ def test_no_picture_places_its_legend_inside() -> None:
     """A legend is made by these two, for a whole figure, or with an anchor outside the axes."""
     for file in Path(polymargin.plots.__file__).parent.glob("*.py"):
         for call in re.findall(r"(\w+)\.legend\(([^)]*)", file.read_text(encoding="utf-8")):
-            assert call[0] == "figure" or "bbox_to_anchor" in call[1] or file.stem == "door", (file.name, call)
+            assert call[0] == "figure" or "bbox_to_anchor" in call[1] or file.stem == "figure_file", (file.name, call)
