@@ -41,6 +41,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "parameter_discriminant": {"source": QUADRATIC},
     "piecewise_margin": {"network": RELU, "points": U},
     "piecewise_verify": {"network": RELU, "points": U, "radius": 0.1},
+    "polar_degrees": {"source": ELLIPSE},
     "report": {"model": POLYNOMIAL, "points": [U]},
     "solve": {"system": ["x**2 - 1"]},
     "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},

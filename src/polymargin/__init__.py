@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         EDDiscriminant,
         ParameterDiscriminant,
         Plane,
+        Variety,
         chambers,
         critical_points_with_multiplicity,
         discriminant_crossings,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         kkt_margin,
         kkt_solutions,
         parameter_discriminant,
+        polar_degrees,
         symbolic_parameter_discriminant,
     )
     from polymargin.margins import Margin, Margins
@@ -132,6 +134,8 @@ _ROOMS = {
         "kkt_margin",
         "kkt_solutions",
         "parameter_discriminant",
+        "Variety",
+        "polar_degrees",
         "symbolic_parameter_discriminant",
     ),
     "margins": (
@@ -209,6 +213,7 @@ __all__ = [
     "Standing",
     "TooManyPathsError",
     "TrackerSettings",
+    "Variety",
     "Verdict",
     "Verdicts",
     "attack",
@@ -235,6 +240,7 @@ __all__ = [
     "pi_net",
     "piecewise_margin",
     "piecewise_verify",
+    "polar_degrees",
     "relu_from_onnx",
     "relu_from_torch",
     "report",

@@ -6,6 +6,7 @@ from polymargin.boundary.critical_system import CriticalSystem, blend_along, cri
 from polymargin.boundary.degree import axis_coefficients, generic_critical_count, is_reduced
 from polymargin.boundary.families import BoundaryFamily, architecture_family, boundary_family
 from polymargin.boundary.leading_axes import LeadingAxes, leading_axes
+from polymargin.boundary.metric import Metric, bombieri_weyl, in_metric
 from polymargin.boundary.reduction import Reduction
 from polymargin.boundary.sources import ExpressionSource
 
@@ -17,14 +18,17 @@ __all__ = [
     "CriticalSystem",
     "ExpressionSource",
     "LeadingAxes",
+    "Metric",
     "NetworkArchitecture",
     "Reduction",
     "architecture_family",
     "axis_coefficients",
     "blend_along",
+    "bombieri_weyl",
     "boundary_family",
     "critical_system",
     "generic_critical_count",
+    "in_metric",
     "is_reduced",
     "leading_axes",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import real_array
 from polymargin.boundary.active_space import ActiveSpace, active_space
 from polymargin.boundary.degree import exact_degree, generic_critical_count
+from polymargin.boundary.metric import Metric
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
 from polymargin.class_names import class_name
@@ -37,6 +39,7 @@ class Boundary:
 
     source: Source
     name: str = field(default="B")
+    metric: Metric | None = None  # Euclidean if None; `metric.in_metric` sets it for the functions that take metric=
     # What later rooms found out about it and would have to find again, by keys of their own; it lives as long as the boundary.
     remembered: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -61,6 +64,13 @@ class Boundary:
         """Number of inputs."""
         return self.source.dimension
 
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every coefficient and with the metric."""
+        if self.metric is None:
+            return self.source.fingerprint
+        return hashlib.sha256(repr((self.source.fingerprint, self.metric)).encode()).hexdigest()
+
     @cached_property
     def degree(self) -> int:
         """Exact degree of B; −1 if B is the zero polynomial."""
@@ -74,7 +84,7 @@ class Boundary:
     @cached_property
     def reduction(self) -> Reduction:
         """Active subspace and scaling, for boundaries of degree at least one."""
-        return reduce(self.source, self.degree, self.space)
+        return reduce(self.source, self.degree, self.space, self.metric)
 
     @property
     def critical_bound(self) -> int:

@@ -9,6 +9,9 @@ search for critical points happens in m = rank dimensions. There the coordinates
 with the scale chosen so that the homogeneous parts of b have comparable size. Distances are multiplied by
 `scale`, nothing else: the change of coordinates is a similarity. The subspace is found exactly (`active_space`), unless the
 maker of the polynomial knows it and can say what the polynomial is on it without rounding away its structure.
+
+In a metric M (see `metric`) the columns are orthonormal in it and span M⁻¹ times the active subspace, and û = QᵀM(u − centre) /
+scale.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from numpy.typing import NDArray
 
 from polymargin.boundary.active_space import ActiveSpace
 from polymargin.boundary.degree import axis_coefficients
+from polymargin.boundary.metric import Metric
 from polymargin.boundary.orthonormal import orthonormal_rationals
 from polymargin.boundary.sources import AffineSource, Source
 
@@ -48,6 +52,7 @@ class Reduction:
     source: Source
     axis_sizes: Array  # of the coefficients of y_j^degree, after division by `factor`
     weakest: float  # strength of the weakest direction of the forms, relative to the strongest
+    dual: Array  # (n, m) with dualᵀ basis = 1: the basis itself, or metric times basis
 
     @property
     def dimension(self) -> int:
@@ -62,7 +67,7 @@ class Reduction:
     def coordinates(self, points: Array) -> Array:
         """û for points u (…, n)."""
         # A sum of its own for every point: matrix products round differently for one point and for many.
-        return np.asarray(np.einsum("...i,ij->...j", points - self.centre, self.basis) / self.scale)
+        return np.asarray(np.einsum("...i,ij->...j", points - self.centre, self.dual) / self.scale)
 
     def lift(self, reduced: NDArray[Any], point: Array) -> NDArray[Any]:
         """Critical points y (…, m) belonging to the point u (n,), or each to a point of its own (…, n), in the original space."""
@@ -70,10 +75,14 @@ class Reduction:
         return np.asarray(point + np.einsum("...j,ij->...i", steps, self.basis))
 
 
-def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
+def reduce(source: Source, degree: int, space: ActiveSpace, metric: Metric | None = None) -> Reduction:
     """Coordinates on the active subspace and their scaling for a polynomial of the given exact degree ≥ 1."""
-    known = source.active_subspace()
-    if known is not None and known[0].shape[1] == space.dimension:
+    known = source.active_subspace() if metric is None else None
+    if metric is not None:
+        centre = source.centre()
+        basis, seen, weakest = _orthonormal_in(metric, space)
+        inner = source.on_subspace(seen, centre)
+    elif known is not None and known[0].shape[1] == space.dimension:
         basis, inner = known
         centre, weakest = np.zeros(source.dimension), 1.0
     else:
@@ -86,7 +95,31 @@ def reduce(source: Source, degree: int, space: ActiveSpace) -> Reduction:
     scaled = inner.on_subspace(scale * np.eye(size), np.zeros(size))
     pure = np.array(axis_coefficients(scaled, degree))
     factor = _power_of_two(factor / _overreach(pure / factor, degree))
-    return Reduction(basis, centre, scale, factor, scaled, pure / factor, weakest)
+    dual = basis if metric is None else metric.floats @ basis
+    return Reduction(basis, centre, scale, factor, scaled, pure / factor, weakest, dual)
+
+
+def _orthonormal_in(metric: Metric, space: ActiveSpace) -> tuple[Array, Array, float]:
+    """P (n, m) with PᵀMP = 1 whose columns span M⁻¹ times the active subspace, and how weak its weakest direction is.
+
+    Between them another matrix for which W times it is W P for the rows W of the active space, up to rounding. With W in
+    echelon form it has zeros that are exact: what the polynomial does not see on an axis stays unseen.
+    """
+    size = len(metric.matrix)
+    rows = np.eye(size) if space.directions is None else np.array(space.directions, dtype=np.float64)
+    pivots = [int(np.argmax(row != 0)) for row in rows]
+    in_echelon = len(rows) == space.dimension and bool((rows[:, pivots] == np.eye(len(rows))).all())
+    if not in_echelon:
+        rows = np.linalg.svd(rows, full_matrices=False)[2][: space.dimension]
+    raised = np.linalg.solve(metric.floats, rows.T)
+    lower = np.linalg.cholesky(rows @ raised)
+    strengths = np.linalg.svd(lower, compute_uv=False)
+    basis = np.linalg.solve(lower, raised.T).T
+    seen = basis
+    if in_echelon:
+        seen = np.zeros_like(basis)
+        seen[pivots] = lower
+    return basis, seen, float(strengths[-1] / strengths[0])
 
 
 def _on_active_space(source: Source, space: ActiveSpace, centre: Array) -> tuple[Array, Source, float]:

@@ -79,7 +79,7 @@ class BaseSolutions:
 
 def base_solutions(boundary: Boundary, tracker: Tracker, *, seed: int, cache: Cache) -> BaseSolutions:
     """The base solutions from the cache, or by the blend from the closed-form start system."""
-    key = f"{boundary.source.fingerprint}:{seed}:{tracker.settings}"
+    key = f"{boundary.fingerprint}:{seed}:{tracker.settings}"
     system = critical_system(boundary)
     stored = cache.read(key, boundary.critical_bound, boundary.reduction.dimension + 1)
     if stored is not None and stored.keys() == {"parameters", "solutions"}:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
-from polymargin.boundary import Boundary
+from polymargin.boundary import Boundary, in_metric
 from polymargin.continuation import PathEnd, Tracker, TrackerSettings
 from polymargin.continuation.same_points import without_conjugate
 from polymargin.continuation.survey import closest_conjugates, closest_reals
@@ -17,7 +18,7 @@ from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.degenerate import DegeneratePoints, degenerate_points
-from polymargin.enumeration.hyperplane import Hyperplane
+from polymargin.enumeration.hyperplane import Hyperplane, foot_in_metric
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.near_discriminant import discriminant_distances, near_discriminant
 from polymargin.enumeration.regular_ends import REGULAR_ERROR, regular_ends
@@ -33,7 +34,7 @@ class CriticalPoints:
     points          (N, n) complex, in the original space
     multipliers     (N,) complex λ; infinite at singular points of the boundary
     real            (N,) which points are real
-    distances       (N,) Euclidean distance from u of the real ones, infinity for the others
+    distances       (N,) distance from u of the real ones, infinity for the others
     errors          (N,) how far the point may be from where the critical point is
     multiplicities  (N,) number of paths that end there: 1 for a regular point
     audit           what was found against what there can be
@@ -66,10 +67,12 @@ def critical_points(
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
     device: str | None = None,
+    metric: Any = None,
 ) -> CriticalPoints:
     """All complex critical points of the distance from `point` to {B = 0}, singular points of {B = 0} included.
 
-    The boundary remembers its stage-1 solutions, so another point of the same boundary costs stage 2 alone.
+    The boundary remembers its stage-1 solutions, so another point of the same boundary costs stage 2 alone. `metric` gives
+    positive weights, one for each input, or a positive definite matrix Q: then Q(x − u) + λ∇B(x) = 0, and distances are in Q.
 
     >>> circle = Boundary.from_expression("x**2 + y**2 - 4")
     >>> critical_points(circle, [1.0, 0.2], cache=False)
@@ -78,6 +81,7 @@ def critical_points(
     u = checked_point(point, boundary.dimension)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
+    boundary = in_metric(boundary, metric, seed)
     if boundary.degree == 1:
         return foot_on_hyperplane(boundary, u)
     tracker = Tracker.of(settings, threads, device)
@@ -138,12 +142,13 @@ def _in_original_space(base: BaseSolutions, u: NDArray[np.float64], found: Degen
 
 
 def foot_on_hyperplane(boundary: Boundary, u: NDArray[np.float64]) -> CriticalPoints:
-    """Degree one: the foot of the perpendicular, where u − foot = λ∇B."""
-    plane = Hyperplane(boundary)
-    foot, distance = plane.foot(u), plane.distance(u)
+    """Degree one: the foot of the perpendicular, where u − foot = λ∇B, or λQ⁻¹∇B in a metric Q."""
+    foot, distance, multiplier = (
+        foot_in_metric(boundary, metric, u) if (metric := boundary.metric) else Hyperplane(boundary).answer(u)
+    )
     return CriticalPoints(
         points=foot[None, :].astype(np.complex128),
-        multipliers=np.array([plane.multiplier(u)], dtype=np.complex128),
+        multipliers=np.array([multiplier], dtype=np.complex128),
         real=np.array([True]),
         distances=np.array([distance]),
         errors=np.array([REGULAR_ERROR * distance]),

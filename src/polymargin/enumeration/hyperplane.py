@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.boundary import Boundary
+from polymargin.boundary import Boundary, Metric
+from polymargin.polynomials import to_rational
 
 Array = NDArray[np.float64]
 
@@ -50,6 +52,10 @@ class Hyperplane:
         """λ with u − foot = λ∇B."""
         return _as_float(Fraction(self._value(u) / self._length**2) * self._unit)
 
+    def answer(self, u: Array) -> tuple[Array, float, float]:
+        """Foot, distance and multiplier."""
+        return self.foot(u), self.distance(u), self.multiplier(u)
+
     def _value(self, u: Array) -> float:
         """w·u + c."""
         constant = _as_float(self._constant)
@@ -59,6 +65,20 @@ class Hyperplane:
             return value
         exact = sum((w * Fraction(x) for w, x in zip(self._slopes, u.tolist(), strict=True)), self._constant)
         return _as_float(exact)
+
+
+def foot_in_metric(boundary: Boundary, metric: Metric, u: Array) -> tuple[Array, float, float]:
+    """Foot, distance and multiplier in a metric Q, from exact coefficients: u − foot = λQ⁻¹w."""
+    point = [Fraction(entry) for entry in u.tolist()]
+    value, slopes = boundary.exact_value(point), boundary.exact_gradient(point)
+    assert boundary.metric is not None
+    rows = [[to_rational(entry) for entry in row] for row in metric.matrix]
+    raised = flint.fmpq_mat(rows).solve(flint.fmpq_mat([[to_rational(slope)] for slope in slopes]))
+    direction = [Fraction(int(row[0].p), int(row[0].q)) for row in raised.tolist()]
+    square = sum((w * d for w, d in zip(slopes, direction, strict=True)), Fraction(0))
+    multiplier = value / square
+    foot = np.array([float(x - multiplier * d) for x, d in zip(point, direction, strict=True)])
+    return foot, abs(float(value)) / math.sqrt(float(square)), float(multiplier)
 
 
 def _as_float(number: Fraction) -> float:

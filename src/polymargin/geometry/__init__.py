@@ -25,6 +25,8 @@ from polymargin.geometry.strata.symbolic_discriminant import (
     SymbolicParameterDiscriminant,
     symbolic_parameter_discriminant,
 )
+from polymargin.geometry.varieties.degrees import polar_degrees
+from polymargin.geometry.varieties.variety import Variety
 
 __all__ = [
     "BoundaryCount",
@@ -43,6 +45,7 @@ __all__ = [
     "Parameterisation",
     "Plane",
     "SymbolicParameterDiscriminant",
+    "Variety",
     "boundary_count",
     "chambers",
     "critical_points_with_multiplicity",
@@ -58,5 +61,6 @@ __all__ = [
     "monodromy_count",
     "parameter_discriminant",
     "parameterisation",
+    "polar_degrees",
     "symbolic_parameter_discriminant",
 ]

@@ -22,7 +22,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from polymargin.boundary import Boundary
+from polymargin.boundary import Boundary, Metric
 from polymargin.errors import InputError
 from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.nearest import QuadricSolver
@@ -59,21 +59,25 @@ def quadric_ed_degree(
     >>> int(quadric_ed_degree(Boundary.from_expression("x**2 + y**2 - 4")))
     2
     """
+    if isinstance(source, Boundary) and source.metric is not None and exact is not None and not exact:
+        raise InputError("a metric needs exact=True: tolerances were made for the Euclidean distance")
     if exact is None:
-        exact = isinstance(source, Boundary) and source.dimension <= EXACT_DIMENSION
+        exact = isinstance(source, Boundary) and (source.dimension <= EXACT_DIMENSION or source.metric is not None)
     if not exact:
         rounded = QuadricForm.from_boundary(source) if isinstance(source, Boundary) else source
         return _numerical((rounded if isinstance(rounded, QuadricSolver) else QuadricSolver(rounded)).spectrum)
     if isinstance(source, Boundary):
-        return _exact(*exact_form(source))
+        return _exact(*exact_form(source), source.metric)
     if isinstance(source, QuadricForm):
         matrix = [[Fraction(entry) for entry in row] for row in source.matrix.tolist()]
         return _exact(matrix, [Fraction(entry) for entry in source.linear.tolist()], Fraction(source.constant))
     raise InputError("exact=True needs a Boundary or a QuadricForm; a network's boundary is Boundary.from_network(…)")
 
 
-def _exact(matrix: list[list[Fraction]], linear: list[Fraction], constant: Fraction) -> QuadricEDDegree:
-    found = exact_structure(matrix, linear, constant)
+def _exact(
+    matrix: list[list[Fraction]], linear: list[Fraction], constant: Fraction, metric: Metric | None = None
+) -> QuadricEDDegree:
+    found = exact_structure(matrix, linear, constant, metric)
     return ed_degree_by_ranks(found.distinct, found.rank, found.augmented_rank, exact=True)
 
 

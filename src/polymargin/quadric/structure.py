@@ -6,11 +6,13 @@ squarefree part of the characteristic polynomial without its root 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
+from polymargin.boundary import Metric
 from polymargin.polynomials import to_rational
 
 # Up to this many variables a boundary is treated in exact arithmetic unless told otherwise.
@@ -26,8 +28,10 @@ class QuadricStructure:
     distinct: int
 
 
-def exact_structure(matrix: list[list[Fraction]], linear: list[Fraction], constant: Fraction) -> QuadricStructure:
-    """From exact coefficients.
+def exact_structure(
+    matrix: list[list[Fraction]], linear: list[Fraction], constant: Fraction, metric: Metric | None = None
+) -> QuadricStructure:
+    """From exact coefficients; in a metric Q the eigenvalues are those of Q⁻¹A.
 
     >>> exact_structure([[Fraction(2), Fraction(0)], [Fraction(0), Fraction(2)]], [Fraction(0)] * 2, Fraction(1))
     QuadricStructure(rank=2, augmented_rank=3, distinct=1)
@@ -35,7 +39,8 @@ def exact_structure(matrix: list[list[Fraction]], linear: list[Fraction], consta
     half = [entry / 2 for entry in linear]
     augmented = [[*row, entry] for row, entry in zip(matrix, half, strict=True)] + [[*half, constant]]
     square = _rational_matrix(matrix)
-    characteristic = square.charpoly()
+    seen = square if metric is None else _rational_matrix(metric.matrix).solve(square)
+    characteristic = seen.charpoly()
     squarefree_degree = characteristic.degree() - characteristic.gcd(characteristic.derivative()).degree()
     return QuadricStructure(
         rank=int(square.rank()),
@@ -44,5 +49,5 @@ def exact_structure(matrix: list[list[Fraction]], linear: list[Fraction], consta
     )
 
 
-def _rational_matrix(rows: list[list[Fraction]]) -> flint.fmpq_mat:
+def _rational_matrix(rows: Sequence[Sequence[Fraction]]) -> flint.fmpq_mat:
     return flint.fmpq_mat([[to_rational(entry) for entry in row] for row in rows])

@@ -2,7 +2,7 @@
 
 If B(x) = b(Wx) with independent rows W, then x − u + λ∇B(x) = 0 says that x − u lies in the row space, and y = Wx obeys
 
-    y − Wu + λ G ∇b(y) = 0,     b(y) = 0,     G = W Wᵀ.
+    y − Wu + λ G ∇b(y) = 0,     b(y) = 0,     G = W Wᵀ,     or G = W Q⁻¹ Wᵀ in a metric Q.
 
 So the critical points live in as many variables as W has rows, at the price of a matrix G in front of the gradient. Unlike
 an orthonormal basis, W can be chosen in the field of the coefficients: nothing is rounded. The smallest W is found exactly:
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polymargin.boundary import Architecture, Boundary
+from polymargin.boundary import Architecture, Boundary, Metric
 from polymargin.errors import InputError
 from polymargin.geometry.algebra.rings import Ring, gradient, squarefree_part
 from polymargin.polynomials import Graph, evaluate, exact, flatten
@@ -24,7 +24,7 @@ from polymargin.polynomials import Graph, evaluate, exact, flatten
 
 @dataclass(frozen=True, eq=False)
 class Hypersurface:
-    """{b = 0} in the variables y = W x: `rows` is W, `metric` is G = W Wᵀ, both matrices over the field of the ring.
+    """{b = 0} in the variables y = W x: `rows` is W, `metric` is G, both matrices over the field of the ring.
 
     `repeated` says that B had a repeated factor; b is squarefree in any case.
     """
@@ -74,18 +74,30 @@ def exact_hypersurface(boundary: Boundary, prime: int | None = None) -> Hypersur
     ring = Ring(_names(rows.nrows()), prime)
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
-    return _smallest(ring, evaluate(program, _section(ring, rows), lift=ring.constant)[0], rows)
+    inverse = None if boundary.metric is None else _inverse(ring, boundary.metric)
+    return _smallest(ring, evaluate(program, _section(ring, rows), lift=ring.constant)[0], rows, inverse)
 
 
-def random_hypersurface(architecture: Architecture, prime: int, generator: random.Random) -> Hypersurface:
+def random_hypersurface(
+    architecture: Architecture, prime: int, generator: random.Random, metric: Metric | None = None
+) -> Hypersurface:
     """The boundary of an architecture with random weights modulo a prime: as good as generic ones."""
     ring = Ring(_names(architecture.inputs), prime)
     polynomial = architecture.polynomial(ring.variables, lambda _: ring.random_scalar(generator))
     polynomial += ring.random_scalar(generator)
-    return _smallest(ring, polynomial, ring.matrix(_identity(ring), architecture.inputs))
+    inverse = None if metric is None else _inverse(ring, metric)
+    return _smallest(ring, polynomial, ring.matrix(_identity(ring), architecture.inputs), inverse)
 
 
-def _smallest(ring: Ring, polynomial: Any, rows: Any) -> Hypersurface:
+def _inverse(ring: Ring, metric: Metric) -> Any:
+    """Q⁻¹ over the field of the ring."""
+    matrix = ring.matrix([[ring.scalar(entry) for entry in row] for row in metric.matrix], len(metric.matrix))
+    if matrix.det() == 0:
+        raise InputError(f"the metric is degenerate modulo the prime {ring.prime}: choose another prime= or seed=")
+    return matrix.inv()
+
+
+def _smallest(ring: Ring, polynomial: Any, rows: Any, inverse: Any | None) -> Hypersurface:
     """Leave out the directions on which the polynomial does not depend, and repeated factors."""
     slopes = [slope.to_dict() for slope in gradient(polynomial, len(ring.names))]
     monomials = sorted(set().union(*slopes))
@@ -99,7 +111,8 @@ def _smallest(ring: Ring, polynomial: Any, rows: Any) -> Hypersurface:
     repeated = not _is_squarefree(ring, polynomial)
     if repeated:
         polynomial = squarefree_part(polynomial)
-    return Hypersurface(ring, polynomial, rows, rows * rows.transpose(), repeated)
+    raised = rows.transpose() if inverse is None else inverse * rows.transpose()
+    return Hypersurface(ring, polynomial, rows, rows * raised, repeated)
 
 
 def _row_space(ring: Ring, rows: list[list[Any]]) -> Any:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked
-from polymargin.boundary import Boundary
+from polymargin.boundary import Boundary, in_metric
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry.discriminants.planes import Plane
@@ -75,10 +76,12 @@ def chambers(
     cache: bool | str | Path = True,
     progress: Callable[[int], None] | None = None,
     device: str | None = None,
+    metric: Any = None,
 ) -> Chambers:
     """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
 
     A boundary that may have more than `limit` critical points is refused.
+    `metric` gives positive weights or a positive definite matrix; the picture itself stays Euclidean.
     The device is 'cpu', 'cuda' or 'auto', a GPU if there is one and the paths are many; POLYMARGIN_DEVICE by default.
 
     >>> ellipse = Boundary.from_expression("x**2 + 4*y**2 - 4")
@@ -93,6 +96,7 @@ def chambers(
             f"the plane lies in {len(plane.origin)} dimensions, "
             f"the boundary has {boundary.dimension} inputs; expected as many coordinates"
         )
+    boundary = in_metric(boundary, metric, seed)
     tracker = Tracker.of(None, threads, device)
     counter = RealCounter.of(boundary, tracker, seed=seed, limit=limit, cache=cache)
     tracker = tracker.settled_for(samples * counter.total)  # one device for all refinements

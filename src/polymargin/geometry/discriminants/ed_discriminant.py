@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from math import comb
+from typing import Any
 
 from polymargin.arguments import checked
-from polymargin.boundary import Boundary
+from polymargin.boundary import Boundary, in_metric
 from polymargin.errors import InputError
 from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
 from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface
@@ -30,6 +31,7 @@ def ed_discriminant(
     method: str = "auto",
     timeout: float = DEFAULT_TIMEOUT,
     progress: Callable[[int], None] | None = None,
+    metric: Any = None,
 ) -> EDDiscriminant:
     """Return the ED discriminant: the closure of the data points at which critical points of the distance merge.
 
@@ -39,6 +41,7 @@ def ed_discriminant(
               "auto"         the first of them that applies
     timeout   in seconds; then OutOfTimeError
     progress  is called with 1 after each prime of "plane"; an exception it raises ends the computation
+    metric    positive weights, one for each input, or a positive definite matrix; Euclidean if None
 
     A boundary that depends on few combinations of its inputs is treated in those. A repeated factor counts once.
 
@@ -47,7 +50,7 @@ def ed_discriminant(
     (16*u2^3 - 27*u1^2 - 24*u2^2 + 12*u2 - 2,)
     """
     start = time.perf_counter()
-    surface = exact_hypersurface(boundary)
+    surface = exact_hypersurface(in_metric(boundary, metric))
     method = _choice(method, surface)
     if surface.dimension == 1 or surface.degree == 1:
         components: list[DiscriminantComponent] = []  # parallel hyperplanes: their critical points never meet

@@ -11,7 +11,7 @@ factors count once, and the number of each component is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -64,24 +64,27 @@ def boundary_count(
             "count it with method='symbolic', which takes every factor once"
         )
     factored = isinstance(boundary.source, ExpressionSource)
-    parts = rational_factors(boundary.source) if isinstance(boundary.source, ExpressionSource) else [boundary]
+    parts = rational_factors(boundary) if factored else [boundary]
     counts = [_irreducible_count(part, tracker, seed, limit, cache) for part in parts]
     values = sorted((value for value, _ in counts), reverse=True)
     return BoundaryCount(sum(values), tuple(values) if factored else None, sum(undecided for _, undecided in counts))
 
 
-def rational_factors(source: ExpressionSource) -> list[Boundary]:
-    """The irreducible factors over the rationals, each once.
+def rational_factors(boundary: Boundary) -> list[Boundary]:
+    """The irreducible factors of an expression over the rationals, each once.
 
-    >>> [part.name for part in rational_factors(ExpressionSource("(x - y)**2*(x + 2)"))]
+    >>> [part.name for part in rational_factors(Boundary.from_expression("(x - y)**2*(x + 2)"))]
     ['x + 2', 'x - y']
     """
+    source = boundary.source
+    if not isinstance(source, ExpressionSource):
+        raise InputError(f"the boundary ({boundary.name}) is no expression: it is not factored")
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
     ring = Ring(tuple(source.names))
     polynomial = evaluate(program, list(ring.variables), lift=ring.constant)[0]
     texts = sorted(str(factor).replace("^", "**") for factor, _ in polynomial.factor()[1])
-    return [Boundary.from_expression(text, source.names) for text in texts]
+    return [replace(Boundary.from_expression(text, source.names), metric=boundary.metric) for text in texts]
 
 
 def _irreducible_count(

@@ -16,8 +16,10 @@ from polymargin.boundary import (
     AttentionArchitecture,
     Boundary,
     ExpressionSource,
+    Metric,
     NetworkArchitecture,
     architecture_family,
+    in_metric,
 )
 from polymargin.continuation import Tracker
 from polymargin.enumeration import TraceTest
@@ -27,6 +29,7 @@ from polymargin.geometry.ed_degrees.exact_check import ExactCount, exact_count
 from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
+from polymargin.geometry.varieties.variety import Variety
 from polymargin.networks import LightningAttention, PolynomialNetwork
 from polymargin.networks.protocols import LogitMap
 from polymargin.quadric import quadric_ed_degree
@@ -81,7 +84,7 @@ class EDDegree(PublishedStatus):
         }
 
 
-@checked(Boundary, LogitMap, NetworkArchitecture, AttentionArchitecture)
+@checked(Boundary, LogitMap, NetworkArchitecture, AttentionArchitecture, Variety)
 def ed_degree(
     source: Any,
     *,
@@ -93,17 +96,20 @@ def ed_degree(
     limit: int = DEFAULT_LIMIT,
     timeout: float = 600.0,
     cache: bool | str | Path = True,
+    metric: Any = None,
 ) -> EDDegree:
-    """The ED degree of a boundary, of a network's boundary, or of an architecture with generic weights.
+    """The ED degree of a boundary, a variety, a network's boundary, or an architecture with generic weights.
 
     Parameters
     ----------
-    source   a Boundary, a network (with `label` and `rival`), a NetworkArchitecture or an AttentionArchitecture
+    source   a Boundary, a Variety, a network (with `label` and `rival`), a NetworkArchitecture or an AttentionArchitecture
     method   "formula": a theorem, refused outside its hypotheses; "numeric": for architectures monodromy with a trace test, for a
              boundary its components at a generic point; "blend": all paths from the closed-form start system, for random
              weights; "symbolic": a Gröbner basis modulo primes, within `timeout` seconds; "auto": a theorem if one
              applies, otherwise numeric. A boundary with at most 200 critical points is counted again by algebra modulo two
              primes: where paths find another number, "auto" returns the exact one, and the others a bracket
+    metric   positive weights, one for each input, a positive definite matrix, or "generic", a random one; Euclidean if None. The
+             ED degree of a network architecture is the same in every metric
     limit    a boundary that may have more critical points is not counted by "numeric" and "blend", but refused
 
     >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
@@ -116,8 +122,14 @@ def ed_degree(
     started, tracker = perf_counter(), Tracker(threads=threads)
     if isinstance(source, (NetworkArchitecture, AttentionArchitecture)):
         chosen = _method_for_architecture(source) if method == "auto" else method
+        measured = Metric.of(metric, source.inputs, seed)
+        if isinstance(source, AttentionArchitecture) and measured is not None:
+            return _of_attention(source, measured, method, seed, limit, timeout, started)
         return _of_architecture(source, chosen, tracker, seed, limit, timeout, started)
+    if isinstance(source, Variety):
+        return _of_variety(source, method, Metric.of(metric, source.dimension, seed), seed, timeout, started)
     boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
+    boundary = in_metric(boundary, metric, seed)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
     chosen = "formula" if method == "auto" and boundary.degree <= 2 else method
@@ -166,6 +178,35 @@ def _of_architecture(
     )
 
 
+def _of_variety(
+    variety: Variety, method: str, metric: Metric | None, seed: int, timeout: float, started: float
+) -> EDDegree:
+    if method not in ("auto", "symbolic"):
+        raise InputError(f"method {method!r} for a variety: expected 'symbolic'")
+    counted = variety.count(metric, seed=seed, timeout=timeout)
+    note = f"conormal equations modulo {' and '.join(map(str, counted.primes))}, codimension {variety.codimension}"
+    return _numerical(counted.value, "symbolic", started, notes=(note,))
+
+
+def _of_attention(
+    architecture: AttentionArchitecture,
+    metric: Metric,
+    method: str,
+    seed: int,
+    limit: int,
+    timeout: float,
+    started: float,
+) -> EDDegree:
+    """In a metric that is not absorbed by the weights of a first layer: random weights, counted by algebra or by all paths."""
+    if method in ("auto", "symbolic"):
+        symbolic = symbolic_ed_degree(architecture, metric=metric, seed=seed, timeout=timeout)
+        return _numerical(int(symbolic), "symbolic", started, notes=(symbolic.description,))
+    if method != "blend":
+        raise InputError(f"method {method!r} for attention in a metric: expected 'symbolic' or 'blend'")
+    member = in_metric(_random_member(architecture, seed), metric.matrix)
+    return _of_boundary(member, "blend", Tracker(), seed, limit, timeout, False, started)
+
+
 def _of_boundary(
     boundary: Boundary,
     method: str,
@@ -198,7 +239,7 @@ def _corrected(
     """What algebra says, where paths say something else."""
     components = None
     if isinstance(boundary.source, ExpressionSource):
-        parts = [symbolic_ed_degree(part, seed=seed, timeout=timeout) for part in rational_factors(boundary.source)]
+        parts = [symbolic_ed_degree(part, seed=seed, timeout=timeout) for part in rational_factors(boundary)]
         components = tuple(sorted(map(int, parts), reverse=True))
     notes = (f"paths found {found.value}, which is wrong: {exact.note}",)
     return _numerical(int(exact.value or 0), "symbolic", started, components=components, notes=notes)

@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from polymargin.boundary import Architecture, Boundary
+from polymargin.boundary import Architecture, Boundary, Metric
 from polymargin.boundary.residues import random_prime
 from polymargin.errors import InputError, MissingExtraError
 from polymargin.geometry.algebra.critical_ideals import lagrange_system, minors_system
@@ -78,6 +78,7 @@ def symbolic_ed_degree(
     field: str = "modular",
     engine: str | None = None,
     prime: int | None = None,
+    metric: Metric | None = None,
     seed: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> SymbolicEDDegree:
@@ -88,6 +89,7 @@ def symbolic_ed_degree(
     engine   for the Lagrange form "msolve", "Singular", or "linear algebra" (no engine needed, few variables); for the minors
              "resultants" (at most two variables, no engine needed) or "Singular"; chosen if not given
     prime    this one alone; two or three drawn from a hash of the boundary if not given
+    metric   of an architecture; a boundary has its own
 
     >>> int(symbolic_ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4")))
     4
@@ -97,7 +99,7 @@ def symbolic_ed_degree(
         raise InputError(f"field {field!r}: expected 'modular' or 'rational'")
     if field == "rational" and not isinstance(source, Boundary):
         raise InputError("an architecture is counted modulo a prime; give a boundary with weights for field='rational'")
-    name = source.source.fingerprint if isinstance(source, Boundary) else repr(source)
+    name = source.fingerprint if isinstance(source, Boundary) else repr(source)
     generator = random.Random(f"symbolic ED degree of {name}, seed {seed}")
     wanted = 2 if prime is None and field == "modular" and isinstance(source, Boundary) else 1
     counts: list[int] = []
@@ -105,7 +107,7 @@ def symbolic_ed_degree(
     while len(counts) < wanted:
         if field == "modular":
             primes.append(prime or random_prime(generator, PRIME_BITS))
-        surface = _hypersurface(source, primes[-1] if primes else None, generator)
+        surface = _hypersurface(source, primes[-1] if primes else None, generator, metric)
         form, engine = _choice(form, engine, surface.dimension, field)
         point = [surface.ring.random_scalar(generator) for _ in range(surface.rows.ncols())]
         remaining = timeout - (time.perf_counter() - start)
@@ -125,10 +127,12 @@ def symbolic_ed_degree(
     )
 
 
-def _hypersurface(source: Boundary | Architecture, prime: int | None, generator: random.Random) -> Hypersurface:
+def _hypersurface(
+    source: Boundary | Architecture, prime: int | None, generator: random.Random, metric: Metric | None
+) -> Hypersurface:
     if isinstance(source, Boundary):
         return exact_hypersurface(source, prime)
-    return random_hypersurface(source, prime or 0, generator)
+    return random_hypersurface(source, prime or 0, generator, metric)
 
 
 def _choice(form: str | None, engine: str | None, variables: int, field: str) -> tuple[str, str]:

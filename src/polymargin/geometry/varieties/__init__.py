@@ -1,0 +1,1 @@
+"""Varieties of any codimension: critical points, ED degrees, polar degrees, nearest points."""

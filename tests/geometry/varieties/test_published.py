@@ -1,0 +1,40 @@
+"""ED degrees and polar degrees against published ones, in several metrics."""
+
+from __future__ import annotations
+
+import pytest
+from published_degrees import TABLE, Published
+
+import polymargin as pm
+from polymargin.standing import Standing
+
+ROWS = [pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in TABLE]
+GENERIC = [pytest.param(row, id=row.name, marks=pytest.mark.slow) for row in TABLE if row.generic]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_published_numbers(row: Published) -> None:
+    variety = pm.Variety(row.equations)
+    for expected, metric in ((row.euclidean, None), (row.weighted, row.weights)):
+        if expected is not None:
+            found = pm.ed_degree(variety, metric=metric)
+            assert (found.value, found.standing) == (expected, Standing.NUMERICAL)
+    if row.generic is not None:
+        polar = pm.polar_degrees(variety)
+        assert sum(polar) == row.generic
+        assert row.polar in (None, polar)
+
+
+@pytest.mark.parametrize("row", GENERIC)
+def test_the_generic_ed_degree_is_the_sum_of_the_polar_degrees(row: Published) -> None:
+    assert int(pm.ed_degree(pm.Variety(row.equations), metric="generic")) == row.generic
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if len(row.equations) == 1], ids=lambda row: row.name)
+def test_hypersurfaces_are_counted_alike_by_the_other_way(row: Published) -> None:
+    boundary = pm.Boundary.from_expression(row.equations[0])
+    for expected, metric in ((row.euclidean, None), (row.weighted, row.weights)):
+        if expected is not None:
+            assert int(pm.ed_degree(boundary, method="symbolic", metric=metric)) == expected
+    if row.generic is not None:
+        assert sum(pm.polar_degrees(boundary)) == row.generic
