@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import flint
+import numpy as np
 
 RING = flint.fmpq_mpoly_ctx.get(["x", "y"], "lex")
 BITS = 400
@@ -56,6 +57,15 @@ def nearest_in_plane(curve: Any, u: tuple[Any, Any]) -> float:
     if moved(0, 0) == 0:
         return 0.0
     return min((_nearest_to_origin(factor) for factor, _ in moved.factor()[1]), default=math.inf)
+
+
+def real_critical_points_in_plane(curve: Any, u: tuple[Any, Any]) -> np.ndarray:
+    """The real critical points and singular points (N, 2) of the curve; of components that are circles around u, none."""
+    x, y = RING.gens()
+    moved = curve.compose(x + _rational(u[0]), y + _rational(u[1]), ctx=RING)
+    square_free = math.prod((factor for factor, _ in moved.factor()[1]), start=1 + 0 * x)
+    points = real_common_zeros(square_free) if _minor(square_free, (0, 0)).gcd(square_free) == 1 else []
+    return np.array(points).reshape(-1, 2) + np.array([float(c) for c in u])
 
 
 def _nearest_to_origin(factor: Any) -> float:

@@ -12,8 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from adversarial.families import case
+from certificates import planted_ties
 from curve_families import CURVES, curve, planted_tie, surface_text
-from eliminants import ed_degree_in_plane, nearest_in_plane, real_critical_count
+from eliminants import ed_degree_in_plane, nearest_in_plane, real_critical_count, real_critical_points_in_plane
 
 import polymargin as pm
 from polymargin.continuation import Tracker
@@ -26,6 +28,9 @@ WINDOW = (-2.03, 1.98, -1.97, 2.06)
 START, END = (Fraction(-65, 32), Fraction(-39, 32)), (Fraction(67, 32), Fraction(55, 32))
 # What a margin that claims to be one may be off by, relative.
 ACCURACY = 1e-6
+# Shares of the distance to a planted tie at which `verify` is asked, and how many ties there are of different kinds.
+FACTORS = (0.5, 0.9, 0.999, 1 - 1e-7, 1.0, 1 + 1e-9, 1.001, 1.3, 3.0)
+PLANTED = len(planted_ties.FAMILIES) * len(planted_ties.NORMS)
 
 
 def count(family: str, number: int) -> str:
@@ -116,32 +121,64 @@ def planted_margin(number: int) -> str:
     return _margin(tie.boundary(), np.array([float(c) for c in tie.point]), tie.distance)
 
 
-def _margin(boundary: pm.Boundary, point: np.ndarray, truth: float) -> str:
-    found = pm.margin(boundary, point, threads=1, cache=False)
-    assert found.lower <= truth * (1 + 1e-9), (boundary.name, point, found, truth)
-    assert truth <= found.upper * (1 + 1e-9), (boundary.name, point, found, truth)
-    if found.standing is Standing.BRACKETED:
-        return "bracketed"
-    same = found.radius == truth or math.isclose(found.radius, truth, rel_tol=ACCURACY)
-    assert same, (boundary.name, point, found, truth)
+def network_margin(number: int) -> str:
+    """`margin` of a network of `adversarial.families`, ordinary and hostile ones in turn."""
+    one = case(number, seed=2)
+    return _margin(one.network, one.point, one.truth)
+
+
+def planted_verdict(number: int) -> str:
+    """`verify` at a share of the distance to a planted tie, in three norms, with and without a box."""
+    planted = planted_ties.planted_tie(number)
+    answer, wrong = planted_ties.wrong_words(planted, FACTORS[number // PLANTED % len(FACTORS)], timeout=2.0)
+    assert not wrong, wrong
+    return answer.lower()
+
+
+def planted_proof(number: int) -> str:
+    """`certify` beside a planted tie: both ends of what it proves."""
+    planted = planted_ties.planted_tie(number)
+    found = pm.certify(planted.network, planted.point, cache=False, timeout=2.0, threads=1, **planted.options).margin
+    assert planted.allows(found.lower), (number, found, planted)
+    assert math.isinf(found.upper) or planted.reached_by(found.upper), (number, found, planted)
     return found.standing.name.lower()
 
 
-def critical_point_counts(family: str, number: int) -> str:
-    """The real critical points with a finite multiplier, where the list says it is complete, against Sturm's theorem."""
+def _margin(model: Any, point: np.ndarray, truth: float) -> str:
+    found = pm.margin(model, point, threads=1, cache=False)
+    assert found.lower <= truth * (1 + 1e-9), (model, point, found, truth)
+    assert truth <= found.upper * (1 + 1e-9), (model, point, found, truth)
+    if found.standing is Standing.BRACKETED:
+        return "bracketed"
+    same = found.radius == truth or math.isclose(found.radius, truth, rel_tol=ACCURACY)
+    assert same, (model, point, found, truth)
+    return found.standing.name.lower()
+
+
+def real_critical_points(family: str, number: int) -> str:
+    """The real ones of a list that says it is complete: elimination finds the same points, within their stated errors."""
     one = curve(family, number)
     point = np.random.default_rng([number, 9]).integers(-20, 21, size=2) / 8 + 1 / 64
     found = pm.critical_points(one.boundary(), point, threads=1, cache=False)
-    truth = real_critical_count(one.polynomial, tuple(point.tolist()))
-    if not found.audit.complete or truth is None:
+    if not found.audit.complete or real_critical_count(one.polynomial, tuple(point.tolist())) is None:
         return "bracketed"
-    said = int((found.real & np.isfinite(found.multipliers)).sum())
-    assert said == truth, (one.text, point, found, truth)
-    return "right"
+    truth = real_critical_points_in_plane(one.polynomial, tuple(point.tolist()))
+    said = found.points[found.real].real
+    apart = np.abs(said[:, None] - truth[None]).max(axis=2) if truth.size else np.full((len(said), 0), np.inf)
+    within = apart <= found.errors[found.real][:, None] + 1e-13 * (1 + np.abs(said).max(axis=1, initial=0.0)[:, None])
+    assert within.any(axis=1).all(), (one.text, point, found, said, truth)
+    assert within.any(axis=0).all(), (one.text, point, found, said, truth)
+    return "right" if len(said) == len(truth) else "within errors"
 
 
 CHECKS: dict[str, Callable[[int], str]] = {
     f"{check.__name__} of {family}": lambda number, check=check, family=family: check(family, number)
-    for check in (count, count_of_paths, chamber_counts, crossings, margin, critical_point_counts)
+    for check in (count, count_of_paths, chamber_counts, crossings, margin, real_critical_points)
     for family in CURVES
-} | {"surfaces": surface_count, "planted ties": planted_margin}
+} | {
+    "count of surfaces": surface_count,
+    "margin of planted ties": planted_margin,
+    "margin of networks": network_margin,
+    "verdict at planted ties": planted_verdict,
+    "proof at planted ties": planted_proof,
+}

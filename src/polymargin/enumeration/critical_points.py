@@ -35,7 +35,7 @@ class CriticalPoints:
     multipliers     (N,) complex λ; infinite at singular points of the boundary
     real            (N,) which points are real
     distances       (N,) distance from u of the real ones, infinity for the others
-    errors          (N,) how far the point may be from where the critical point is
+    errors          (N,) how far the point may be from where the critical point is; points closer than their errors are one
     multiplicities  (N,) number of paths that end there: 1 for a regular point
     audit           what was found against what there can be
     """

@@ -77,14 +77,18 @@ def discriminant_crossings(
         middle, found = _inside(low[open_ones], high[open_ones], count)
         known = found != UNKNOWN
         open_ones, middle, found = open_ones[known], middle[known], found[known]
-        # Whatever the middle is, a change of the count lies in the part whose ends differ.
-        upward = found == before[open_ones]
+        # Whatever the middle is, a change of the count lies in each part whose ends differ.
+        upward, both = found == before[open_ones], (found != before[open_ones]) & (found != after[open_ones])
+        upper = (middle[both], high[open_ones[both]], found[both], after[open_ones[both]])
         low[open_ones[upward]] = middle[upward]
         high[open_ones[~upward]], after[open_ones[~upward]] = middle[~upward], found[~upward]
+        open_ones = np.append(open_ones, len(low) + np.arange(both.sum()))
+        low, high, before, after = (np.append(*pair) for pair in zip((low, high, before, after), upper, strict=True))
         open_ones = open_ones[(high - low)[open_ones] > ACCURACY]
+    order = np.argsort(low)
     return [
         Crossing(float((a + b) / 2), float((b - a) / 2), int(n), int(m))
-        for a, b, n, m in zip(low, high, before, after, strict=True)
+        for a, b, n, m in zip(low[order], high[order], before[order], after[order], strict=True)
     ]
 
 
