@@ -17,6 +17,7 @@ from polymargin.bounds import exclude, pair_lower_bound, quick_lower_bound
 from polymargin.certificates.completeness import CompletenessProof, prove_completeness, structural_bound
 from polymargin.certificates.session import Session
 from polymargin.continuation.krawczyk import PRECISION
+from polymargin.deadlines import TimeUpError
 from polymargin.enumeration.limit import estimated_seconds
 from polymargin.errors import TooManyPathsError
 from polymargin.margins.proofs import RivalProof
@@ -101,6 +102,8 @@ def prove_by_enumeration(session: Session, rival: int) -> tuple[RivalProof | Non
         found = session.critical_points(boundary)
     except TooManyPathsError as error:
         return None, None, str(error)
+    except TimeUpError:
+        return None, None, f"against class {rival}: no time for {boundary.critical_bound:,} critical points"
     nearest = found.points[0].real.copy() if len(found) and found.real[0] else None
     if len(found) != most:
         reason = (

@@ -16,7 +16,8 @@ from polymargin.boundary import Boundary
 from polymargin.class_names import class_name
 from polymargin.continuation import Tracker, TrackerSettings, available_threads
 from polymargin.deadlines import Deadline
-from polymargin.enumeration import CriticalPoints, critical_points
+from polymargin.enumeration import CriticalPoints
+from polymargin.enumeration.critical_points import critical_points_by
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.margins.judge import PROVABLE, Judge
@@ -135,13 +136,7 @@ class Session:
         return None if layers is None else NetworkSolvers(layers)
 
     def critical_points(self, boundary: Boundary) -> CriticalPoints:
-        options = self.options
-        return critical_points(
-            boundary,
-            self.u,
-            seed=options.seed,
-            threads=options.threads,
-            limit=options.limit,
-            cache=options.cache,
-            settings=options.settings,
+        options, tracker = self.options, self.options.tracker.until(self.deadline)
+        return critical_points_by(
+            tracker, boundary, self.u, seed=options.seed, limit=options.limit, cache=options.cache
         )

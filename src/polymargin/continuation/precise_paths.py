@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation.krawczyk import passes
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.polynomials import Program
 from polymargin.polynomials.balls import BallProgram, precision
 
@@ -78,19 +79,32 @@ class PreciseEnd:
 
 
 def precise_ends(
-    program: Program, starts: ComplexArray, end: ComplexArray, direction: ComplexArray, radius: complex
+    program: Program,
+    starts: ComplexArray,
+    end: ComplexArray,
+    direction: ComplexArray,
+    radius: complex,
+    deadline: Deadline = NEVER,
 ) -> list[PreciseEnd]:
     """Return the limits as s → 0 of the paths that pass through `starts` at the parameters end + radius · direction."""
     with precision(PRECISION):
-        segment = _Segment(BallProgram(program), end, direction)
-        return [_follow(segment, start, radius) for start in starts]
+        segment, ends = _Segment(BallProgram(program), end, direction), []
+        for start in starts:
+            deadline.check()
+            ends.append(_follow(segment, start, radius))
+        return ends
 
 
-def landings(program: Program, points: ComplexArray, parameters: ComplexArray) -> list[PreciseEnd | None]:
+def landings(
+    program: Program, points: ComplexArray, parameters: ComplexArray, deadline: Deadline = NEVER
+) -> list[PreciseEnd | None]:
     """Return the regular solutions that Newton's method finds from these points; None where Krawczyk's test proves none."""
     with precision(PRECISION):
-        segment = _Segment(BallProgram(program), parameters, np.zeros_like(parameters))
-        return [_land(segment, _column(point)) for point in points]
+        segment, found = _Segment(BallProgram(program), parameters, np.zeros_like(parameters)), []
+        for point in points:
+            deadline.check()
+            found.append(_land(segment, _column(point)))
+        return found
 
 
 class _Segment:

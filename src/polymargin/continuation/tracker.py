@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from polymargin.continuation.paths import PathEnd, Paths
 from polymargin.continuation.same_points import duplicates
 from polymargin.continuation.settings import TrackerSettings
 from polymargin.continuation.survey import Survey, rules, survey_from, survey_of
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.polynomials import Program
 
 ComplexArray = NDArray[np.complex128]
@@ -30,6 +32,8 @@ _logger = logging.getLogger(__name__)
 
 # Fraction of the way at its end in which failures are left to the endgame.
 END_ZONE = 1e-3
+# Work that a deadline does not cut into parts; paths of the first part, and seconds that a part takes.
+SHORT_WORK, FIRST_PART, PART = 1e6, 64, 0.25
 # Names the instruction set of the core, for tests of one machine on behalf of others; the widest of this machine if unset.
 INSTRUCTION_SET = "POLYMARGIN_INSTRUCTION_SET"
 
@@ -67,7 +71,8 @@ class Tracker:
 
     The device is 'cpu', 'cuda' or 'auto' (a GPU where there is one and the paths are many); `POLYMARGIN_DEVICE` by default. The
     result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings. Paths that a
-    GPU lost the core follows again, unless it is told that nobody needs a `second_look`.
+    GPU lost the core follows again, unless it is told that nobody needs a `second_look`. After the deadline nothing is followed:
+    `TimeUpError`.
     """
 
     settings: TrackerSettings = field(default_factory=TrackerSettings)
@@ -75,6 +80,7 @@ class Tracker:
     instruction_set: str | None = None
     device: str | None = None
     second_look: bool = True
+    deadline: Deadline = field(default=NEVER, compare=False)
 
     @classmethod
     def of(cls, settings: TrackerSettings | None, threads: int | None, device: str | None = None) -> Tracker:
@@ -90,6 +96,9 @@ class Tracker:
     def settled_for(self, path_count: int) -> Tracker:
         """With the device that so many paths get, for whoever follows them a few at a time."""
         return replace(self, device=gpu.device_for(self.device, path_count))
+
+    def until(self, deadline: Deadline) -> Tracker:
+        return replace(self, deadline=deadline)
 
     def tightened(self) -> Tracker:
         return replace(self, settings=self.settings.tightened())
@@ -115,6 +124,7 @@ class Tracker:
 
     def run(self, jobs: Sequence[Job], *, double_double: bool = False) -> list[Paths]:
         """Follow the paths of all jobs in one queue: of the CPU core, or of a GPU if that is the device and has a kernel."""
+        self.deadline.check()
         if not jobs:
             return []
         if not double_double and self.instruction_set is None:
@@ -143,6 +153,11 @@ class Tracker:
         return (survey_from(each) for each in told)
 
     def _with_core(self, jobs: Sequence[Job], double_double: bool) -> list[Paths]:
+        if self.deadline.exists and sum(map(_work, jobs)) > SHORT_WORK:
+            return [in_parts(job, lambda part: self._at_once([part], double_double)[0], self.deadline) for job in jobs]
+        return self._at_once(jobs, double_double)
+
+    def _at_once(self, jobs: Sequence[Job], double_double: bool) -> list[Paths]:
         found = _core.track(
             [job.for_core() for job in jobs],
             self.settings.as_core(),
@@ -261,6 +276,30 @@ class Tracker:
             again = job_again(job, left)
             paths.put(left, self.far_sighted().run([again], double_double=True)[0], again.selected)
         return paths
+
+
+def _work(job: Job) -> float:
+    """Paths × unknowns³: on one core a million take a tenth of a second, or some seconds in double-doubles."""
+    targets, starts = len(np.atleast_2d(job.targets)), len(np.atleast_2d(job.start_points))
+    count = targets * starts if job.selected is None else int(job.selected.sum())
+    return float(count * np.shape(job.start_points)[-1] ** 3)
+
+
+def in_parts(job: Job, follow: Callable[[Job], Paths], deadline: Deadline) -> Paths:
+    """The paths of a job some at a time, with a look at the clock in between: as many as take `PART` seconds by the last ones."""
+    selected = np.ones((len(np.atleast_2d(job.targets)), len(job.arrays()[0])), dtype=bool)
+    numbers = np.flatnonzero(selected if job.selected is None else job.selected)
+    found = follow(replace(job, selected=np.zeros_like(selected)))
+    begin, size = 0, FIRST_PART
+    while begin < len(numbers):
+        deadline.check()
+        started = perf_counter()
+        part = numbers[begin : begin + size]
+        again = job_again(job, part)
+        found.put(part, follow(again), again.selected)
+        begin += size
+        size = int(min(4 * size, max(1, size * PART / max(perf_counter() - started, 1e-9))))
+    return found
 
 
 def job_again(job: Job, numbers: NDArray[np.intp]) -> Job:

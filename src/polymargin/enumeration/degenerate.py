@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polymargin.continuation import Limits, PathEnd, PreciseEnd, Tracker, duplicates, landings, limits, precise_ends
 from polymargin.continuation.same_points import SAME_LIMIT, without_conjugate
+from polymargin.deadlines import Deadline
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import BaseSolutions
 from polymargin.enumeration.merged_limits import MergedLimits, merge_limits
@@ -51,11 +52,11 @@ def degenerate_points(
     kept, others, lost = _told_apart(found.solutions[sure], base, end, near, tracker)
     regular, real = found.solutions[sure][kept], found.real[sure][kept]
     ends = limits(base.program, others, end, direction, FIRST_RADIUS, tracker)
-    sharp = _landed(ends, base, end)
+    sharp = _landed(ends, base, end, tracker.deadline)
     reach = _nearest_distance(regular[real, :-1].real, target)
     looked_at = [number for number in _worth_a_look(ends, target, reach).tolist() if number not in sharp]
     looked_at = looked_at[:MOST_LOOKED_AT]
-    precise = precise_ends(base.program, others[looked_at], end, direction, FIRST_RADIUS)
+    precise = precise_ends(base.program, others[looked_at], end, direction, FIRST_RADIUS, tracker.deadline)
     merged = merge_limits(ends, sharp | dict(zip(looked_at, precise, strict=True)))
     return DegeneratePoints(
         solutions=np.concatenate([regular, merged.solutions]),
@@ -106,10 +107,12 @@ def _worth_a_look(ends: Limits, target: NDArray[np.float64], reach: float) -> ND
     return np.asarray(order[(relevant | ~ends.settled)[order]])
 
 
-def _landed(ends: Limits, base: BaseSolutions, end: NDArray[np.complex128]) -> dict[int, PreciseEnd]:
+def _landed(
+    ends: Limits, base: BaseSolutions, end: NDArray[np.complex128], deadline: Deadline
+) -> dict[int, PreciseEnd]:
     """Return the limits that are regular solutions after all, with their proofs: doubles did not tell them from each other."""
     single = np.flatnonzero(ends.settled & ~ends.infinite.any(axis=1) & (ends.windings == 1))
-    proofs = zip(single.tolist(), landings(base.program, ends.points[single], end), strict=True)
+    proofs = zip(single.tolist(), landings(base.program, ends.points[single], end, deadline), strict=True)
     return {number: proof for number, proof in proofs if proof is not None}
 
 

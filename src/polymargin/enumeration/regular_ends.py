@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from polymargin.continuation import End, Paths, PreciseEnd, Tracker, landings, precise_ends, same
 from polymargin.continuation.same_points import real_points, sizes
 from polymargin.continuation.survey import LARGEST_CONDITION
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.enumeration.base_solutions import BaseSolutions
 
 ComplexArray = NDArray[np.complex128]
@@ -86,7 +87,7 @@ def regular_ends(base: BaseSolutions, target: ComplexArray, tracker: Tracker) ->
         paths.put(left[better], again.only(better))
     y = paths.points[0][:, :-1]
     near = np.linalg.norm(y - target[:-1], axis=1) < NEAR * sizes(y)
-    ledger = _Ledger(base, target, paths, regular)
+    ledger = _Ledger(base, target, paths, regular, deadline=tracker.deadline)
     ledger.land(np.flatnonzero(paths.converged[0] & (~regular | near)))
     return Endpoints(paths, ledger.regular, ledger.proofs)
 
@@ -97,13 +98,13 @@ def settled_ends(base: BaseSolutions, target: ComplexArray, tracker: Tracker) ->
     left = np.flatnonzero(~found.regular)
     if not len(left):
         return found
-    ledger = _Ledger(base, target, found.paths, found.regular, found.proofs)
+    ledger = _Ledger(base, target, found.paths, found.regular, found.proofs, tracker.deadline)
     direction = base.parameters - target
     near = target + REMAINING * direction
     careful = tracker.tightened().far_sighted()
     approach = careful.track(base.program, base.solutions[left], base.parameters, near, double_double=True)
     arrived = np.flatnonzero(approach.converged[0])[:MOST_FOLLOWED]
-    limits = precise_ends(base.program, approach.points[0][arrived], target, direction, REMAINING)
+    limits = precise_ends(base.program, approach.points[0][arrived], target, direction, REMAINING, tracker.deadline)
     irregular = 0
     for number, limit in zip(left[arrived].tolist(), limits, strict=True):
         if limit.kind is End.REGULAR:
@@ -123,14 +124,16 @@ class _Ledger:
         paths: Paths,
         regular: NDArray[np.bool_],
         proofs: dict[int, PreciseEnd] | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
+        self._deadline = deadline
         self._program, self._target, self._paths = base.program, target, paths
         self.regular, self.proofs = regular, {} if proofs is None else proofs
 
     def land(self, numbers: NDArray[np.intp]) -> None:
         """Prove that the endpoints with these numbers are regular solutions of their own; they are not regular otherwise."""
         self.regular[numbers] = False
-        found = landings(self._program, self._paths.points[0][numbers], self._target)
+        found = landings(self._program, self._paths.points[0][numbers], self._target, self._deadline)
         for number, proof in zip(numbers.tolist(), found, strict=True):
             if proof is not None:
                 self.enter(number, proof)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Tracker, available_threads
+from polymargin.deadlines import TimeUpError
 from polymargin.errors import PolymarginError
 from polymargin.margins.models import ModelMargins
 from polymargin.margins.result import Margin, Ordinary, failed
@@ -109,7 +110,7 @@ def ordinary_margins(block: Block) -> Ordinary:
     own = points[finite]  # rows that are made later start from these, whatever becomes of the array that was given
     try:
         places, found = block.session.ordinary(own, block.tracker)
-    except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
+    except (PolymarginError, ArithmeticError, TimeUpError, np.linalg.LinAlgError):
         return finite[:0], []  # one of them broke it; alone, each tells
     return finite[places], found
 
@@ -190,5 +191,5 @@ def _prepare(session: ModelMargins, points: Array) -> None:
     if len(finite) and points.shape[1] == session.dimension:
         try:
             session.prepare(finite)
-        except (PolymarginError, ArithmeticError, np.linalg.LinAlgError):
+        except (PolymarginError, ArithmeticError, TimeUpError, np.linalg.LinAlgError):
             return

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds import Exclusion, attack, exclude, pair_lower_bound
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import PolymarginError
 from polymargin.margins.judge import Judge
 from polymargin.margins.proofs import RivalProof, Subject, beyond
@@ -34,7 +34,9 @@ MOST_LEAVES = 1_000
 LAST = 2.0
 
 
-def bracketed(judge: Judge, u: Array, label: int, pair: PairMargin, *, doubted: bool = False) -> PairMargin:
+def bracketed(
+    judge: Judge, u: Array, label: int, pair: PairMargin, deadline: Deadline = NEVER, *, doubted: bool = False
+) -> PairMargin:
     """Better bounds for a pair that enumeration left open; what is `doubted` counts for nothing."""
     rival, network = pair.rival, judge.network
     if rival is None or not network.hidden_layers:
@@ -47,15 +49,15 @@ def bracketed(judge: Judge, u: Array, label: int, pair: PairMargin, *, doubted: 
         found = None  # it judges the class in doubles, and may be wrong about it
     if found is not None and found.label == label and found.distance < pair.upper:
         pair = replace(pair, radius=found.distance, upper=found.distance, point=found.point)
-    proved = _proved_below(network, u, label, rival, pair.upper)
+    proved = _proved_below(network, u, label, rival, pair.upper, deadline)
     if proved is None:
         return replace(pair, lower=min(pair.lower, pair.upper))
     if proved.radius >= (1 - MET) * pair.upper and math.isfinite(pair.upper):
-        return _met(judge, u, label, pair, proved)
+        return _met(judge, u, label, pair, proved, deadline)
     return replace(pair, lower=max(proved.radius, min(pair.lower, pair.upper)))
 
 
-def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion) -> PairMargin:
+def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion, deadline: Deadline) -> PairMargin:
     """Bounds that meet: an answer if the checker accepts both."""
     rival, tie, lower = proved.rival, pair.point, proved.radius
     end = None if tie is None else beyond(judge.network, u, label, rival, tie)
@@ -63,7 +65,7 @@ def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion
         return replace(pair, lower=lower)
     subject = Subject(judge, u, label, ThreatModel.of(len(u), rivals=(rival,)))
     proofs = [RivalProof(rival, lower, proved.to_proof())]
-    _, judgement = subject.judged_margin(lower, end.distance, proofs, end.to_json(), PATIENCE)
+    _, judgement = subject.judged_margin(lower, end.distance, proofs, end.to_json(), deadline.within(PATIENCE).left)
     if judgement.accepted:
         upper = max(pair.upper, end.distance)
         return replace(pair, radius=upper, lower=lower, upper=upper, complete=True, proved=True, method="exclusion")
@@ -71,29 +73,30 @@ def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion
     return replace(pair, lower=kept, notes=(judgement.reason, *pair.notes))
 
 
-def _proved_below(network: Network, u: Array, label: int, rival: int, upper: float) -> Exclusion | None:
+def _proved_below(
+    network: Network, u: Array, label: int, rival: int, upper: float, deadline: Deadline
+) -> Exclusion | None:
     """The largest ball of a radius below `upper` that was proved in the time there is."""
-    end = perf_counter() + PATIENCE
+    end = deadline.within(PATIENCE)
     with np.errstate(all="ignore"):
         if math.isinf(upper):
-            return _if_proved(pair_lower_bound(network, u, label, rival, tolerance=1e-2, timeout=PATIENCE))
+            return _if_proved(pair_lower_bound(network, u, label, rival, tolerance=1e-2, timeout=end.left))
         if upper <= 0:
             return None
         # For quadrics, and near enough elsewhere, one relaxation is tight: then the closest share is proved at once.
-        closest = exclude(network, u, label, rival, SHARES[-1] * upper, timeout=PATIENCE, most_leaves=1)
+        closest = exclude(network, u, label, rival, SHARES[-1] * upper, timeout=end.left, most_leaves=1)
         if closest.proved:
             return closest
         best: Exclusion | None = None
         for share in SHARES:
-            left = end - perf_counter()
-            if left <= 0:
+            if end.passed:
                 break
-            found = exclude(network, u, label, rival, share * upper, timeout=left, most_leaves=MOST_LEAVES)
+            found = exclude(network, u, label, rival, share * upper, timeout=end.left, most_leaves=MOST_LEAVES)
             if not found.proved:
                 break
             best = found
         if best is None:  # not even half of it; less is better than nothing
-            limits = {"tolerance": 1e-2, "limit": upper, "timeout": LAST}
+            limits = {"tolerance": 1e-2, "limit": upper, "timeout": deadline.within(LAST).left}
             return _if_proved(pair_lower_bound(network, u, label, rival, **limits))
     return best
 

@@ -14,6 +14,7 @@ from polymargin.arguments import DEFAULT_LIMIT, checked, positive
 from polymargin.boundary import Boundary
 from polymargin.class_names import names_of, with_names
 from polymargin.continuation import Tracker, TrackerSettings
+from polymargin.deadlines import Deadline
 from polymargin.enumeration.cache import Cache
 from polymargin.margins.batch import Block, margins_in_blocks, ordinary_margins
 from polymargin.margins.checkpoint import Checkpoint
@@ -29,8 +30,6 @@ from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
 
-# Seconds for the bounds of one point where enumeration is out of reach.
-DEFAULT_TIMEOUT = 30.0
 OUTSIDE = "the nearest tie leaves [0, 1], where the input is; within=L2(domain=(0, 1)), --domain 0,1, keeps it inside"
 
 
@@ -42,7 +41,7 @@ class MarginOptions(ThreatOptions, total=False):
     limit: int
     cache: bool | str | Path
     settings: TrackerSettings | None
-    timeout: float
+    timeout: float | None
     rtol: float
     checkpoint: str | Path | None
     pair_points: bool
@@ -69,7 +68,7 @@ def margin(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
     settings: TrackerSettings | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
     rtol: float = 1e-6,
     checkpoint: str | Path | None = None,
     pair_points: bool = True,
@@ -92,7 +91,7 @@ def margin(
     limit        networks whose boundaries have more critical points get proved bounds instead; a boundary alone is refused
     cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
     settings     of the path tracker
-    timeout      seconds for the bounds of one point
+    timeout      seconds for one point; what is not known then is bracketed. None: as long as paths take, and 30 s for bounds
     rtol         bounds of one point that are this close, relatively, are an answer: `CERTIFIED`
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     pair_points  False keeps the nearest tie alone instead of one per rival: less memory and shorter checkpoints for images
@@ -125,8 +124,9 @@ def margin(
     parts: list[Ordinary] = [(kept, list(stored.values()))]
     if array.ndim == 1:
         if len(left):
-            _, plain = ordinary_margins(Block(session, rows, tracker))
-            known = _kept(plain or [session.margin_at(array, tracker)], pair_points)
+            timed = tracker.until(Deadline.after(timeout))
+            _, plain = ordinary_margins(Block(session, rows, timed))
+            known = _kept(plain or [session.margin_at(array, timed)], pair_points)
             if store is not None:
                 store.add([(0, known[0])])
             parts.append((left, known))

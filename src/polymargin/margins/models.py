@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from polymargin.arguments import checked_point
 from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker
+from polymargin.deadlines import TimeUpError
 from polymargin.margins.combined import combined
 from polymargin.margins.network_margins import NetworkMargins
-from polymargin.margins.pairs import Enumeration, Pair, pair_for
+from polymargin.margins.pairs import Enumeration, Pair, out_of_time, pair_for
 from polymargin.margins.result import Margin, Ordinary
 from polymargin.networks.protocols import AnyNetwork as Network
 
@@ -60,10 +61,10 @@ class BoundaryMargins:
         self._boundary, self._search = boundary, search
         self._known: Pair | None = None
 
-    def _pair(self) -> Pair:
+    def _pair(self, tracker: Tracker) -> Pair:
         """Made when it is first asked for."""
         if self._known is None:
-            self._known = pair_for(self._boundary, self._search)
+            self._known = pair_for(self._boundary, self._search, tracker)
         return self._known
 
     @property
@@ -75,10 +76,11 @@ class BoundaryMargins:
         return self._boundary.critical_bound if self._boundary.degree > 2 else 0
 
     def prepare(self, points: Array) -> None:
-        self._pair()
+        tracker = self._search.tracker
+        self._pair(tracker.until(self._search.deadline(tracker)))
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
-        pair = self._pair()
+        pair = self._pair(tracker)
         started = perf_counter()
         rows = np.arange(len(points))
         job = pair.job(points, rows)
@@ -90,6 +92,9 @@ class BoundaryMargins:
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
-        pair = self._pair()
         started = perf_counter()
-        return combined(None, [pair.margin_at(u, None, tracker)], perf_counter() - started)
+        timed = tracker.until(self._search.deadline(tracker))
+        try:
+            return combined(None, [self._pair(timed).margin_at(u, None, timed)], perf_counter() - started)
+        except TimeUpError:
+            raise out_of_time(self._search.timeout) from None

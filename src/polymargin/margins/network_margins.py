@@ -21,7 +21,7 @@ from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
 from polymargin.bounds.bracket import bracket_by
 from polymargin.continuation import Tracker
-from polymargin.deadlines import Deadline
+from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.bracket import bracketed
 from polymargin.margins.columns import ENUMERATED, beyond_rounding
@@ -30,7 +30,7 @@ from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.judge import Judge
 from polymargin.margins.pair_work import PairWork, answers
-from polymargin.margins.pairs import Enumeration, Pair, QuadricPair, pair_for
+from polymargin.margins.pairs import FOLLOWING, Enumeration, Pair, QuadricPair, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
 from polymargin.margins.proofs import Counterexample, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
@@ -44,6 +44,15 @@ from polymargin.standing import Standing
 Array = NDArray[np.float64]
 
 
+def check_architecture(network: Network, variables: int, limit: int) -> None:
+    """Refuse to enumerate what is far too large before asking for the exact structure of its boundaries."""
+    size = min(variables, len(network.forms.bias))
+    if network.degree > 2 and size > MOST_SAMPLES and generic_critical_count(size, network.degree) > limit:
+        raise TooManyPathsError(
+            f"boundaries of degree {network.degree} in {size} variables may have more than {limit:,} critical points"
+        )
+
+
 class NetworkMargins:
     """A network; boundaries are prepared when a point first needs them, and serve both orders of their two classes."""
 
@@ -55,6 +64,7 @@ class NetworkMargins:
             check_scale(self._network)
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._by_label: dict[int, dict[int, Pair]] = {}
+        self._given_up: set[int] = set()  # labels for whose boundaries the timeout did not suffice
 
     @property
     def dimension(self) -> int:
@@ -73,14 +83,17 @@ class NetworkMargins:
         with np.errstate(all="ignore"):
             labels = self._network.predict(self._unscaled.point(points))
         for label in np.unique(labels).tolist():
-            self._solvers(label)
+            self._solvers(label, self._search.tracker)
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
         network, u = self._network, self._unscaled.point(points)
         labels, clear, cancelled = clear_classes(network, u)
-        work = self._work(labels, clear)
+        work = self._work(labels, clear, tracker)
         started = perf_counter()
-        table, enumerated = answers(u, labels, network.class_count, work, tracker)
+        try:
+            table, enumerated = answers(u, labels, network.class_count, work, tracker)
+        except TimeUpError:
+            return np.zeros(0, dtype=np.intp), []
         answered = table.known
         if cancelled.any():
             answered &= ~(cancelled & ~table.beyond_rounding).any(axis=1)
@@ -91,28 +104,32 @@ class NetworkMargins:
         rows = np.flatnonzero(answered)
         return rows, self._unscaled.originals(table.margins(rows, seconds))
 
-    def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[PairWork]:
+    def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_], tracker: Tracker) -> list[PairWork]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
         work: dict[tuple[int, int], PairWork] = {}
         known = np.where(clear, labels, -1)
         for label in np.flatnonzero(np.bincount(labels[clear])).tolist():
             rows = np.flatnonzero(known == label)
-            for rival, pair in self._solvers(label).items():
+            for rival, pair in self._solvers(label, tracker).items():
                 key = (label, rival) if label < rival else (rival, label)
                 if key not in work:
                     work[key] = PairWork(pair, [])
                 work[key].pieces.append((rows, rival))
         return list(work.values())
 
-    def _solvers(self, label: int) -> dict[int, Pair]:
-        """For every rival of a label; none if some boundary has more critical points than the limit."""
+    def _solvers(self, label: int, tracker: Tracker) -> dict[int, Pair]:
+        """For every rival of a label; none if some boundary has more critical points than the limit or the time allows."""
         if label not in self._by_label:
+            timed = tracker.until(self._search.deadline(tracker).part(FOLLOWING))
             rivals = [rival for rival in range(self._network.class_count) if rival != label]
             try:
-                self._check_size()
-                self._by_label[label] = {rival: self._pair(label, rival) for rival in rivals}
+                check_architecture(self._network, self._network.dimension, self._search.limit)
+                self._by_label[label] = {rival: self._pair(label, rival, timed) for rival in rivals}
             except TooManyPathsError:
                 self._by_label[label] = {}
+            except TimeUpError:
+                self._by_label[label] = {}
+                self._given_up.add(label)
         return self._by_label[label]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
@@ -132,32 +149,27 @@ class NetworkMargins:
             note = f"classes {label} and {tied} tie exactly at the point"
             return Margin(0.0, 0.0, 0.0, u.copy(), label, tied, Standing.CERTIFIED, "tie", 0.0, notes=(note,))
         rivals = [rival for rival in range(network.class_count) if rival != label]
+        deadline = self._search.deadline(tracker)
+        timed = tracker.until(deadline.part(FOLLOWING))
         try:
-            self._check_size()
-            solvers = [self._pair(label, rival) for rival in rivals]
+            check_architecture(self._network, self._network.dimension, self._search.limit)
+            if label in self._given_up:
+                raise out_of_time(self._search.timeout)
+            solvers = [self._pair(label, rival, timed) for rival in rivals]
+            started = perf_counter()
+            pairs = [solver.margin_at(u, rival, timed) for solver, rival in zip(solvers, rivals, strict=True)]
         except TooManyPathsError as error:
-            return self._bounds(u, str(error))
-        started = perf_counter()
-        pairs = [solver.margin_at(u, rival, tracker) for solver, rival in zip(solvers, rivals, strict=True)]
-        return combined(label, self._defended(label, pairs, u, noise), perf_counter() - started)
+            return self._bounds(u, str(error), deadline)
+        except TimeUpError:
+            return self._bounds(u, str(out_of_time(self._search.timeout)), deadline)
+        return combined(label, self._defended(label, pairs, u, noise, deadline), perf_counter() - started)
 
-    def _check_size(self) -> None:
-        """Refuse to enumerate what is far too large before asking for the exact structure of its boundaries."""
-        network = self._network
-        size = min(network.dimension, len(network.forms.bias))
-        count = generic_critical_count(size, network.degree)
-        if network.degree > 2 and size > MOST_SAMPLES and count > self._search.limit:
-            limit = f"{self._search.limit:,}"
-            raise TooManyPathsError(
-                f"boundaries of degree {network.degree} in {size} variables may have more than {limit} critical points"
-            )
-
-    def _bounds(self, u: Array, reason: str) -> Margin:
+    def _bounds(self, u: Array, reason: str, deadline: Deadline) -> Margin:
         """Both sides of the margin without enumeration: an attack above, a proof below."""
         if not self._network.hidden_layers:
             raise TooManyPathsError(reason)
         started = perf_counter()
-        deadline = Deadline.after(self._search.timeout)
+        deadline = self._search.for_bounds(deadline)
         found = bracket_by(deadline, self._network, u, rtol=self._search.rtol)
         standing, lower, notes = Standing.BRACKETED, found.lower, [f"bounds instead of enumeration: {reason}"]
         if found.closed and found.point is not None and self._judge.reads:
@@ -183,14 +195,14 @@ class NetworkMargins:
             notes=tuple(notes),
         )
 
-    def _pair(self, label: int, rival: int) -> Pair:
+    def _pair(self, label: int, rival: int, tracker: Tracker) -> Pair:
         key = (min(label, rival), max(label, rival))
         if key not in self._pairs:
             boundary = Boundary.from_network(self._network, *key)
             if self._quadrics is not None:
                 self._pairs[key] = QuadricPair(boundary, self._quadrics.pair(*key))
             else:
-                self._pairs[key] = pair_for(boundary, self._search)
+                self._pairs[key] = pair_for(boundary, self._search, tracker)
         return self._pairs[key]
 
     @cached_property
@@ -199,7 +211,9 @@ class NetworkMargins:
         layers = quadratic_layers(self._network)
         return None if layers is None or layers.dimension < 2 else NetworkSolvers(layers)
 
-    def _defended(self, label: int, pairs: list[PairMargin], u: Array, noise: float) -> list[PairMargin]:
+    def _defended(
+        self, label: int, pairs: list[PairMargin], u: Array, noise: float, deadline: Deadline
+    ) -> list[PairMargin]:
         """Bounds with proofs instead of what enumeration could not settle, or what does not stand up to a second look."""
         network, logits = self._network, self._network(u)
         radius = min(pair.upper for pair in pairs)
@@ -213,7 +227,7 @@ class NetworkMargins:
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
                 doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
-                defended.append(bracketed(self._judge, u, label, doubtful))
+                defended.append(bracketed(self._judge, u, label, doubtful, deadline))
             elif ahead[pair.rival]:
                 nearer = "" if math.isinf(radius) else f" nearer than {radius:.6g}"
                 note = (
@@ -221,8 +235,8 @@ class NetworkMargins:
                     "the bounds are proved without enumeration"
                 )
                 defended.append(
-                    bracketed(self._judge, u, label, replace(pair, notes=(note, *pair.notes)), doubted=True)
+                    bracketed(self._judge, u, label, replace(pair, notes=(note, *pair.notes)), deadline, doubted=True)
                 )
             else:
-                defended.append(pair if pair.complete else bracketed(self._judge, u, label, pair))
+                defended.append(pair if pair.complete else bracketed(self._judge, u, label, pair, deadline))
         return defended

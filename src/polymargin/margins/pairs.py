@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.continuation import Job, Survey, Tracker
+from polymargin.deadlines import Deadline
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
 from polymargin.enumeration.hyperplane import Hyperplane
 from polymargin.enumeration.limit import check_limit
 from polymargin.enumeration.ordinary_points import ordinary_points, paths_to
+from polymargin.errors import TooManyPathsError
 from polymargin.margins.columns import ENUMERATED, EnumeratedColumn, PairColumn, Places, QuadricColumn, RecordColumn
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
@@ -38,10 +40,15 @@ Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
 AGREEMENT = 1e-12
 
 
+# Seconds for the bounds of one point where no timeout is given, and the share of a timeout that is for following paths.
+BOUNDS, FOLLOWING = 30.0, 0.6
+
+
 @dataclass(frozen=True)
 class Enumeration:
     """How critical points are enumerated; the names are those of `margin`.
 
+    timeout   seconds for one point; None: as long as the paths take, and BOUNDS seconds where there are bounds instead
     watcher   told each rival and all its critical points when `margin_at` enumerates them: who shows them need not do so again
     """
 
@@ -49,9 +56,23 @@ class Enumeration:
     seed: int
     limit: int
     cache: Cache
-    timeout: float
+    timeout: float | None
     rtol: float = 1e-6
     watcher: Watcher | None = None
+
+    def deadline(self, tracker: Tracker) -> Deadline:
+        """The moment by which a point that this tracker follows paths to is answered."""
+        return tracker.deadline if tracker.deadline.exists else Deadline.after(self.timeout)
+
+    def for_bounds(self, deadline: Deadline) -> Deadline:
+        return deadline if deadline.exists else Deadline.after(BOUNDS)
+
+
+def out_of_time(timeout: float | None) -> TooManyPathsError:
+    seconds = "in time" if timeout is None else f"within {timeout:g} s"
+    return TooManyPathsError(
+        f"the critical points were not all found {seconds}; give it more with timeout= (--timeout)"
+    )
 
 
 class Pair(Protocol):
@@ -84,8 +105,8 @@ class OneByOne(ABC):
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin: ...
 
 
-def pair_for(boundary: Boundary, search: Enumeration) -> Pair:
-    """The way that the structure of the boundary allows."""
+def pair_for(boundary: Boundary, search: Enumeration, tracker: Tracker) -> Pair:
+    """The way that the structure of the boundary allows; the tracker follows the paths of stage 1."""
     if boundary.degree < 1:
         return ConstantPair(zero=boundary.degree < 0)
     if boundary.degree == 1:
@@ -94,8 +115,8 @@ def pair_for(boundary: Boundary, search: Enumeration) -> Pair:
         return LinePair(boundary)
     if boundary.degree == 2:
         return QuadricPair(boundary, QuadricSolver(boundary))
-    check_limit(boundary, search.limit, search.tracker)
-    base = base_solutions(boundary, search.tracker, seed=search.seed, cache=search.cache)
+    check_limit(boundary, search.limit, tracker)
+    base = base_solutions(boundary, tracker, seed=search.seed, cache=search.cache)
     return EnumeratedPair(base, search.watcher)
 
 

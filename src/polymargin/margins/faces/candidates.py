@@ -17,7 +17,7 @@ from polymargin.boundary import Boundary
 from polymargin.continuation import PathEnd, Tracker
 from polymargin.continuation.same_points import CLEARLY_COMPLEX, imaginary_shares
 from polymargin.continuation.solve import solve_expressions
-from polymargin.enumeration.critical_points import critical_points
+from polymargin.enumeration.critical_points import critical_points_by
 from polymargin.margins.faces.face import Face
 from polymargin.margins.line import real_roots
 from polymargin.margins.pairs import Enumeration
@@ -61,15 +61,7 @@ def _euclidean(restricted: Boundary, face: Face, search: Enumeration, tracker: T
     if restricted.degree == 2 and restricted.dimension > 1:
         quadric = quadric_critical_points(restricted, foot)
         return _placed(face, quadric.points, not quadric.families.any() and bool((quadric.multiplicities == 1).all()))
-    found = critical_points(
-        restricted,
-        foot,
-        seed=search.seed,
-        threads=tracker.threads,
-        limit=search.limit,
-        cache=False,
-        settings=tracker.settings,
-    )
+    found = critical_points_by(tracker, restricted, foot, seed=search.seed, limit=search.limit, cache=False)
     return _placed(face, found.points, found.audit.complete and bool((found.multiplicities == 1).all()))
 
 

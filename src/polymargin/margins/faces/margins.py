@@ -21,14 +21,15 @@ from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.bounds.regions.bracket import bracket_in
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.continuation import Tracker
-from polymargin.deadlines import Deadline
+from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.enumeration.limit import written
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.combined import combined
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
 from polymargin.margins.judge import Judge
-from polymargin.margins.pairs import Enumeration, pair_for
+from polymargin.margins.network_margins import check_architecture
+from polymargin.margins.pairs import FOLLOWING, Enumeration, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.proofs import Counterexample, RivalProof, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
@@ -74,25 +75,26 @@ class RegionMargins:
         if not isinstance(self._model, Boundary):
             check_scale(self._model)
             check_terms(self._model, u)
-        started = perf_counter()
+        started, deadline = perf_counter(), self._search.deadline(tracker)
         try:
-            label, pairs = self._pairs(u, tracker)
-        except TooManyPathsError as error:
+            label, pairs = self._pairs(u, tracker.until(deadline.part(FOLLOWING)))
+        except (TooManyPathsError, TimeUpError) as refusal:
+            error = out_of_time(self._search.timeout) if isinstance(refusal, TimeUpError) else refusal
             if isinstance(self._model, Boundary):
-                raise
-            return self._bounds(self._model, u, f"bounds instead of enumeration: {error}")
+                raise error from None
+            return self._bounds(self._model, u, deadline, f"bounds instead of enumeration: {error}")
         found = replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
         if found.standing is not Standing.BRACKETED or isinstance(self._model, Boundary):
             return found
         try:
-            proved = self._bounds(self._model, u)
+            proved = self._bounds(self._model, u, deadline)
         except InputError:
             return found  # regions that have margins alone
         return proved if proved.standing is Standing.CERTIFIED else _narrowed(found, proved)
 
-    def _bounds(self, network: Network, u: Array, *notes: str) -> Margin:
+    def _bounds(self, network: Network, u: Array, deadline: Deadline, *notes: str) -> Margin:
         """Both sides without enumeration: a search above, a proof on a region below, or on a ball that contains it."""
-        asked, near, started, deadline = self._asked, self._near, perf_counter(), Deadline.after(self._search.timeout)
+        asked, near, started, deadline = self._asked, self._near, perf_counter(), self._search.for_bounds(deadline)
         near.check_bounded()
         label, _ = predicted_class(network, u)
         rivals = asked.against(label, network.class_count)
@@ -144,6 +146,7 @@ class RegionMargins:
         if tied in rivals:
             note = f"classes {label} and {tied} tie exactly at the point"
             return label, [PairMargin(tied, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)]
+        self._check_architecture(model)
         return label, [self._pair(self._boundary(model, label, rival), u, rival, tracker) for rival in rivals]
 
     def _boundary(self, network: Network, label: int, rival: int) -> Boundary:
@@ -163,7 +166,7 @@ class RegionMargins:
             )
             return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "tie", True, 0, 0, 0, (note,), proved=True)
         if boundary.degree < 1:
-            return pair_for(boundary, self._search).margin_at(u, rival, tracker)
+            return pair_for(boundary, self._search, tracker).margin_at(u, rival, tracker)
         plain = near.norm is Norm.L2 and near.low is None
         if not plain:
             self._check_size(boundary)
@@ -181,10 +184,10 @@ class RegionMargins:
         """The L2 margin with the same weights and coordinates: the ordinary problem after a substitution."""
         near = self._near
         if all(part is None for part in (near.weights, near.ellipsoid, near.movable, near.subspace)):
-            return pair_for(boundary, self._search).margin_at(u, rival, tracker)
+            return pair_for(boundary, self._search, tracker).margin_at(u, rival, tracker)
         face = subspace_face(near, u)
         restricted = Boundary(boundary.source.on_subspace(face.free, face.origin), boundary.name)
-        found = pair_for(restricted, self._search).margin_at(np.zeros(restricted.dimension), rival, tracker)
+        found = pair_for(restricted, self._search, tracker).margin_at(np.zeros(restricted.dimension), rival, tracker)
         found = replace(found, proved=False)  # the substitution rounds
         return found if found.point is None else replace(found, point=face.origin + face.free @ found.point)
 
@@ -204,6 +207,16 @@ class RegionMargins:
         note = "the faces and the L2 margin do not settle it together"
         lower = min(shortest, found.upper)
         return replace(found, lower=lower, complete=False, notes=(*found.notes, note, *euclidean.notes))
+
+    def _check_architecture(self, network: Network) -> None:
+        """Refuse what is far too large for any boundary of such a network."""
+        near, moving = self._near, len(self._near.moving)
+        if (near.low is not None or near.norm is Norm.LINF) and 2 ** (moving - 1) > MOST_FACES:
+            least = written(2 ** (moving - 1))
+            raise TooManyPathsError(
+                f"{near.norm.value} exactly: more than {least} faces in {moving} inputs; the limit is {MOST_FACES:,} faces"
+            )
+        check_architecture(network, moving, self._search.limit)
 
     def _check_size(self, boundary: Boundary) -> None:
         near, active, limit = self._near, boundary.space.dimension, self._search.limit

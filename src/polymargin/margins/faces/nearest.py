@@ -41,6 +41,7 @@ def nearest_on_faces(
     doubts: list[float] = []
     complete, found, real = True, 0, 0
     for face in faces(near, u, active):
+        tracker.deadline.check()
         if face.floor > best:
             continue
         here = candidates(boundary, face, search, tracker)
