@@ -79,16 +79,16 @@ def critical_points(
     CriticalPoints(2 complex, 2 real; complete)
     """
     u = checked_point(point, boundary.dimension)
+    if boundary.degree < 1:
+        raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
+    boundary = in_metric(boundary, metric, seed)
     return critical_points_by(Tracker.of(settings, threads, device), boundary, u, seed=seed, limit=limit, cache=cache)
 
 
 def critical_points_by(
     tracker: Tracker, boundary: Boundary, u: NDArray[np.float64], *, seed: int, limit: int, cache: bool | str | Path
 ) -> CriticalPoints:
-    """`critical_points` as a tracker follows them, until its deadline."""
-    if boundary.degree < 1:
-        raise InputError(f"the boundary ({boundary.name}) is constant and has no critical points")
-    boundary = in_metric(boundary, metric, seed)
+    """`critical_points` of a boundary that is not constant, as a tracker follows them, until its deadline."""
     if boundary.degree == 1:
         return foot_on_hyperplane(boundary, u)
     check_limit(boundary, limit, tracker)
