@@ -123,7 +123,7 @@ class Ball:
         """Steepest coordinates first, move to the ends of the box until the lengths, or gains times them, use up the budgets."""
         base = self.clipped(np.zeros_like(along))
         reach = self._ends(along) - base
-        order = np.argsort(-np.abs(along), axis=1, kind="stable")
+        order = np.argsort(-np.abs(along), axis=1)
         rates = np.ones_like(along) if gains is None else np.maximum(gains, TINY)
         left = budgets - (np.abs(base) if gains is None else np.where(along > 0, 1.0, -1.0) * gains * base).sum(axis=1)
         costs = np.take_along_axis(np.where(along == 0, 0.0, np.abs(reach) * rates), order, axis=1)

@@ -67,7 +67,7 @@ def lowest_of(
     else:
         count = MANY_STARTS if ball.dimension <= FEW else FEW_STARTS
         rows = np.tile(np.arange(len(functionals)), count)
-        first = _random_starts(ball, perturbations.radius, len(functionals), count, np.random.default_rng(seed))
+        first = random_starts(ball, perturbations.radius, len(functionals), count, np.random.default_rng(seed))
     values, steps = descend(local, rows, ball, np.full(len(rows), perturbations.radius), first, deadline=deadline)
     values = values.reshape(-1, len(functionals))
     best, each = values.argmin(axis=0), np.arange(len(functionals))
@@ -75,11 +75,10 @@ def lowest_of(
     return values[best, each], ball.clipped(chosen) / weights
 
 
-def _random_starts(ball: Ball, radius: float, count: int, starts: int, generator: np.random.Generator) -> Array:
-    """The point itself, then where random linear functions are lowest, or a random part of the way there."""
+def random_starts(ball: Ball, radius: float, count: int, starts: int, generator: np.random.Generator) -> Array:
+    """Return the point itself, then where random linear functions are lowest."""
     slopes = generator.normal(size=(count * (starts - 1), ball.dimension))
-    parts = np.minimum(generator.uniform(0, 2, size=(len(slopes), 1)), 1)
-    far = ball.clipped(parts * ball.lowest(slopes, np.full(len(slopes), radius)))
+    far = ball.lowest(slopes, np.full(len(slopes), radius))
     return np.concatenate([ball.clipped(np.zeros((count, ball.dimension))), far])
 
 
@@ -92,8 +91,12 @@ def descend(
     starts: Array,
     rounds: int = ROUNDS,
     deadline: Deadline = NEVER,
+    goal: float = -np.inf,
 ) -> tuple[Array, Array]:
-    """Return lower and lower values (S,) of the functionals with these row numbers within the radii, and the steps (S, d)."""
+    """Return low values (S,) of the functionals with these row numbers within the radii, and the steps (S, d).
+
+    It ends once a value is at most `goal`.
+    """
     steps = starts
     values, slopes = functionals.gradients(steps, rows)
     values = np.where(np.isfinite(values), values, np.inf)
@@ -101,7 +104,7 @@ def descend(
     shares, failures = np.ones(len(rows)), np.zeros(len(rows), dtype=np.int64)
     for _ in range(rounds):
         active = np.flatnonzero(failures < FAILURES)
-        if not active.size or deadline.passed:
+        if not active.size or values.min() <= goal or deadline.passed:
             break
         here, slope, reach = steps[active], slopes[active], radii[active]
         corner = ball.lowest(slope, reach)

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, legendre, polynomial
@@ -24,10 +24,11 @@ from scipy import sparse
 
 from polymargin.networks.forms import Forms, Operator, dense
 from polymargin.networks.network import Network
-from polymargin.networks.stages import Piecewise, Product, Stage
+from polymargin.networks.stages import Piecewise, Polynomial, Product, Stage
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Derivative: TypeAlias = Callable[[Array], Array]
 
 # Coefficients of a derivative in the basis of the series.
 DERIVATIVES: dict[str, Callable[[Any, int], Any]] = {
@@ -91,9 +92,17 @@ class Functionals:
         """The blocks through which the inputs matter."""
         return [block for group in self.forms for form in group for source, block in form.blocks if source == 0]
 
+    @cached_property
+    def _derivatives(self) -> dict[int, tuple[Derivative, Derivative]]:
+        return {i: derivatives(stage) for i, stage in enumerate(self.stages) if not isinstance(stage, Product)}
+
     @property
     def _rows(self) -> LocalForms:
         return self.forms[-1][0]
+
+    def all_values(self, points: Array) -> Array:
+        """Return the values (S, R) of all functionals at points (S, d)."""
+        return self._rows(self._forward(points)[0])
 
     def values(self, points: Array, rows: Rows) -> Array:
         """Return the values (S,) of the functionals with these row numbers (S,) at points (S, d)."""
@@ -118,9 +127,10 @@ class Functionals:
                 result += half + np.swapaxes(half, 1, 2)
                 jacobians.append(inner[0] * z[1][:, None] + inner[1] * z[0][:, None])
             else:
-                if _bends(stage):
-                    result += (inner[0] * (bend * derivative(stage, z[0], 2)[:, None])) @ np.swapaxes(inner[0], 1, 2)
-                jacobians.append(inner[0] * derivative(stage, z[0])[:, None])
+                if stage.degree > 1:
+                    curvature = bend * self._derivatives[number][1](z[0])[:, None]
+                    result += (inner[0] * curvature) @ np.swapaxes(inner[0], 1, 2)
+                jacobians.append(inner[0] * self._derivatives[number][0](z[0])[:, None])
         return self._total(values, rows), adjoints[0] @ basis, result
 
     def _forward(self, points: Array) -> tuple[list[Array], list[list[Array]]]:
@@ -145,7 +155,7 @@ class Functionals:
             adjoints[source] = adjoints[source] + block[rows]
         for number in reversed(range(len(self.stages))):
             stage, z, own = self.stages[number], arguments[number], adjoints[number + 1]
-            slopes = [z[1], z[0]] if isinstance(stage, Product) else [derivative(stage, z[0])]
+            slopes = [z[1], z[0]] if isinstance(stage, Product) else [self._derivatives[number][0](z[0])]
             for form, slope in zip(self.forms[number], slopes, strict=True):
                 inner = own * slope
                 for source, block in form.transposed:
@@ -194,23 +204,30 @@ def applied(block: Operator, values: Array) -> Array:
     return np.asarray((block @ flat.T).T.reshape(*values.shape[:-1], block.shape[0]))
 
 
-def derivative(stage: Stage, z: Array, order: int = 1) -> Array:
-    """Return a derivative of the activation of a stage at many arguments."""
+def derivatives(stage: Stage) -> tuple[Derivative, Derivative]:
+    """Return the first and the second derivative of the activation of a stage, as functions of many arguments."""
     if isinstance(stage, Product):
         raise TypeError("a product has no activation")
     if isinstance(stage, Piecewise):
-        return np.asarray(z >= 0, dtype=np.float64) if stage.is_relu and order == 1 else _of_pieces(stage, z, order)
-    row = np.atleast_1d(DERIVATIVES[stage.basis](np.array(stage.coefficients), order))
-    return np.asarray(stage.recurrence.sum(tuple(row.tolist()), z))
+        first = partial(_of_pieces, stage, _derived(stage.table.T))
+        return _steps if stage.is_relu else first, partial(_of_pieces, stage, _derived(_derived(stage.table.T)))
+    rows = (np.atleast_1d(DERIVATIVES[stage.basis](np.array(stage.coefficients), order)) for order in (1, 2))
+    first, second = (partial(_series, stage, tuple(row.tolist())) for row in rows)
+    return first, second
 
 
-def _of_pieces(stage: Piecewise, z: Array, order: int) -> Array:
-    table: NDArray[Any] = stage.table.T  # a row for each power, a column for each piece
-    for _ in range(order):
-        table = polynomial.polyder(table) if len(table) > 1 else 0.0 * table
+def _series(stage: Polynomial, coefficients: tuple[float, ...], z: Array) -> Array:
+    return np.asarray(stage.recurrence.sum(coefficients, z))
+
+
+def _steps(z: Array) -> Array:
+    return np.asarray(z >= 0, dtype=np.float64)
+
+
+def _of_pieces(stage: Piecewise, table: Array, z: Array) -> Array:
     return np.asarray(polynomial.polyval(z, table[:, stage.numbers(z)], tensor=False))
 
 
-def _bends(stage: Stage) -> bool:
-    """Return whether the activation of a stage has a second derivative that is not zero."""
-    return isinstance(stage, Product) or stage.degree > 1
+def _derived(table: Array) -> Array:
+    """Derivatives of polynomials: a row for each power, a column for each piece."""
+    return np.asarray(polynomial.polyder(table) if len(table) > 1 else 0.0 * table)
