@@ -7,6 +7,6 @@ docs/certificates.md, the theorems it leans on are docs/theorems.md. Whatever is
 `CheckResult` with one sentence.
 """
 
-from polymargin_checker.checker import CheckResult, check
+from polymargin_checker.checker import CheckResult, check, check_rows
 
-__all__ = ["CheckResult", "check"]
+__all__ = ["CheckResult", "check", "check_rows"]

@@ -190,10 +190,14 @@ class BallForms:
 
     def definite(self) -> bool:
         """Return True only if every form is positive definite in the variables that it has."""
+        return bool(self.positive().all())
+
+    def positive(self) -> NDArray[np.bool_]:
+        """Return which forms are surely positive definite in the variables that any of them has."""
         chosen = [0, *(np.flatnonzero(self.seen[1:]) + 1).tolist()]
         spend(self.count * len(chosen) ** 3, ctx.prec, _WORK)
         parts = ([[matrix[i, j] for j in chosen] for i in chosen] for matrix in self.matrices)
-        return all(positive_definite(arb_mat(part)) for part in parts)
+        return np.array([positive_definite(arb_mat(part)) for part in parts], dtype=bool)
 
 
 def _above(value: arb) -> float:

@@ -1,30 +1,34 @@
 """`check`: from two files, or what would be in them, to a verdict.
 
-The claim is put together from parts that are proved one by one: the label is the only largest logit at u, every rival
-stays away from u as far as stated, and a tie or a loss exists as near as stated. Whatever is not proved is refused.
+A certificate is one JSON object, about one point; or JSON lines, of which the first says what all have in common and each of
+the others is about a point. What all rows share is read once, and what they ask is judged together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from polymargin_checker.claim import Claim, read_claim
-from polymargin_checker.completeness import Completeness
-from polymargin_checker.conditions import conditions, distance
-from polymargin_checker.document import fields, items, kind, read_document
-from polymargin_checker.dyadics import at_least, number_or_infinity
+import numpy as np
+
+from polymargin_checker.as_stages import stages_of
+from polymargin_checker.document import fields, kind, read_documents
 from polymargin_checker.model import read_model
 from polymargin_checker.refusal import OutOfTime, Refused, Unusable
-from polymargin_checker.rival_proof import check_proof
-from polymargin_checker.situation import AnyModel, Situation, read_situation, rival_of
+from polymargin_checker.row import Row
+from polymargin_checker.situation import AnyModel
 from polymargin_checker.stages import Network
-from polymargin_checker.upper_proof import check_upper
-from polymargin_checker.words import one_line, rounded_down, rounded_up, shown
-from polymargin_checker.work import limited_work
+from polymargin_checker.together import Judged, Together
+from polymargin_checker.words import one_line, shown
+from polymargin_checker.work import limited_work, more_work
 
 FORMAT = "polymargin-certificate-1"
+_SHARED = ("format", "model")
+_OF_ROW = ("point", "label", "claim", "rivals", "upper")
+_OPTIONAL = ("created", "neighbourhood", "ranges")
 
 
 @dataclass(frozen=True)
@@ -46,27 +50,137 @@ class CheckResult:
 def check(model: Any, certificate: Any, exact: bool = False, seconds: float | None = None) -> CheckResult:
     """Prove or refuse a certificate about a model; never raises for what is in them.
 
-    Each is the path of a file, or `bytes`: what would be in the file, read by the same rules.
-    With `exact` no floating-point arithmetic is trusted: large matrices are judged in ball arithmetic too, slowly.
+    Each is the path of a file, or `bytes`: what would be in the file, read by the same rules. All rows must be proved.
+    With `exact` no floating-point arithmetic is trusted: everything is judged in ball arithmetic, slowly.
     A certificate that would take more than `seconds` is refused; the time of a single step is an estimate.
     """
+    results = check_rows(model, certificate, exact, seconds)
+    if len(results) == 1:
+        return results[0]
+    refused = [(place, result) for place, result in enumerate(results) if not result.accepted]
+    if not refused:
+        return CheckResult(True, f"all {len(results)} rows are proved")
+    place, first = refused[0]
+    reason = f"{len(refused)} of {len(results)} rows are not proved; row {place}: {first.reason}"
+    return CheckResult(False, reason, first.usable, all(result.in_time for _, result in refused))
+
+
+def check_rows(model: Any, certificate: Any, exact: bool = False, seconds: float | None = None) -> list[CheckResult]:
+    """Prove or refuse every row of a certificate; a single result where a file cannot be used."""
     end = None if seconds is None else perf_counter() + seconds
-    try:
+    found: list[CheckResult] = []
+    failed: dict[int, CheckResult] = {}
+    # What leaves the doubles is infinite or no number there, and proves nothing.
+    with limited_work(exact, end), np.errstate(all="ignore"), _answering(failed, 0):
         network = read_model(model)
-        document = read_document(certificate)
-        _check_format(document, "the certificate" if isinstance(certificate, bytes) else certificate)
-        with limited_work(exact, end):
-            return CheckResult(True, _prove(network, document, exact))
-    except Unusable as refusal:
-        return CheckResult(False, one_line(str(refusal)), usable=False)
+        documents = read_documents(certificate)
+        name = "the certificate" if isinstance(certificate, bytes) else certificate
+        shared, rows = _parts(documents, name)
+        _check_model(network, shared["model"])
+        more_work(len(rows) - 1)
+        found = _check_rows(network, shared, rows, exact)
+    return found or [failed[0]]
+
+
+def _parts(documents: list[Any], name: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What is shared, and the rows."""
+    first = documents[0]
+    _check_format(first, name)
+    if "rows" not in first:
+        if len(documents) > 1:
+            raise Refused(f"{len(documents)} lines, and the first does not say how many rows there are")
+        fields(first, "certificate", (*_SHARED, *_OF_ROW), _OPTIONAL)
+        return first, [first]
+    fields(first, "the first line", (*_SHARED, "rows"), _OPTIONAL)
+    rows = documents[1:]
+    if type(first["rows"]) is not int or first["rows"] != len(rows) or not rows:
+        raise Refused(f"the first line promises {shown(first['rows'])} rows, and {len(rows)} follow")
+    return first, rows
+
+
+def _check_rows(
+    network: AnyModel, shared: dict[str, Any], documents: list[dict[str, Any]], exact: bool
+) -> list[CheckResult]:
+    """Go through all rows step by step; a row that is refused stays behind."""
+    stages = stages_of(network)
+    results: dict[int, CheckResult] = {}
+    rows: dict[int, Row] = {}
+    for place, document in enumerate(documents):
+        with _answering(results, place):
+            if document is not shared:
+                fields(document, "row", _OF_ROW)
+                document = document | {key: shared[key] for key in ("neighbourhood", "ranges") if key in shared}
+            rows[place] = Row(network, stages, document, exact)
+    together = Together(stages, exact)
+    leads = dict.fromkeys(rows, False)
+    with _ignoring_refusals():
+        leads = dict(zip(rows, together.leads(list(rows.values())), strict=True))
+    for place, row in list(rows.items()):
+        with _answering(results, place):
+            if not leads[place]:
+                row.show_label()
+            row.read_proofs()
+    rows = {place: row for place, row in rows.items() if place not in results}
+    wins = dict.fromkeys(rows, False)
+    with _ignoring_refusals():
+        wins = dict(zip(rows, together.wins(list(rows.values())), strict=True))
+    judged = _judged(together, rows, results)
+    for place, row in rows.items():
+        if place not in results:
+            with _answering(results, place):
+                results[place] = CheckResult(True, row.conclude(judged[place], wins[place]))
+    return [results[place] for place in range(len(documents))]
+
+
+def _judged(together: Together, rows: dict[int, Row], results: dict[int, CheckResult]) -> dict[int, dict[int, Judged]]:
+    """Judge the proofs of all rows at once; row by row where that is refused as a whole."""
+    owners = [(place, rival) for place, row in rows.items() for rival in row.waiting]
+    judged: dict[int, dict[int, Judged]] = {place: {} for place in rows}
+    try:
+        found = together.judge([rows[place].waiting[rival][1] for place, rival in owners])
+        for (place, rival), one in zip(owners, found, strict=True):
+            judged[place][rival] = one
     except OutOfTime as refusal:
-        return CheckResult(False, one_line(str(refusal)), in_time=False)
+        results |= {
+            place: CheckResult(False, one_line(str(refusal)), in_time=False)
+            for place, row in rows.items()
+            if row.waiting
+        }
+    except Refused:
+        for place, row in rows.items():
+            with _answering(results, place):
+                each = together.judge([proof for _, proof in row.waiting.values()])
+                judged[place] = dict(zip(row.waiting, each, strict=True))
+    return judged
+
+
+@contextmanager
+def _ignoring_refusals() -> Iterator[None]:
+    """What is refused together is asked again row by row, in exact arithmetic."""
+    try:
+        yield
+    except OutOfTime:
+        raise
+    except Refused:
+        return
+
+
+@contextmanager
+def _answering(results: dict[int, CheckResult], place: int) -> Iterator[None]:
+    """Inside, what goes wrong becomes the answer of this row."""
+    try:
+        yield
+    except Unusable as refusal:
+        results[place] = CheckResult(False, one_line(str(refusal)), usable=False)
+    except OutOfTime as refusal:
+        results[place] = CheckResult(False, one_line(str(refusal)), in_time=False)
     except Refused as refusal:
-        return CheckResult(False, one_line(str(refusal)))
+        results[place] = CheckResult(False, one_line(str(refusal)))
     except (MemoryError, RecursionError):
-        return CheckResult(False, "the files need more memory than there is")
+        results[place] = CheckResult(False, "the files need more memory than there is")
     except Exception as error:  # A checker that fails has proved nothing, and hostile input must not show a traceback.
-        return CheckResult(False, f"the checker could not finish ({type(error).__name__}: {shown(str(error))})")
+        reason = f"the checker could not finish ({type(error).__name__}: {shown(str(error))})"
+        results[place] = CheckResult(False, reason)
 
 
 def _check_format(document: Any, path: Any) -> None:
@@ -79,25 +193,6 @@ def _check_format(document: Any, path: Any) -> None:
         raise Unusable(f"{path}: unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
 
 
-def _prove(model: AnyModel, document: Any, exact: bool) -> str:
-    fields(
-        document,
-        "certificate",
-        ("format", "model", "point", "label", "claim", "rivals", "upper"),
-        ("created", "neighbourhood", "ranges"),
-    )
-    _check_model(model, document["model"])
-    situation = read_situation(model, document, exact)
-    claim = read_claim(document["claim"])
-    _check_label(situation, document["rivals"])
-    proofs = _check_rivals(situation, claim, document["rivals"])
-    check_upper(situation, claim, proofs, document["upper"])
-    near, label = situation.near, situation.label
-    claimed = claim.about(distance(near))
-    stated = conditions(near, model.dimension, label, model.class_count)
-    return f"class {label}{': ' if claim.kind == 'margin' else ' is '}{claimed} ({stated})"
-
-
 def _check_model(model: AnyModel, entry: Any) -> None:
     if isinstance(model, Network):
         fields(entry, "model", ("sha256",), ("kind",))
@@ -108,45 +203,3 @@ def _check_model(model: AnyModel, entry: Any) -> None:
         own = model.fingerprint()
     if entry["sha256"] != own:
         raise Refused("the certificate is for another model: the SHA-256 of the weights differs")
-
-
-def _check_label(situation: Situation, rivals: Any) -> None:
-    """The label is the only largest logit at u. Some proofs show it of their rivals, for u is in the ball."""
-    entries = [
-        entry for entry in items(rivals, "rivals") if isinstance(entry, dict) and isinstance(entry.get("proof"), dict)
-    ]
-    later = [
-        entry.get("rival") for entry in entries if entry["proof"].get("kind") in ("lifted", "products", "relaxation")
-    ]
-    shown_later = {rival for rival in later if type(rival) is int}
-    for rival in range(situation.model.class_count):
-        if rival != situation.label and rival not in shown_later and situation.lead(rival) <= 0:
-            label = situation.label
-            raise Refused(f"class {label} is not the only largest logit at the point: class {rival} ties or wins")
-
-
-def _check_rivals(situation: Situation, claim: Claim, value: Any) -> dict[int, Completeness | None]:
-    """Prove the bound of every rival; completeness proofs are kept, for `upper` may refer to them."""
-    proofs: dict[int, Completeness | None] = {}
-    for entry in items(value, "rivals"):
-        fields(entry, "rival entry", ("rival", "lower", "proof"))
-        rival = rival_of(situation, entry["rival"], "rival")
-        if rival in proofs:
-            raise Refused(f"rival {rival} is listed twice")
-        lower = number_or_infinity(entry["lower"], f"rival {rival}, lower")
-        if claim.kind != "vulnerable" and not at_least(lower, claim.lower):
-            bounds = f"{rounded_down(lower)} is below the claimed {rounded_up(claim.lower)}"
-            raise Refused(f"rival {rival}: its lower bound {bounds}")
-        try:
-            proofs[rival] = check_proof(situation, rival, lower, entry["proof"])
-        except OutOfTime:
-            raise
-        except Refused as refusal:
-            raise Refused(f"rival {rival}: {refusal}") from None
-    if claim.kind != "vulnerable":
-        for rival in range(situation.model.class_count):
-            if situation.near.rivals is not None and rival not in situation.near.rivals:
-                continue
-            if rival != situation.label and rival not in proofs:
-                raise Refused(f"rival {rival} is missing; every class but the label needs a proof")
-    return proofs

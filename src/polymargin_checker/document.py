@@ -20,20 +20,36 @@ _BYTES = {b",": 40, b"[": 96, b"{": 320, b'"': 32}
 """Of memory at most for what each character stands for in JSON: an entry, a list, an object, half of a string."""
 
 
-def read_document(source: Any) -> Any:
-    """The JSON value in a file, or in the bytes of one."""
+def read_documents(source: Any) -> list[Any]:
+    """The JSON values in a file, or in the bytes of one: a single one, or one in each line."""
     content, name = (source, "the certificate") if isinstance(source, bytes) else (_content(source), source)
     if len(content) > LARGEST_FILE:
         raise Refused(f"the certificate has more than {LARGEST_FILE} bytes")
     if len(content) + sum(content.count(mark) * size for mark, size in _BYTES.items()) > LARGEST_VALUE:
         raise Refused(f"the certificate may take more than {LARGEST_VALUE} bytes of memory")
+    lines = content.splitlines()
     try:
-        return json.loads(content.decode("utf-8"), object_pairs_hook=_without_repetition, parse_constant=_no_constant)
+        return [_value(line) for line in lines if line.strip()] if _is_lines(lines) else [_value(content)]
     except RecursionError:
         raise Refused("the certificate is nested too deeply") from None
     except ValueError as error:
         why = "it is empty" if not content.strip() else str(error)
         raise Unusable(f"{name}: not a certificate, as it is not valid JSON ({why})") from None
+
+
+def _is_lines(lines: list[bytes]) -> bool:
+    """Whether the first of several lines is a value by itself."""
+    if len(lines) < 2:
+        return False
+    try:
+        _value(lines[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _value(text: bytes) -> Any:
+    return json.loads(text.decode("utf-8"), object_pairs_hook=_without_repetition, parse_constant=_no_constant)
 
 
 def _content(path: Any) -> bytes:

@@ -241,6 +241,10 @@ class IntervalForms:
 
     def definite(self) -> bool:
         """Return True only if every form is positive definite in the variables that it has."""
+        return bool(self.positive().all())
+
+    def positive(self) -> NDArray[np.bool_]:
+        """Return which forms are surely positive definite in the variables that any of them has."""
         count, size = self.sizes.shape
         spend_doubles(count * (size**3 // 3 + 8 * size * size), "Cholesky factors in a relaxation proof")
         rounding = self.steps * UNIT
@@ -250,27 +254,37 @@ class IntervalForms:
         diagonal = np.einsum("kii->ki", self.matrix)
         free = (self.sizes == 0).all(axis=0) & (self.border_sizes == 0).all(axis=0) & (border == 0).all(axis=0)
         free[0] = False
-        if not self.sound or not (diagonal[:, ~free] > 0).all() or not np.isfinite(self.matrix).all():
-            return False
-        scale = np.zeros((count, size))
+        usable: NDArray[np.bool_] = (diagonal[:, ~free] > 0).all(axis=1) & np.isfinite(self.matrix).all(axis=(1, 2))
+        usable &= self.sound
         exponents = np.frexp(diagonal[:, ~free])[1] // 2
-        if np.abs(exponents).max(initial=0) > 400:
-            return False
-        scale[:, ~free] = np.ldexp(1.0, -exponents)
+        usable &= np.abs(exponents).max(axis=1, initial=0) <= 400
+        if not usable.any():
+            return usable
+        scale = np.zeros((count, size))
+        scale[:, ~free] = np.ldexp(1.0, -np.where(usable[:, None], exponents, 0))
         spread = (errors * scale**2).sum(axis=1) + 2 * scale[:, 0] * np.sqrt(((border * scale) ** 2).sum(axis=1))
         scaled = self.matrix * scale[:, :, None]
         scaled *= scale[:, None, :]
         trace = np.einsum("kii->k", scaled)
         shift = SAFE * (spread + 4 * (size + 8) * UNIT * trace) + 2.0**-200
-        if not (np.isfinite(shift) & (shift < 1)).all():
-            return False
+        usable &= np.isfinite(shift) & (shift < 1)
         place = np.arange(size)
-        scaled[:, place, place] += np.where(free, 1.0, -shift[:, None])
-        try:
-            factor = np.linalg.cholesky(scaled)
-        except np.linalg.LinAlgError:
-            return False
-        return bool(np.isfinite(factor).all() and (np.einsum("kii->ki", factor) > 0).all())
+        scaled[:, place, place] += np.where(free, 1.0, -np.where(usable, shift, 0.0)[:, None])
+        usable[usable] = _have_factors(scaled[usable])
+        return usable
+
+
+def _have_factors(matrices: Floats) -> NDArray[np.bool_]:
+    """Return for which matrices Cholesky's algorithm runs to its end."""
+    try:
+        factors = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.zeros(1, dtype=bool)
+        middle = len(matrices) // 2
+        return np.concatenate([_have_factors(matrices[:middle]), _have_factors(matrices[middle:])])
+    good = np.isfinite(factors).all(axis=(1, 2)) & (np.einsum("kii->ki", factors) > 0).all(axis=1)
+    return np.asarray(good)
 
 
 def _above(value: arb) -> float:

@@ -1,4 +1,7 @@
-"""One proof about one rival: each kind goes to the file that judges it."""
+"""One proof about one rival: each kind goes to the file that judges it.
+
+Completeness and quadric proofs are read here and judged later, all of them together.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import numpy as np
 from flint import fmpq
 
 from polymargin_checker.arithmetic import PRECISION, working_precision
+from polymargin_checker.as_stages import stages_of
 from polymargin_checker.attention import Attention
-from polymargin_checker.completeness import Completeness, check_completeness
+from polymargin_checker.completeness import Listed, boundary_in_balls, read_completeness
 from polymargin_checker.document import fields, kind
 from polymargin_checker.dyadics import at_least
 from polymargin_checker.exclusion import check_exclusion
@@ -17,24 +21,20 @@ from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model
-from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.product_ball import check_product_ball
-from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products, of_layers
+from polymargin_checker.quadric import Asked, read_quadric
 from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.region_proof import KnownExpansions, check_region
 from polymargin_checker.situation import Situation
 from polymargin_checker.stages import Network
 
-KINDS = ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region", "relaxation")
+KINDS = ("trivial", "hyperplane", "completeness", "quadric", "exclusion", "lifted", "products", "region", "relaxation")
 
 
-def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Completeness | None:
-    word = kind(
-        proof,
-        "proof",
-        ("trivial", "hyperplane", "completeness", "exclusion", "lifted", "products", "region", "relaxation"),
-    )
+def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> Listed | Asked | None:
+    """Judge a proof; one of critical points or of a quadric is returned, to be judged with others."""
+    word = kind(proof, "proof", KINDS)
     if word == "trivial":
         fields(proof, "trivial proof", ("kind",))
         if lower is None or lower > 0:
@@ -48,6 +48,12 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
         return None
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
+    if word == "quadric":
+        if situation.stages is None:
+            raise Refused("a quadric proof is not for attention modules")
+        return read_quadric(situation.point, situation.label, rival, lower, proof)
+    if word == "completeness":
+        return _read_completeness(situation, rival, proof)
     place, known = rival, situation.known
     model, point, label, proof = situation.view, situation.point, situation.label, dict(proof)
     if model is None:
@@ -64,7 +70,8 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
         _check_product_ball(situation, rival, lower, proof)
         return None
     if isinstance(model, Products):
-        return _check_products(situation, model, rival, lower, proof)
+        _check_products(situation, model, rival, lower, proof)
+        return None
     if word == "hyperplane":
         check_hyperplane(model, label, rival, situation.lead(place), lower, proof)
         return None
@@ -72,11 +79,20 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
         if not at_least(check_exclusion(model, point, label, rival, proof), lower):
             raise Refused("the lower bound is above the radius of the exclusion proof")
         return None
-    if word == "lifted":
-        if not at_least(check_lifted(model, point, label, rival, proof, known, situation.exact), lower):
-            raise Refused("the lower bound is above the radius of the lifted proof")
-        return None
-    return _complete(check_completeness(model, LayeredBoundary, point, label, rival, proof), lower)
+    if not at_least(check_lifted(model, point, label, rival, proof, known, situation.exact), lower):
+        raise Refused("the lower bound is above the radius of the lifted proof")
+    return None
+
+
+def _read_completeness(situation: Situation, rival: int, proof: Any) -> Listed:
+    """About the stages, or about the layers that stand for the two classes of an attention module."""
+    point, label, stages, view = situation.point, situation.label, situation.stages, situation.view
+    if isinstance(view, Attention):
+        view = view.layers(label, rival, None)
+        stages, label, rival = stages_of(view), 0, 1
+    if stages is None or view is None:
+        raise Refused("a completeness proof speaks of networks of polynomials")
+    return read_completeness(stages, boundary_in_balls(view, label, rival), point, label, rival, proof)
 
 
 def _check_relaxation(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
@@ -116,19 +132,11 @@ def _check_product_ball(situation: Situation, rival: int, lower: fmpq | None, pr
         raise Refused("the lower bound is above the radius of the proof by products")
 
 
-def _complete(completeness: Completeness, lower: fmpq | None) -> Completeness:
-    if not completeness.proves_lower(lower):
-        raise Refused("a critical point that may be real is nearer than the stated lower bound")
-    return completeness
-
-
 def _check_products(
     situation: Situation, model: Products, rival: int, lower: fmpq | None, proof: dict[str, Any]
-) -> Completeness | None:
-    """Critical points of the program itself, or bounds on balls by its layers of squares."""
+) -> None:
+    """Bounds on balls by the layers of squares of a program."""
     point, label = situation.point, situation.label
-    if proof["kind"] == "completeness":
-        return _complete(check_completeness(model, ProductBoundary, point, label, rival, proof), lower)
     if proof["kind"] == "hyperplane":
         raise Refused("a network of products has no hyperplane proof")
     if "lowering" not in proof:
@@ -141,4 +149,3 @@ def _check_products(
         radius = check_lifted(layers, point, label, rival, proof, Known(), situation.exact)
     if not at_least(radius, lower):
         raise Refused(f"the lower bound is above the radius of the {proof['kind']} proof")
-    return None

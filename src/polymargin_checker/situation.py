@@ -10,9 +10,9 @@ from typing import Any
 from flint import fmpq
 
 from polymargin_checker import stage_values
+from polymargin_checker.arrays import coordinates
 from polymargin_checker.attention import Attention
-from polymargin_checker.document import integer, items
-from polymargin_checker.dyadics import number
+from polymargin_checker.document import integer
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.model import Model
@@ -39,6 +39,7 @@ class Situation:
     known: Known
     near: StatedNeighbourhood
     relaxations: Relaxations | None
+    stages: Network | None
 
     @cached_property
     def view(self) -> View | None:
@@ -68,9 +69,9 @@ class Situation:
         return self.logits[self.label] - self.logits[rival]
 
 
-def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Situation:
-    entries = items(document["point"], "point", model.dimension)
-    point = [number(entry, f"point, coordinate {index}") for index, entry in enumerate(entries)]
+def read_situation(model: AnyModel, stages: Network | None, document: dict[str, Any], exact: bool) -> Situation:
+    """`stages` is the same model as stages, where there are some."""
+    point = coordinates(document["point"], "point", model.dimension)
     label = integer(document["label"], "label", 0, model.class_count - 1)
     near = PLAIN
     if "neighbourhood" in document:
@@ -87,7 +88,7 @@ def read_situation(model: AnyModel, document: dict[str, Any], exact: bool) -> Si
         relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
     elif "ranges" in document:
         raise Refused("ranges are about a network in a file of version 2")
-    return Situation(model, point, label, exact, Known(), near, relaxations)
+    return Situation(model, point, label, exact, Known(), near, relaxations, stages)
 
 
 def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:

@@ -2,52 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from flint import fmpq
 
+from polymargin_checker.arrays import coordinates
 from polymargin_checker.claim import Claim
-from polymargin_checker.completeness import Completeness, Nature
-from polymargin_checker.document import fields, integer, items, kind
-from polymargin_checker.dyadics import number
+from polymargin_checker.completeness import Completeness
+from polymargin_checker.document import fields, integer, kind
 from polymargin_checker.refusal import Refused
 from polymargin_checker.situation import Situation, counted_rival, logits_at
 
 
-def check_upper(situation: Situation, claim: Claim, proofs: dict[int, Completeness | None], upper: Any) -> None:
+@dataclass(frozen=True)
+class Counterexample:
+    """A point near enough, and the rival that is to tie or win there."""
+
+    x: list[fmpq]
+    rival: int
+
+
+@dataclass(frozen=True)
+class NamedPoint:
+    """A real critical point of the completeness proof of a rival."""
+
+    rival: int
+    index: int
+
+
+def read_upper(situation: Situation, claim: Claim, upper: Any) -> Counterexample | NamedPoint | None:
+    """Read what is to prove the upper bound; a counterexample is shown to be allowed and near enough."""
     if upper is None:
         if claim.kind != "robust" and claim.upper is not None:
             raise Refused("the claim has an upper bound, but the certificate has no proof of it")
-        return
+        return None
     if claim.kind == "margin" and claim.upper is None:
         raise Refused("the claimed upper bound is infinite, so upper must be null")
     if kind(upper, "upper", ("counterexample", "critical-point")) == "counterexample":
-        frame = situation.near.frame
-        place, size = ("point", situation.model.dimension) if frame is None else ("along", frame.size)
-        fields(upper, "upper", ("kind", "rival", place))
-        rival = counted_rival(situation, upper["rival"], "upper, rival")
-        entries = items(upper[place], f"upper, {place}", size)
-        x = [number(entry, "upper, a coordinate") for entry in entries]
-        _check_counterexample(situation, claim, rival, x if frame is None else frame.moved(situation.point, x))
-        return
+        return _read_counterexample(situation, claim, upper)
     fields(upper, "upper", ("kind", "rival", "index"))
     if not situation.near.is_plain:
         raise Refused("upper: a critical point of the L2 distance says nothing about other neighbourhoods")
     rival = counted_rival(situation, upper["rival"], "upper, rival")
-    completeness = proofs.get(rival)
+    return NamedPoint(rival, integer(upper["index"], "upper, index", 0, 1 << 30))
+
+
+def check_named_point(claim: Claim, named: NamedPoint, proofs: Mapping[int, Completeness | None]) -> None:
+    """Prove that a critical point is real and as near as claimed."""
+    completeness = proofs.get(named.rival)
     if completeness is None:
-        raise Refused(f"upper refers to a completeness proof of rival {rival}, and there is none")
-    index = integer(upper["index"], "upper, index", 0, len(completeness.solutions) - 1)
-    if completeness.solutions[index].nature is not Nature.REAL:
-        raise Refused(f"upper: solution {index} of rival {rival} is not certified real")
-    if claim.upper is not None and not completeness.proves_upper(index, claim.upper):
-        raise Refused(f"upper: solution {index} of rival {rival} is not shown to be as near as claimed")
+        raise Refused(f"upper refers to a completeness proof of rival {named.rival}, and there is none")
+    if named.index >= len(completeness.least):
+        raise Refused(f"upper: solution {named.index} of rival {named.rival} is not certified real")
+    if claim.upper is not None and not completeness.proves_upper(named.index, claim.upper):
+        raise Refused(f"upper: solution {named.index} of rival {named.rival} is not shown to be as near as claimed")
 
 
-def _check_counterexample(situation: Situation, claim: Claim, rival: int, x: Sequence[fmpq]) -> None:
+def check_counterexample(situation: Situation, found: Counterexample) -> None:
+    """Prove without rounding that the rival ties or wins."""
+    logits = logits_at(situation.model, found.x)
+    if logits[found.rival] + situation.near.abstain < logits[situation.label]:
+        raise Refused(f"class {found.rival} neither ties nor wins at the counterexample")
+
+
+def _read_counterexample(situation: Situation, claim: Claim, upper: Any) -> Counterexample:
+    frame = situation.near.frame
+    place, size = ("point", situation.model.dimension) if frame is None else ("along", frame.size)
+    fields(upper, "upper", ("kind", "rival", place))
+    rival = counted_rival(situation, upper["rival"], "upper, rival")
+    x = coordinates(upper[place], f"upper, {place}", size)
+    if frame is not None:
+        x = frame.moved(situation.point, x)
     if not situation.near.within(situation.point, x, claim.upper):
         raise Refused("the counterexample is farther from the point than claimed, or not allowed by the neighbourhood")
-    logits = logits_at(situation.model, x)
-    if logits[rival] + situation.near.abstain < logits[situation.label]:
-        raise Refused(f"class {rival} neither ties nor wins at the counterexample")
+    return Counterexample(x, rival)

@@ -66,6 +66,13 @@ def spend(products: int, bits: int, what: str) -> None:
     budget.left = left
 
 
+def more_work(certificates: int) -> None:
+    """So many more certificates are judged together."""
+    budget = _budget.get()
+    if budget is not None:
+        budget.left += certificates * FLAT * (PATIENCE if budget.exact else 1)
+
+
 def count_number(count: int = 1) -> None:
     """So many more numbers of the certificate have been read."""
     budget = _budget.get()

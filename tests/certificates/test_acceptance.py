@@ -27,16 +27,16 @@ class Verdicts:
     def __init__(self, *said: CheckResult) -> None:
         self.said, self.asked = list(said), 0
 
-    def __call__(self, model: bytes, certificate: bytes, seconds: float | None = None) -> CheckResult:
+    def __call__(self, model: bytes, certificate: bytes, seconds: float | None = None) -> list[CheckResult]:
         self.asked += 1
-        return self.said.pop(0) if len(self.said) > 1 else self.said[0]
+        return [self.said.pop(0) if len(self.said) > 1 else self.said[0]]
 
 
 @pytest.mark.parametrize("near", NEARS)
 def test_refused_proofs_are_no_answers(near: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     radius = 0.9 * pm.margin(NET, POINT, cache=False, **near).radius
     assert pm.verify(NET, POINT, radius, cache=False, **near).answer.name == "ROBUST"
-    monkeypatch.setattr(judge, "check", Verdicts(CheckResult(False, "a word of refusal")))
+    monkeypatch.setattr(judge, "check_rows", Verdicts(CheckResult(False, "a word of refusal")))
     verdict = pm.verify(NET, POINT, radius, cache=False, **near)
     assert (verdict.answer.name, verdict.standing.name, verdict.certificate) == ("UNKNOWN", "BRACKETED", None)
     assert verdict.lower == 0
@@ -55,7 +55,7 @@ def test_without_the_time_for_the_checker_bounds_stay_and_no_word_is_said(
 ) -> None:
     radius = 0.9 * pm.margin(NET, POINT, cache=False, **near).radius
     certified = pm.certify(NET, POINT, cache=False, timeout=5, **near).margin
-    monkeypatch.setattr(judge, "check", Verdicts(CheckResult(False, "a step takes long", in_time=False)))
+    monkeypatch.setattr(judge, "check_rows", Verdicts(CheckResult(False, "a step takes long", in_time=False)))
     verdict = pm.verify(NET, POINT, radius, cache=False, **near)
     assert (verdict.answer.name, verdict.certificate) == ("UNKNOWN", None)
     assert "the time was too short to check the proof (a step takes long)" in verdict.reason
@@ -69,7 +69,7 @@ def test_a_refused_proof_gives_way_to_the_one_it_replaced(monkeypatch: pytest.Mo
     """The whole is refused, so is the proof against the first rival alone; its forerunner and the other rival's are accepted."""
     no, yes = CheckResult(False, "not shown"), CheckResult(True, "")
     told = Verdicts(no, yes, no, yes, yes, yes, yes)
-    monkeypatch.setattr(judge, "check", told)
+    monkeypatch.setattr(judge, "check_rows", told)
     found = pm.certify(random_network([4, 6, 3], 3, seed=1), np.zeros(4), method="exclusion", timeout=20)
     assert 0 < found.margin.lower < found.margin.upper < np.inf
     assert found.margin.standing.name == "BRACKETED"

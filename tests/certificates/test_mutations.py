@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from collections.abc import Callable
 from pathlib import Path
@@ -66,26 +67,45 @@ def change_upper(document: dict[str, Any]) -> None:
     document["claim"]["upper"] = enlarge(document["claim"]["upper"], 1 - 1e-6)
 
 
-def solutions(document: dict[str, Any]) -> list[Any]:
-    return document["rivals"][0]["proof"]["solutions"]
+def changed(key: str, kind: str, change: Callable[[Any], None]) -> Callable[[dict[str, Any]], None]:
+    """An array of the first proof, decoded, changed in place and encoded again."""
+
+    def mutate(document: dict[str, Any]) -> None:
+        proof = document["rivals"][0]["proof"]
+        values = np.frombuffer(base64.b64decode(proof[key]), dtype=kind).copy()
+        change(values)
+        proof[key] = base64.b64encode(values.tobytes()).decode()
+
+    return mutate
 
 
-def move_box(document: dict[str, Any]) -> None:
-    coordinate = solutions(document)[4]["x"][0]
-    coordinate[0] = enlarge(coordinate[0] if isinstance(coordinate[0], str) else coordinate[0][0], 1 + 1e-6)
+def conjugate_twice(values: Any) -> None:
+    values[-6:] = values[-12:-6] * np.tile([1, -1], 3)
+
+
+def move_point(document: dict[str, Any]) -> None:
+    values = np.frombuffer(base64.b64decode(document["point"])).copy()
+    values[0] *= 1 + 1e-6
+    document["point"] = base64.b64encode(values.tobytes()).decode()
 
 
 MUTATIONS: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     ("a larger lower bound", change_lower, "nearer than the stated lower bound"),
     ("a smaller upper bound", change_upper, "not shown to be as near"),
-    ("a solution removed", lambda d: solutions(d).pop(3), "solutions"),
-    ("a solution twice", lambda d: solutions(d).__setitem__(3, solutions(d)[2]), "disjoint|overlap"),
-    ("a box moved", move_box, "Krawczyk"),
-    ("a box of size zero", lambda d: solutions(d)[0].__setitem__("radius", "0x0p+0"), "radius|Krawczyk"),
-    ("a huge box", lambda d: solutions(d)[0].__setitem__("radius", "0x1p+3"), "Krawczyk|overlap"),
+    (
+        "a real one more",
+        lambda d: d["rivals"][0]["proof"].__setitem__("reals", d["rivals"][0]["proof"]["reals"] + 1),
+        "pairs",
+    ),
+    ("a box moved", changed("points", "<f8", lambda v: v.__setitem__(-6, v[-6] * (1 + 1e-6))), "Krawczyk"),
+    ("a solution twice", changed("points", "<f8", lambda v: v.__setitem__(slice(-6, None), v[-12:-6])), "disjoint"),
+    ("a conjugate twice", changed("points", "<f8", conjugate_twice), "disjoint"),
+    ("a tiny box", changed("radii", "<i2", lambda v: v.__setitem__(0, -900)), "Krawczyk"),
+    ("a huge box", changed("radii", "<i2", lambda v: v.__setitem__(0, 9)), "Krawczyk|disjoint"),
+    ("no number", changed("points", "<f8", lambda v: v.__setitem__(1, np.nan)), "not finite"),
     ("a rival removed", lambda d: d["rivals"].pop(), "missing"),
     ("another label", lambda d: d.__setitem__("label", (d["label"] + 1) % 3), "largest logit|rival"),
-    ("another point", lambda d: d["point"].__setitem__(0, enlarge(d["point"][0], 1 + 1e-6)), "Krawczyk"),
+    ("another point", move_point, "Krawczyk"),
     ("another model", lambda d: d["model"].__setitem__("sha256", "0" * 64), "another model"),
 ]
 

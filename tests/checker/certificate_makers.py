@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import acb, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
 import polymargin as pm
-from polymargin_checker.krawczyk import _derivative, _values
 from polymargin_checker.model import read_model
 from polymargin_checker.network import LayeredBoundary
 
@@ -42,36 +42,81 @@ def write(folder: Path, net: pm.PolynomialNetwork, document: Any) -> tuple[Path,
     return model, file
 
 
-def two_parts(value: arb) -> list[str]:
-    """A ball's midpoint as a double plus a correction."""
-    first = float(value.mid())
-    return [first.hex(), float((value - first).mid()).hex()]
+def base64_of(values: Any, kind: str = "<f8") -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+def from_base64(text: str, kind: str = "<f8") -> Any:
+    return np.frombuffer(base64.b64decode(text), dtype=kind).copy()
 
 
 def completeness(
-    folder: Path, net: pm.PolynomialNetwork, u: Any, label: int, rival: int, radius: float = 1e-12
+    folder: Path,
+    net: pm.PolynomialNetwork,
+    u: Any,
+    label: int,
+    rival: int,
+    exponent: int = -33,
+    corrected: bool = False,
 ) -> tuple[Json, list[float]]:
     """A completeness proof, and the approximate distances of the real solutions first to last."""
     found = pm.critical_points(pm.Boundary.from_network(net, label, rival), u, cache=False)
     assert found.audit.complete
     path = folder / "for_newton.npz"
     net.save(path)
+    real = np.asarray(found.real)
+    upper = ~real & (found.points.imag @ np.random.default_rng(5).normal(size=net.dimension) > 0)
+    order = [*np.flatnonzero(real).tolist(), *np.flatnonzero(upper).tolist()]
     before, ctx.prec = ctx.prec, 160
     try:
         boundary = LayeredBoundary(read_model(path), label, rival)
-        centre = [arb(float(value)) for value in u]
-        solutions = []
-        for x, multiplier in zip(found.points, found.multipliers, strict=True):
-            z = [acb(arb(value.real), arb(value.imag)) for value in [*x.tolist(), complex(multiplier)]]
-            for _ in range(3):
-                step = _derivative(boundary, z).solve(_values(boundary, centre, z)).entries()
-                z = [(value - change).mid() for value, change in zip(z, step, strict=True)]
-            *pairs, last = [[two_parts(value.real), two_parts(value.imag)] for value in z]
-            size = max(1.0, max(float(value.abs_upper()) for value in z))
-            solutions.append({"x": pairs, "multiplier": last, "radius": (radius * size).hex()})
+        solutions = [
+            [acb(arb(value.real), arb(0 if real[place] else value.imag)) for value in z]
+            for place in order
+            for z in [[*found.points[place].tolist(), complex(found.multipliers[place])]]
+        ]
+        sharp = [newton(boundary, [arb(float(value)) for value in u], z) for z in solutions]
+        first = [[complex(float(v.real.mid()), float(v.imag.mid())) for v in z] for z in sharp]
+        second = [
+            [
+                complex(float((v.real - w.real).mid()), float((v.imag - w.imag).mid()))
+                for v, w in zip(z, doubles, strict=True)
+            ]
+            for z, doubles in zip(sharp, first, strict=True)
+        ]
     finally:
         ctx.prec = before
-    return {"kind": "completeness", "precision": 128, "solutions": solutions}, found.distances.tolist()
+    reals = int(real.sum())
+    sizes = np.log2(np.maximum(1, np.abs(np.array(first)))).round()
+    radii = np.stack([exponent + sizes[:, :-1].max(axis=1), exponent + 2 + sizes[:, -1]], axis=1)
+    proof = {
+        "kind": "completeness",
+        "reals": reals,
+        "points": listed(np.array(first)[:, :-1], reals),
+        "radii": base64_of(radii, "<i2"),
+    }
+    if corrected:
+        proof["corrections"] = listed(np.array(second)[:, :-1], reals)
+    return proof, found.distances[real].tolist() or [np.inf]
+
+
+def listed(points: Any, reals: int) -> str:
+    """Real points as they are, the others with their imaginary parts."""
+    others = np.stack([points[reals:].real, points[reals:].imag], axis=-1)
+    return base64_of(np.concatenate([points[:reals].real.ravel(), others.ravel()]))
+
+
+def newton(boundary: LayeredBoundary, u: Any, z: list[acb]) -> list[acb]:
+    """Three steps of Newton's method for the critical equations, in balls."""
+    n = len(u)
+    for _ in range(3):
+        jet = boundary.jet(z[:n], hessian=True)
+        slope = jet.gradient.entries()
+        values = [x - c + z[n] * g for x, c, g in zip(z[:n], u, slope, strict=True)]
+        rows = [[z[n] * jet.hessian[i, j] + int(i == j) for j in range(n)] + [slope[i]] for i in range(n)]
+        step = acb_mat([*rows, [*slope, acb(0)]]).solve(acb_mat(n + 1, 1, [*values, jet.value])).entries()
+        z = [(value - change).mid() for value, change in zip(z, step, strict=True)]
+    return z
 
 
 def ball_value(weights: Any, p: Any, t: Any, c: float, r: float) -> tuple[float, float]:

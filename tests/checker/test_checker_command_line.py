@@ -109,6 +109,6 @@ def test_a_checker_that_fails_has_proved_nothing(
     def fail(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(checker, "_prove", fail)
+    monkeypatch.setattr(checker, "_check_rows", fail)
     verdict = check(*files)
     assert (verdict.accepted, verdict.reason, verdict.usable) == (False, reason, True)

@@ -97,7 +97,7 @@ def test_completeness_speaks_of_the_products_themselves(tmp_path: Path) -> None:
     data = json.loads((tmp_path / "proof.json").read_text())
     assert {entry["proof"]["kind"] for entry in data["rivals"]} == {"completeness"}
     assert check(tmp_path / "model.npz", tmp_path / "proof.json").accepted
-    data["rivals"][0]["proof"]["solutions"].pop()
+    data["rivals"][0]["proof"]["reals"] += 2
     (tmp_path / "forged.json").write_text(json.dumps(data))
     assert not check(tmp_path / "model.npz", tmp_path / "forged.json").accepted
 

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from checker.certificate_makers import certificate, completeness, hexes, write
-from flint import arb, fmpq
+from checker.certificate_makers import base64_of, certificate, completeness, from_base64, hexes, write
+from flint import fmpq
 from problems import PROBLEMS, random_network
 
 import polymargin as pm
 from polymargin_checker import check
-from polymargin_checker.completeness import Completeness, Nature, Solution
+from polymargin_checker.as_stages import stages_of
+from polymargin_checker.completeness import Completeness, most_critical_points
+from polymargin_checker.model import Matrix, Model
+from polymargin_checker.refusal import Refused
 
 
 class Case:
     """A network, a point, and a margin certificate for it."""
 
-    def __init__(self, folder: Path, net: pm.PolynomialNetwork, u: Any) -> None:
+    def __init__(self, folder: Path, net: pm.PolynomialNetwork, u: Any, **how: Any) -> None:
         self.folder, self.net, self.u = folder, net, u
         self.label = int(net.predict(u))
         self.rival = 1 - self.label
-        proof, distances = completeness(folder, net, u, self.label, self.rival)
+        proof, distances = completeness(folder, net, u, self.label, self.rival, **how)
         self.margin = min(distances)
         real = bool(np.isfinite(self.margin))
         lower = (self.margin * (1 - 1e-11)).hex() if real else "inf"
@@ -33,19 +37,23 @@ class Case:
         upper = {"kind": "critical-point", "rival": self.rival, "index": 0} if real else None
         self.document = certificate(net, u, self.label, claim, rivals, upper)
 
-    def verdict(self, document: Any) -> Any:
-        return check(*write(self.folder, self.net, document))
+    def verdict(self, document: Any, exact: bool = False) -> Any:
+        return check(*write(self.folder, self.net, document), exact)
+
+
+NETWORK, POINT = random_network([3, 5, 2], 3, 0), np.array([0.3, -0.2, 0.5])
 
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
-    return Case(tmp_path_factory.mktemp("completeness"), random_network([3, 5, 2], 3, 0), np.array([0.3, -0.2, 0.5]))
+    return Case(tmp_path_factory.mktemp("completeness"), NETWORK, POINT)
 
 
+@pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("problem", [p for p in PROBLEMS if p.critical_points < 100], ids=lambda p: p.name)
-def test_margins_of_named_problems_are_proved(tmp_path: Path, problem: Any) -> None:
+def test_margins_of_named_problems_are_proved(tmp_path: Path, problem: Any, exact: bool) -> None:
     item = Case(tmp_path, problem.network(), problem.point())
-    verdict = item.verdict(item.document)
+    verdict = item.verdict(item.document, exact)
     assert verdict.accepted, verdict.reason
     for factor, side in ((1 + 1e-6, "lower"), (1 - 1e-6, "upper")):
         worse = copy.deepcopy(item.document)
@@ -56,9 +64,18 @@ def test_margins_of_named_problems_are_proved(tmp_path: Path, problem: Any) -> N
             worse["claim"]["upper"] = worse["rivals"][0]["lower"] = worse["claim"][side]
         else:
             worse["claim"]["lower"] = "0x0p0"
-        refused = item.verdict(worse)
+        refused = item.verdict(worse, exact)
         assert not refused.accepted
         assert "may be real is nearer" in refused.reason or "not shown to be as near" in refused.reason
+
+
+def test_boxes_that_are_too_small_for_doubles_are_proved_in_balls(tmp_path: Path) -> None:
+    """Midpoints are sums of two doubles; without the second ones the boxes do not hold their critical points."""
+    item = Case(tmp_path, NETWORK, POINT, exponent=-80, corrected=True)
+    verdict = item.verdict(item.document)
+    assert verdict.accepted, verdict.reason
+    del item.document["rivals"][0]["proof"]["corrections"]
+    assert "does not pass Krawczyk's test" in item.verdict(item.document).reason
 
 
 def test_an_empty_boundary_is_infinitely_far(tmp_path: Path) -> None:
@@ -70,190 +87,246 @@ def test_an_empty_boundary_is_infinitely_far(tmp_path: Path) -> None:
     assert item.verdict(item.document).accepted
 
 
-def test_single_doubles_are_enough_for_midpoints(case: Case) -> None:
-    document = copy.deepcopy(case.document)
-    for solution in document["rivals"][0]["proof"]["solutions"]:
-        for pair in [*solution["x"], solution["multiplier"]]:
-            pair[:] = [part[0] for part in pair]
-        solution["radius"] = (float.fromhex(solution["radius"]) * 1e3).hex()
-    document["claim"] = {"kind": "robust", "radius": (case.margin * (1 - 1e-7)).hex()}
-    document["rivals"][0]["lower"] = document["claim"]["radius"]
-    verdict = case.verdict(document)
-    assert verdict.accepted, verdict.reason
+# -- tampering -----------------------------------------------------------------------------------
+
+REALS = 7
+"""Of the 21 critical points of the case; then come 7 pairs."""
 
 
-def remove(document: Any, proof: Any) -> None:
-    del proof["solutions"][3]
+def points(change: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """A change of the arrays of real midpoints (reals, n) and of others (pairs, n, 2)."""
+
+    def tamper(document: Any, proof: Any) -> None:
+        values = from_base64(proof["points"])
+        reals = proof["reals"]
+        change(values[: 3 * reals].reshape(reals, 3), values[3 * reals :].reshape(-1, 3, 2))
+        proof["points"] = base64_of(values)
+
+    return tamper
 
 
-def duplicate(document: Any, proof: Any) -> None:
-    proof["solutions"].append(copy.deepcopy(proof["solutions"][3]))
+def radii(change: Callable[[Any], None]) -> Callable[[Any, Any], None]:
+    def tamper(document: Any, proof: Any) -> None:
+        values = from_base64(proof["radii"], "<i2")
+        change(values.reshape(-1, 2))
+        proof["radii"] = base64_of(values, "<i2")
+
+    return tamper
 
 
-def replace_by_duplicate(document: Any, proof: Any) -> None:
-    proof["solutions"][4] = copy.deepcopy(proof["solutions"][3])
+def entry(key: str, value: Any) -> Callable[[Any, Any], None]:
+    return lambda document, proof: proof.__setitem__(key, value(proof[key]) if callable(value) else value)
 
 
-def replace_by_near_duplicate(document: Any, proof: Any) -> None:
-    twin = copy.deepcopy(proof["solutions"][3])
-    twin["x"][0][0][1] = (float.fromhex(twin["x"][0][0][1]) + 1e-14).hex()
-    proof["solutions"][4] = twin
+def set_part(place: Any, value: Any) -> Callable[[Any], None]:
+    return lambda array: array.__setitem__(place, value)
 
 
-def remove_the_nearest(document: Any, proof: Any) -> None:
-    proof["solutions"][0] = copy.deepcopy(proof["solutions"][1])
+def move(reals: Any, others: Any) -> None:
+    others[3, 1, 0] += 1e-6
 
 
-def move(document: Any, proof: Any) -> None:
-    proof["solutions"][3]["x"][1][0] = (float.fromhex(proof["solutions"][3]["x"][1][0][0]) + 1e-6).hex()
+def duplicate(reals: Any, others: Any) -> None:
+    others[4] = others[3]
 
 
-def move_multiplier(document: Any, proof: Any) -> None:
-    proof["solutions"][3]["multiplier"][0] = "0x1p+3"
+def nearly_duplicate(reals: Any, others: Any) -> None:
+    others[4] = others[3]
+    others[4, 0, 0] += 1e-14
 
 
-def enlarge(document: Any, proof: Any) -> None:
-    proof["solutions"][3]["radius"] = "0x1p+1"
+def conjugate(reals: Any, others: Any) -> None:
+    """The conjugate of one in the place of another one: it is there already, so one pair is missing."""
+    others[4] = others[3] * [1, -1]
 
 
-def shrink(document: Any, proof: Any) -> None:
-    proof["solutions"][3]["radius"] = "0x0p0"
+def forget_the_nearest(reals: Any, others: Any) -> None:
+    """The real part of a nonreal one in the place of the nearest real one."""
+    reals[0] = others[0, :, 0]
 
 
-def negate(document: Any, proof: Any) -> None:
-    proof["solutions"][3]["radius"] = "-0x1p-40"
+def on_the_axis(reals: Any, others: Any) -> None:
+    """The real critical point as one of a pair: both would be the same."""
+    others[2, :, 0], others[2, :, 1] = reals[0], 0
 
 
-def too_small(document: Any, proof: Any) -> None:
-    proof["solutions"][3]["radius"] = "0x1p-300"
-
-
-def few_bits(document: Any, proof: Any) -> None:
-    proof["precision"] = 32
-
-
-def no_bits(document: Any, proof: Any) -> None:
-    proof["precision"] = 0
-
-
-def all_bits(document: Any, proof: Any) -> None:
-    proof["precision"] = 10**9
-
-
-def short_point(document: Any, proof: Any) -> None:
-    del proof["solutions"][3]["x"][0]
-
-
-def nonreal_upper(document: Any, proof: Any) -> None:
-    document["upper"]["index"] = len(proof["solutions"]) - 1
-
-
-def index_beyond(document: Any, proof: Any) -> None:
-    document["upper"]["index"] = len(proof["solutions"])
-
-
-def index_negative(document: Any, proof: Any) -> None:
-    document["upper"]["index"] = -1
-
-
-def point_moved(document: Any, proof: Any) -> None:
-    document["point"][0] = (0.3 + 1e-6).hex()
-
-
-def lower_enlarged(document: Any, proof: Any) -> None:
-    document["rivals"][0]["lower"] = (float.fromhex(document["rivals"][0]["lower"]) + 1e-6).hex()
-
-
-def lower_infinite(document: Any, proof: Any) -> None:
-    document["rivals"][0]["lower"] = "inf"
+def to_document(document: Any, key: str, value: Any) -> None:
+    document["upper"][key] = value
 
 
 @pytest.mark.parametrize(
     ("tamper", "reason"),
     [
-        (remove, "20 solutions are listed"),
-        (duplicate, "22 solutions are listed"),
-        (replace_by_duplicate, "boxes of solutions 3 and 4 overlap"),
-        (replace_by_near_duplicate, "boxes of solutions 3 and 4 overlap"),
-        (remove_the_nearest, "boxes of solutions 0 and 1 overlap"),
-        (move, "solution 3: its box does not pass Krawczyk"),
-        (move_multiplier, "solution 3: its box does not pass Krawczyk"),
-        (enlarge, "solution 3: its box does not pass Krawczyk"),
-        (shrink, "solution 3: the radius of its box is not positive"),
-        (negate, "solution 3: the radius of its box is not positive"),
-        (too_small, "solution 3: its box does not pass Krawczyk"),
-        (few_bits, "does not pass Krawczyk"),
-        (no_bits, "precision: expected an integer"),
-        (all_bits, "precision: expected an integer"),
-        (short_point, "solution 3, x: expected 3 entries"),
-        (nonreal_upper, "is not certified real"),
-        (index_beyond, "upper, index: expected an integer"),
-        (index_negative, "upper, index: expected an integer"),
-        (point_moved, "does not pass Krawczyk"),
-        (lower_enlarged, "may be real is nearer"),
-        (lower_infinite, "may be real is nearer"),
+        (points(move), "does not pass Krawczyk"),
+        (points(duplicate), "two boxes are not shown to be disjoint"),
+        (points(nearly_duplicate), "two boxes are not shown to be disjoint"),
+        (points(conjugate), "two boxes are not shown to be disjoint"),
+        (points(on_the_axis), "two boxes are not shown to be disjoint"),
+        (points(forget_the_nearest), "does not pass Krawczyk"),
+        (points(lambda reals, others: set_part((2, 1, 1), np.nan)(others)), "a number that is not finite"),
+        (points(lambda reals, others: set_part((0, 1), np.inf)(reals)), "a number that is not finite"),
+        (points(lambda reals, others: set_part((2, 1, 1), 1e308)(others)), "does not pass Krawczyk"),
+        (radii(set_part((3, 0), 1)), "does not pass Krawczyk|two boxes"),
+        (radii(set_part((3, 0), 40)), "two boxes are not shown to be disjoint"),
+        (radii(set_part((3, 1), 60)), "does not pass Krawczyk"),
+        (radii(set_part((3, 0), -300)), "does not pass Krawczyk"),
+        (radii(set_part((3, 1), -300)), "does not pass Krawczyk"),
+        (radii(set_part((3, 0), -1001)), "an exponent that is not from -1000 to 1000"),
+        (radii(set_part((3, 0), 1001)), "an exponent that is not from -1000 to 1000"),
+        (entry("reals", 2), "leave no pairs"),
+        (entry("reals", 3), "expected"),
+        (entry("reals", 23), "leave no pairs|expected"),
+        (entry("reals", -1), "reals: expected an integer"),
+        (entry("reals", True), "reals: expected an integer"),
+        (entry("points", lambda text: text[:-4]), "points: expected 504 bytes in base64"),
+        (entry("points", lambda text: text + "AAAA"), "points: expected 504 bytes in base64"),
+        (entry("points", lambda text: "!" + text[1:]), "is not base64"),
+        (entry("points", []), "points: expected 504 bytes in base64"),
+        (entry("radii", lambda text: text[4:]), "radii: expected 56 bytes in base64"),
+        (entry("corrections", "AAAA"), "corrections: expected 504 bytes"),
+        (lambda document, proof: proof.__setitem__("note", "margin: 9"), "unknown key 'note'"),
+        (lambda document, proof: proof.pop("radii"), "the key 'radii' is missing"),
+        (lambda document, proof: to_document(document, "index", 7), "is not certified real"),
+        (lambda document, proof: to_document(document, "index", -1), "upper, index: expected an integer"),
+        (
+            lambda document, proof: document.__setitem__("point", hexes([POINT[0] + 1e-6, *POINT[1:]])),
+            "does not pass Krawczyk",
+        ),
+        (lambda document, proof: document["rivals"][0].__setitem__("lower", "inf"), "may be real is nearer"),
     ],
 )
-def test_tampering_is_refused_with_its_cause(case: Case, tamper: Any, reason: str) -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_tampering_is_refused_with_its_cause(case: Case, tamper: Any, reason: str, exact: bool) -> None:
     document = copy.deepcopy(case.document)
-    tamper(document, document["rivals"][0]["proof"])
-    verdict = case.verdict(document)
+    proof = document["rivals"][0]["proof"]
+    assert proof["reals"] == REALS
+    if reason.startswith("corrections"):
+        proof["corrections"] = None
+    tamper(document, proof)
+    verdict = case.verdict(document, exact)
     assert not verdict.accepted
     assert verdict.usable
-    assert reason in verdict.reason
+    assert any(part in verdict.reason for part in reason.split("|")), verdict.reason
 
 
-def test_a_missing_factor_of_the_degree_is_not_made_up(tmp_path: Path) -> None:
-    """Equal last rows in one neuron lower the degree of B, not of the network: the count cannot be reached."""
-    layers = [(np.eye(2), np.zeros(2)), ([[1.0, 1.0], [-1.0, 1.0]], [0.5, 0.0])]
-    net = pm.PolynomialNetwork(layers, degree=2)
-    u = np.array([0.4, 0.1])
-    proof = {"kind": "completeness", "precision": 128, "solutions": []}
-    rivals = [{"rival": 1, "lower": "inf", "proof": proof}]
-    document = certificate(net, u, 0, {"kind": "robust", "radius": "inf"}, rivals, None)
-    verdict = check(*write(tmp_path, net, document))
-    assert not verdict.accepted
-    assert "0 solutions are listed" in verdict.reason
+def test_no_other_critical_point_stands_for_the_nearest(case: Case) -> None:
+    """Each of the others, moved to the axis, in the place of the real one; the claim is that nothing is real."""
+    proof = case.document["rivals"][0]["proof"]
+    count = (from_base64(proof["points"]).size // 3 - REALS) // 2
+    for other in range(count):
+        document = copy.deepcopy(case.document)
+        points(lambda reals, others, other=other: reals.__setitem__(0, others[other, :, 0]))(
+            document, document["rivals"][0]["proof"]
+        )
+        document["claim"] = {"kind": "robust", "radius": (1.5 * case.margin).hex()}
+        document["rivals"][0]["lower"] = document["claim"]["radius"]
+        assert not case.verdict(document).accepted
 
 
-def test_only_surely_nonreal_solutions_are_passed_over() -> None:
-    def proof(nature: Nature) -> Completeness:
-        return Completeness(64, [Solution(nature, arb(4), arb(5))])
-
-    for nature in (Nature.REAL, Nature.UNDECIDED):
-        assert proof(nature).proves_lower(fmpq(2))
-        assert not proof(nature).proves_lower(fmpq(2) + fmpq(1, 1 << 40))
-        assert not proof(nature).proves_lower(None)
-        assert proof(nature).proves_lower(fmpq(-9))
-    assert proof(Nature.NONREAL).proves_lower(None)
-    assert proof(Nature.REAL).proves_upper(0, fmpq(9, 4))
-    assert not proof(Nature.REAL).proves_upper(0, fmpq(2))
-    assert not proof(Nature.REAL).proves_upper(0, fmpq(-9))
+# -- counts --------------------------------------------------------------------------------------
 
 
-def test_a_real_box_off_the_axis_is_found_real_by_symmetry(case: Case) -> None:
-    """Midpoints with small imaginary parts: the box alone cannot tell, the box with its mirror image can."""
-    document = copy.deepcopy(case.document)
-    solution = document["rivals"][0]["proof"]["solutions"][0]
-    solution["x"] = [[re, [im[0], (1e-9).hex()]] for re, im in solution["x"]]
-    solution["radius"] = (1e-8).hex()
-    document["claim"] = {"kind": "vulnerable", "radius": (case.margin + 1e-6).hex()}
-    document["rivals"][0]["lower"] = "0x0p0"
-    verdict = case.verdict(document)
-    assert verdict.accepted, verdict.reason
+def shape(inputs: int, hidden: int, degree: int) -> Model:
+    values = np.random.default_rng(0).normal(size=(hidden, inputs))
+    weights = (
+        Matrix(hidden, inputs, values.ravel().tolist()),
+        Matrix(2, hidden, np.ones(2 * hidden).tolist()),
+    )
+    return Model(weights, ([0.0] * hidden, [0.0] * 2), ((1.0,) * (degree + 1),))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize(("inputs", "hidden"), [(1, 1), (1, 3), (3, 1), (2, 3), (3, 3), (4, 2)])
+def test_the_generic_number_is_asked_for(inputs: int, hidden: int, degree: int) -> None:
+    network = stages_of(shape(inputs, hidden, degree))
+    assert network is not None
+    assert most_critical_points(network) == degree * sum((degree - 1) ** i for i in range(min(inputs, hidden)))
+
+
+def test_counts_beyond_all_lists_are_refused_at_once() -> None:
+    network = stages_of(shape(200, 200, 64))
+    assert network is not None
+    with pytest.raises(Refused, match="more critical points than can be listed"):
+        most_critical_points(network)
+
+
+def test_a_constant_network_has_no_complete_list() -> None:
+    network = stages_of(shape(2, 2, 0))
+    assert network is not None
+    with pytest.raises(Refused, match="the network is constant"):
+        most_critical_points(network)
+
+
+def test_equal_and_empty_rows_are_one_form_and_none() -> None:
+    model = shape(3, 3, 3)
+    row = list(model.weights[0].values[:3])
+    for rows, forms in (([*row, *row, *row], 1), ([*row, 0.0, 0.0, 0.0, *row[::-1]], 2)):
+        network = stages_of(Model((Matrix(3, 3, rows), model.weights[1]), model.biases, model.activations))
+        assert network is not None
+        assert most_critical_points(network) == 3 * sum(2**i for i in range(forms))
+
+
+# -- bounds --------------------------------------------------------------------------------------
+
+
+def test_distances_are_compared_without_rounding() -> None:
+    proof = Completeness(np.array([2.0]), np.array([2.0]))
+    little = fmpq(1, 1 << 80)
+    assert proof.proves_lower(fmpq(2))
+    assert not proof.proves_lower(2 + little)
+    assert not proof.proves_lower(None)
+    assert proof.proves_lower(fmpq(-9))
+    assert proof.proves_upper(0, fmpq(2))
+    assert not proof.proves_upper(0, 2 - little)
+    assert Completeness(np.zeros(0), np.zeros(0)).proves_lower(None)
+    assert not Completeness(np.array([np.nan]), np.array([np.nan])).proves_upper(0, fmpq(10**9))
+    assert not Completeness(np.array([1.0]), np.array([np.inf])).proves_upper(0, fmpq(10**9))
 
 
 @pytest.mark.parametrize("hidden", [0, 1])
-def test_one_solution_is_complete_in_degree_one(tmp_path: Path, hidden: int) -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_one_solution_is_complete_in_degree_one(tmp_path: Path, hidden: int, exact: bool) -> None:
+    """3x + 4y + 5 = 0 is at distance 1 from the origin."""
     layers = [(np.eye(2), np.zeros(2))] * hidden + [([[3.0, 4.0], [0.0, 0.0]], [5.0, 0.0])]
     net = pm.PolynomialNetwork(layers, degree=1)
-    solution = {"x": [[(-0.6).hex(), "0x0p0"], [(-0.8).hex(), "0x0p0"]], "multiplier": [(0.2).hex(), "0x0p0"]}
-    proof = {"kind": "completeness", "precision": 64, "solutions": [{**solution, "radius": "0x1p-40"}]}
-    for lower, expected in ((1 - 1e-15, True), (1 + 1e-15, False)):
+    proof = {
+        "kind": "completeness",
+        "reals": 1,
+        "points": base64_of([-0.6, -0.8]),
+        "radii": base64_of([-40, -40], "<i2"),
+    }
+    for lower, expected in ((1 - 1e-13, True), (1 + 1e-15, False)):
         rivals = [{"rival": 1, "lower": lower.hex(), "proof": proof}]
         document = certificate(net, [0.0, 0.0], 0, {"kind": "robust", "radius": lower.hex()}, rivals, None)
-        verdict = check(*write(tmp_path, net, document))
+        verdict = check(*write(tmp_path, net, document), exact)
         assert verdict.accepted is expected, verdict.reason
+
+
+def test_a_point_that_no_doubles_hold_is_refused(tmp_path: Path) -> None:
+    net = pm.PolynomialNetwork([([[1.0], [0.0]], [1.0, 0.0])])
+    proof = {"kind": "completeness", "reals": 1, "points": base64_of([-1.0]), "radii": base64_of([-9, -9], "<i2")}
+    rivals = [{"rival": 1, "lower": "0x1p1", "proof": proof}]
+    document = certificate(net, [1.0], 0, {"kind": "robust", "radius": "0x1p0"}, rivals, None)
+    document["rivals"][0]["lower"] = "0x1p0"
+    assert check(*write(tmp_path, net, document)).accepted
+    document["point"] = [["0x1p0", "-0x1p-60"]]
+    assert "coordinates are doubles" in check(*write(tmp_path, net, document)).reason
+
+
+@pytest.mark.parametrize("near", [{"low": ["0x0p0"], "high": [None]}, {"movable": [0]}])
+def test_critical_points_are_those_of_the_plain_distance(near: dict[str, Any], tmp_path: Path) -> None:
+    """With x ≥ 0 there is no tie at all."""
+    net = pm.PolynomialNetwork([([[1.0], [0.0]], [1.0, 0.0])])
+    proof = {"kind": "completeness", "reals": 1, "points": base64_of([-1.0]), "radii": base64_of([-9, -9], "<i2")}
+    rivals = [{"rival": 1, "lower": "0x0p0", "proof": proof}]
+    claim = {"kind": "margin", "lower": "0x0p0", "upper": "0x1.01p1"}
+    upper = {"kind": "critical-point", "rival": 1, "index": 0}
+    document = certificate(net, [1.0], 0, claim, rivals, upper)
+    assert check(*write(tmp_path, net, document)).accepted
+    plain = dict.fromkeys(("weights", "low", "high", "movable", "rivals"))
+    document["neighbourhood"] = {"norm": "l2", "abstain": "0x0p0", **plain, **near}
+    found = check(*write(tmp_path, net, document))
+    assert "a critical point of the L2 distance says nothing about other neighbourhoods" in found.reason
 
 
 @pytest.mark.slow
@@ -262,7 +335,3 @@ def test_hundreds_of_solutions(tmp_path: Path) -> None:
     item = Case(tmp_path, problem.network(), problem.point())
     verdict = item.verdict(item.document)
     assert verdict.accepted, verdict.reason
-
-
-def test_hexes_are_what_the_format_wants() -> None:
-    assert hexes([0.5]) == ["0x1.0000000000000p-1"]

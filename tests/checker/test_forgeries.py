@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -10,22 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.certificate_makers import certificate, completeness, hexes, write
-from flint import acb, arb, arb_mat, arb_poly, fmpq
-from problems import random_network
+from checker.certificate_makers import certificate, hexes, write
+from flint import arb, arb_mat, arb_poly, fmpq
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
 from polymargin_checker import check
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.attention import Attention
-from polymargin_checker.completeness import Nature, _judge
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.exact import exact_logits, slope
-from polymargin_checker.krawczyk import contract, symmetrised
 from polymargin_checker.leaf import BallProblem
 from polymargin_checker.model import Matrix, Model, read_model
-from polymargin_checker.network import LayeredBoundary
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import value_range
 
@@ -34,115 +29,6 @@ def refused(folder: Path, net: Any, document: Any, reason: str) -> None:
     verdict = check(*write(folder, net, document))
     assert not verdict.accepted
     assert reason in verdict.reason
-
-
-# -- completeness --------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def two_roots(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pm.PolynomialNetwork, Any]:
-    """A completeness proof whose nearest solution is left out of the claim: lower is the distance of the next one."""
-    folder = tmp_path_factory.mktemp("forged")
-    net, u = random_network([3, 5, 2], 3, 0), np.array([0.3, -0.2, 0.5])
-    label = int(net.predict(u))
-    proof, distances = completeness(folder, net, u, label, 1 - label)
-    radius = (sorted(distances)[1] * (1 - 1e-6)).hex()
-    rivals = [{"rival": 1 - label, "lower": radius, "proof": proof}]
-    return folder, net, certificate(net, u, label, {"kind": "robust", "radius": radius}, rivals, None)
-
-
-@pytest.mark.parametrize("part", [0, 1], ids=["real", "imaginary"])
-@pytest.mark.parametrize("where", ["x", "multiplier", "both"])
-def test_another_root_moved_aside_does_not_stand_for_the_nearest(
-    two_roots: tuple[Path, pm.PolynomialNetwork, Any], part: int, where: str
-) -> None:
-    folder, net, document = two_roots
-    count = len(document["rivals"][0]["proof"]["solutions"])
-    for other in range(1, count):
-        forged = copy.deepcopy(document)
-        solutions = forged["rivals"][0]["proof"]["solutions"]
-        solutions[0] = copy.deepcopy(solutions[other])
-        pairs = {"x": solutions[0]["x"], "multiplier": [solutions[0]["multiplier"]]}
-        for pair in pairs["x"] + pairs["multiplier"] if where == "both" else pairs[where]:
-            pair[part] = [*pair[part], (1e-4).hex()]
-        refused(folder, net, forged, "solution 0: its box does not pass Krawczyk's test")
-
-
-def line() -> tuple[LayeredBoundary, list[arb]]:
-    """B = x + 1 at u = 0: the only critical point is x = −1, λ = 1, and Krawczyk's operator finds it without error."""
-    net = pm.PolynomialNetwork([([[1.0], [0.0]], [1.0, 0.0])])
-    affine = net.layers[0]
-    model = Model((Matrix(2, 1, affine.weights.ravel().tolist()),), (affine.bias.tolist(),), ())
-    return LayeredBoundary(model, 0, 1), [arb(0)]
-
-
-@pytest.mark.parametrize("index", [0, 1])
-@pytest.mark.parametrize("direction", [(1, 0), (-1, 0), (0, 1), (0, -1)])
-def test_a_root_on_the_edge_of_a_box_is_not_inside(index: int, direction: tuple[int, int]) -> None:
-    boundary, u = line()
-    around = arb(0, 0.5)
-    radius = around.rad()  # a little more than ½: radii are rounded up in their 30 bits
-    for share, inside in ((0.0, True), (0.5, True), (1.0, False), (1.25, False)):
-        centres = [arb(-1), arb(0)], [arb(1), arb(0)]
-        centres[index][0] += radius * share * direction[0]
-        centres[index][1] += radius * share * direction[1]
-        box = [acb(re + around, im + around) for re, im in centres]
-        assert (box[0].contains(-1) and box[1].contains(1)) is (share <= 1)
-        contracted = contract(boundary, u, box)
-        assert (contracted is not None) is inside
-        if contracted is not None:
-            assert contracted[0].contains(-1)
-            assert contracted[1].contains(1)
-            assert all(entry.rad() < 1e-9 for value in contracted for entry in (value.real, value.imag))
-
-
-def test_the_distance_of_a_wide_box_is_taken_at_its_near_and_far_end() -> None:
-    boundary, _ = line()
-    box = [acb(arb(-1, 0.5), arb(0, 0.5)), acb(arb(1, 0.5), arb(0, 0.5))]
-    for middle, near, far in ((-1.0, 0.75, 1.25), (1.0, 0.75, 1.25), (0.125, 0.0, 0.375)):
-        contracted = [acb(arb(middle, 0.25), arb(0, 0.25)), acb(1)]
-        solution = _judge(boundary, [arb(0)], box, contracted)
-        assert solution.nature is Nature.REAL
-        # Radii of balls round outward in their 30 bits.
-        assert near**2 - 1e-6 < float(solution.least_square) <= near**2
-        assert far**2 <= float(solution.most_square) < far**2 + 1e-6
-    shifted = _judge(boundary, [arb(4)], box, [acb(arb(-1, 0.25), 0), acb(1)])
-    assert shifted.least_square <= 22.5625
-    assert shifted.least_square > 22.5
-    assert shifted.most_square >= 27.5625
-    assert shifted.most_square < 27.6
-
-
-def test_natures() -> None:
-    """Off the axis in any unknown is nonreal; on it, the mirrored box has to pass the test as well."""
-    boundary, u = line()
-    box = [acb(arb(-1, 0.5), arb(0, 0.5)), acb(arb(1, 0.5), arb(0, 0.5))]
-    off = acb(1, arb(0.25, 0.125))
-    assert _judge(boundary, u, box, [off, acb(1)]).nature is Nature.NONREAL
-    assert _judge(boundary, u, box, [acb(1), off]).nature is Nature.NONREAL
-    assert _judge(boundary, u, box, [acb(1, arb(0.125, 0.125)), acb(1)]).nature is Nature.REAL
-    elsewhere = [acb(arb(9, 0.5), arb(0, 0.5)), acb(arb(1, 0.5), arb(0, 0.5))]
-    assert _judge(boundary, u, elsewhere, [acb(9), acb(1)]).nature is Nature.UNDECIDED
-    mirrored = symmetrised([acb(arb(3, 0.25), arb(0.5, 0.25)), acb(1, arb(-2, 1))])
-    assert mirrored[0].real.contains(3.25)
-    assert not mirrored[0].real.contains(3.26)
-    for entry, reach in zip(mirrored, (0.75, 3), strict=True):
-        assert entry.imag.contains(reach)
-        assert entry.imag.contains(-reach)
-        assert entry.imag.mid() == 0
-
-
-def test_an_undecided_solution_proves_no_upper_bound(two_roots: tuple[Path, pm.PolynomialNetwork, Any]) -> None:
-    """A box that only just holds its root, off the axis: its mirror image is too wide for the test."""
-    folder, net, document = two_roots
-    forged = copy.deepcopy(document)
-    for index, solution in enumerate(forged["rivals"][0]["proof"]["solutions"]):
-        forged["claim"] = {"kind": "vulnerable", "radius": "0x1p+20"}
-        forged["rivals"][0]["lower"] = "0x0p0"
-        forged["upper"] = {"kind": "critical-point", "rival": forged["rivals"][0]["rival"], "index": index}
-        imaginary = max(abs(float.fromhex(pair[1][0])) for pair in [*solution["x"], solution["multiplier"]])
-        verdict = check(*write(folder, net, forged))
-        assert verdict.accepted is (imaginary < 1e-9), verdict.reason
 
 
 # -- claims --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from checker.certificate_makers import certificate, write
 
 import polymargin as pm
 from polymargin_checker import check, npy
-from polymargin_checker.document import integer, items, read_document
+from polymargin_checker.document import integer, items, read_documents
 from polymargin_checker.dyadics import number
 from polymargin_checker.model import Model, read_model
 from polymargin_checker.npy import numbers, read_entries, text
@@ -59,14 +59,14 @@ def test_what_is_wrong_with_a_document(tmp_path: Path) -> None:
     deep = tmp_path / "deep.json"
     deep.write_text("[" * 100_000)
     with pytest.raises(Refused, match="the certificate is nested too deeply"):
-        read_document(deep)
+        read_documents(deep)
     for path, reason in (
         (tmp_path, "no such file"),
         (tmp_path / "none", "no such file"),
         ("a\0b", "null|no such file"),
     ):
         with pytest.raises(Unusable, match=reason):
-            read_document(path)
+            read_documents(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in the file system")
@@ -79,7 +79,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         with pytest.raises(Unusable, match="no such file"):
             read_entries(pipe)
         with pytest.raises(Unusable, match="no such file"):
-            read_document(pipe)
+            read_documents(pipe)
     finally:
         os.close(holder)
 
@@ -94,7 +94,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(Unusable, match=r"model.npz: cannot read the file \(Permission denied\)"):
         read_entries(tmp_path / "model.npz")
     with pytest.raises(Unusable, match="cannot read the file"):
-        read_document(tmp_path / "model.npz")
+        read_documents(tmp_path / "model.npz")
 
 
 def test_an_archive_with_a_damaged_entry(tmp_path: Path) -> None:

@@ -1,49 +1,79 @@
-"""The completeness certificate: as many certified critical points as there can be, so these are all.
+"""The completeness certificate: as many boxes with a critical point each as there can be critical points, so these are all.
 
 Everything happens in the original variables with the exact weights. The bound is structural: B has degree at most
 D = Π deg σ and depends on at most m = min(n, h₁) linear forms, so it has at most N = D Σ_{i<m} (D−1)^i isolated critical points.
+
+`CriticalPointProofs` does many points at once: one step of Newton's method in doubles, and boxes of a size that usually
+passes the checker's test. What the checker refuses is done again by `prove_completeness`, which tests its boxes in balls.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin import _core
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.continuation.krawczyk import PRECISION, Box, certify_solutions
+from polymargin.continuation.same_points import REAL
 from polymargin.enumeration import CriticalPoints
-from polymargin.margins.certificate import hexadecimal
+from polymargin.margins.certificate import in_base64
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
 from polymargin.polynomials.balls import distance_bounds, precision
 
+Array: TypeAlias = NDArray[np.float64]
+ComplexArray: TypeAlias = NDArray[np.complex128]
 
-@dataclass(frozen=True)
+# Radii of boxes are about this share of the distance from u, and at least that share of the coordinates.
+SHARE, LEAST = 2.0**-30, 2.0**-42
+# Bounds of distances leave room for this share of them, and for that share of the coordinates.
+ROOM, ROUNDING = 2.0**-40, 2.0**-48
+# Radii are powers of two with exponents up to this.
+LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True, eq=False)
 class CompletenessProof:
-    """All critical points of one boundary in certified boxes, and the distances that follow."""
+    """All critical points of one boundary, and the distances that follow.
 
-    boxes: tuple[Box, ...]
-    lower: float  # no real critical point is nearer
-    upper: float  # the nearest certified real one is at most this far; infinite if there is none
-    nearest: int | None  # its index
+    reals        (k, n) the real ones, the nearest first
+    pairs        (p, n) one of each pair of conjugate ones
+    exponents    (k + p, 2) radii of the boxes as powers of two: of x, and of the multiplier
+    corrections  (k + p, n) what is to be added to the midpoints; None where doubles are enough
+    lower        no real critical point is nearer
+    upper        the nearest real one is at most this far; infinite if there is none
+    """
+
+    reals: Array
+    pairs: ComplexArray
+    exponents: NDArray[np.int64]
+    corrections: ComplexArray | None
+    lower: float
+    upper: float
+
+    @property
+    def nearest(self) -> int | None:
+        """Index of the nearest real one."""
+        return 0 if len(self.reals) else None
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        count = len(self.reals)
+        entry: dict[str, Any] = {
             "kind": "completeness",
-            "precision": PRECISION,
-            "solutions": [
-                {
-                    "x": [[_number(re), _number(im)] for re, im in box.midpoint[:-1]],
-                    "multiplier": [_number(part) for part in box.midpoint[-1]],
-                    "radius": hexadecimal(box.radius),
-                }
-                for box in self.boxes
-            ],
+            "reals": count,
+            "points": _listed(self.reals, self.pairs),
+            "radii": in_base64(self.exponents, "<i2"),
         }
+        if self.corrections is not None:
+            entry["corrections"] = _listed(self.corrections[:count].real, self.corrections[count:])
+        return entry
 
 
 def structural_bound(network: Network) -> int:
@@ -52,29 +82,139 @@ def structural_bound(network: Network) -> int:
     return generic_critical_count(min(network.dimension, forms), network.degree)
 
 
+class CriticalPointProofs:
+    """Completeness proofs of one boundary for many points; made once for a boundary."""
+
+    def __init__(self, network: Network, boundary: Boundary) -> None:
+        self._bound, self._boundary = structural_bound(network), boundary
+
+    @cached_property
+    def _program(self) -> Program:
+        return _original_program(self._boundary)
+
+    def prove(self, u: Array, points: ComplexArray, multipliers: ComplexArray) -> list[CompletenessProof | None]:
+        """Return a proof for each point u (q, n) from its critical points (q, N, n) and their multipliers (q, N), or None."""
+        count, found, _ = points.shape
+        if found != self._bound:
+            return [None] * count
+        with np.errstate(all="ignore"):
+            solutions = np.concatenate([points, multipliers[..., None]], axis=2)
+            solutions, steps = self._sharpened(u, solutions)
+            return [
+                _proof(u[place], solutions[place], steps[place]) if np.isfinite(solutions[place]).all() else None
+                for place in range(count)
+            ]
+
+    def _sharpened(self, u: Array, solutions: ComplexArray) -> tuple[ComplexArray, Array]:
+        """One step of Newton's method, and its length (q, N)."""
+        count, found, size = solutions.shape
+        flat = np.ascontiguousarray(solutions.reshape(-1, size))
+        origin = np.zeros(size - 1, dtype=np.complex128)
+        values, jacobians = _core.evaluate(self._program.compiled, flat, origin)
+        values[:, :-1] -= np.repeat(u, found, axis=0)
+        try:
+            steps = np.linalg.solve(jacobians, values[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            steps = np.full_like(flat, np.nan)
+        lengths = np.abs(steps[:, :-1]).max(axis=1, initial=0.0)
+        return (flat - steps).reshape(count, found, size), lengths.reshape(count, found)
+
+
+def _proof(u: Array, solutions: ComplexArray, steps: Array) -> CompletenessProof | None:
+    x, multipliers = solutions[:, :-1], solutions[:, -1]
+    sizes = np.abs(x).max(axis=1)
+    real = np.abs(x.imag).max(axis=1) <= REAL * (np.linalg.norm(x - u, axis=1) + sizes * 2.0**-20)
+    half = x.imag @ _directions(x.shape[1])
+    upper = ~real & (half > 0)
+    reals = np.flatnonzero(real)
+    if len(reals) + 2 * int(upper.sum()) != len(x):
+        return None
+    distances = np.linalg.norm(x[reals].real - u, axis=1)
+    order = np.argsort(distances, kind="stable")
+    chosen = np.concatenate([reals[order], np.flatnonzero(upper)])
+    away = np.abs(x[chosen] - u).max(axis=1)
+    radii = np.maximum(SHARE * away + LEAST * sizes[chosen], 4 * steps[chosen])
+    of_multipliers = np.maximum(radii / np.where(away > 0, away, 1.0) * np.abs(multipliers[chosen]), 2.0**-900)
+    exponents = _exponents(np.stack([radii, 4 * of_multipliers], axis=1))
+    if exponents is None:
+        return None
+    lower = above = math.inf
+    if len(reals):
+        nearest = reals[order[0]]
+        room = ROOM * distances.min() + ROUNDING * float(sizes[nearest])
+        lower, above = max(0.0, float(distances.min() - room)), float(distances.min() + room)
+    return CompletenessProof(x[reals[order]].real, x[upper], exponents, None, lower, above)
+
+
+def _exponents(radii: Array) -> NDArray[np.int64] | None:
+    """Exponents of powers of two below the radii."""
+    if not (np.isfinite(radii) & (radii > 0)).all():
+        return None
+    found = np.frexp(radii)[1].astype(np.int64) - 1
+    return found if (np.abs(found) <= LARGEST_EXPONENT).all() else None
+
+
+def _directions(n: int) -> Array:
+    """A direction to which no structure is orthogonal: which of two conjugate points is listed."""
+    return np.random.default_rng(n).normal(size=n)
+
+
+def _listed(reals: Array, pairs: ComplexArray) -> str:
+    """Real coordinates, then real and imaginary parts in turn."""
+    parts = np.stack([pairs.real, pairs.imag], axis=-1)
+    return in_base64(np.concatenate([reals.ravel(), parts.ravel()]))
+
+
+# -- one point, in balls ---------------------------------------------------------------------------
+
+
 def prove_completeness(
     network: Network,
     boundary: Boundary,
-    u: NDArray[np.float64],
+    u: Array,
     found: CriticalPoints,
     processes: int = 1,
 ) -> CompletenessProof | None:
     """A proof from numerically found critical points; None where the count or a test falls short."""
     if len(found) != structural_bound(network) or (found.multiplicities > 1).any():
         return None
-    solutions = np.column_stack([found.points, found.multipliers]).tolist()
-    boxes = certify_solutions(_original_program(boundary), u.tolist(), solutions, found.real.tolist(), processes)
-    certified = [box for box in boxes if box is not None]
-    if len(certified) != len(boxes) or not _disjoint(certified):
+    half = found.points.imag @ _directions(boundary.dimension)
+    places = np.flatnonzero(found.real | (half > 0))
+    if int(found.real.sum()) + 2 * (len(places) - int(found.real.sum())) != len(found):
         return None
+    solutions = np.column_stack([found.points, found.multipliers])[places].tolist()
+    real = found.real[places]
+    boxes = certify_solutions(_original_program(boundary), u.tolist(), solutions, real.tolist(), processes)
+    certified = [box for box in boxes if box is not None]
+    if len(certified) != len(boxes):
+        return None
+    return _from_boxes(u, certified, real)
+
+
+def _from_boxes(u: Array, boxes: Sequence[Box], real: NDArray[np.bool_]) -> CompletenessProof | None:
     with precision(PRECISION):
-        distances = [_distance(box, u) for box in certified]
-    candidates = [i for i, real in enumerate(found.real) if real or not _clearly_nonreal(certified[i])]
-    lower = min((distances[i][0] for i in candidates), default=math.inf)
-    reals = [i for i, real in enumerate(found.real) if real]
-    nearest = min(reals, key=lambda i: distances[i][1], default=None)
-    upper = math.inf if nearest is None else distances[nearest][1]
-    return CompletenessProof(tuple(certified), lower, upper, nearest)
+        distances = {
+            place: distance_bounds([entry.real for entry in boxes[place].coordinates()[:-1]], u)
+            for place in np.flatnonzero(real).tolist()
+        }
+    reals = sorted(distances, key=lambda place: distances[place][0])
+    order = [*reals, *np.flatnonzero(~real).tolist()]
+    first, second = (
+        np.array([[_part(re, part) + 1j * _part(im, part) for re, im in boxes[place].midpoint[:-1]] for place in order])
+        for part in (0, 1)
+    )
+    exponents = _exponents(np.array([[boxes[place].radius] * 2 for place in order]))
+    if exponents is None:
+        return None
+    lower = min((low for low, _ in distances.values()), default=math.inf)
+    upper = distances[reals[0]][1] if reals else math.inf
+    count = len(reals)
+    corrections = second if second.any() else None
+    return CompletenessProof(first[:count].real, first[count:], exponents, corrections, lower, upper)
+
+
+def _part(parts: tuple[float, ...], place: int) -> float:
+    return parts[place] if place < len(parts) else 0.0
 
 
 def _original_program(boundary: Boundary) -> Program:
@@ -90,34 +230,3 @@ def _original_program(boundary: Boundary) -> Program:
     for i, row in enumerate(hessian(value, x)):
         jacobian += [multiplier * entry + int(i == j) for j, entry in enumerate(row)] + [slope[i]]
     return flatten(graph, [*equations, value], [*jacobian, *slope, graph.constant(0)])
-
-
-def _disjoint(boxes: list[Box]) -> bool:
-    """Pairwise disjoint boxes, from sorted real parts of a coordinate: only neighbours in reach need a closer look."""
-    centres = np.array([[(sum(re), sum(im)) for re, im in box.midpoint] for box in boxes]).reshape(len(boxes), -1)
-    radii = np.array([box.radius for box in boxes])
-    # Midpoints rounded to doubles move by far less than this.
-    guard = 1e-15 * (1 + np.abs(centres).max(axis=1))
-    order = np.argsort(centres[:, 0])
-    reach = (radii + guard).max()
-    for position, i in enumerate(order):
-        for j in order[position + 1 :]:
-            if centres[j, 0] - centres[i, 0] > radii[i] + guard[i] + reach:
-                break
-            gap = np.abs(centres[i] - centres[j]).max()
-            if gap <= radii[i] + radii[j] + guard[i] + guard[j]:
-                return False
-    return True
-
-
-def _clearly_nonreal(box: Box) -> bool:
-    return any(abs(sum(im)) > 2 * box.radius for _, im in box.midpoint)
-
-
-def _distance(box: Box, u: NDArray[np.float64]) -> tuple[float, float]:
-    """Distance from u to the real parts of the box, rounded outward."""
-    return distance_bounds([entry.real for entry in box.coordinates()[:-1]], u)
-
-
-def _number(parts: tuple[float, ...]) -> str | list[str]:
-    return hexadecimal(parts[0]) if len(parts) == 1 else [hexadecimal(part) for part in parts]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin import __version__
+from polymargin.errors import InputError
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.regions import ThreatModel
 
@@ -61,7 +64,7 @@ def certificate(
             "format": FORMAT,
             "created": {"version": __version__, "seed": seed},
             "model": {"kind": network.kind, "sha256": network.fingerprint},
-            "point": [hexadecimal(value) for value in u.tolist()],
+            "point": in_base64(u),
             "label": label,
             "claim": claim,
             "rivals": rivals,
@@ -101,3 +104,28 @@ def _hexadecimals(array: NDArray[np.float64] | None) -> Any:
 def hexadecimal(value: float) -> str:
     """A double, exactly; infinity as 'inf'."""
     return "inf" if math.isinf(value) else float(value).hex()
+
+
+def in_base64(array: NDArray[Any], kind: str = "<f8") -> str:
+    """The numbers of an array in order, little-endian; doubles unless another type is named."""
+    return binascii.b2a_base64(np.ascontiguousarray(array, dtype=kind).tobytes(), newline=False).decode()
+
+
+# What the rows of a file have in common.
+SHARED = ("format", "created", "model", "neighbourhood", "ranges")
+
+
+def lines_of(certificates: Sequence[Certificate]) -> bytes:
+    """Certificates of one model in one file: a line with what they share, and one for each."""
+    shared = _shared(certificates[0])
+    if any(_shared(one) != shared for one in certificates[1:]):
+        raise InputError(
+            "these certificates speak of different models or neighbourhoods; write them to different files"
+        )
+    rows = [{key: value for key, value in one.data.items() if key not in SHARED} for one in certificates]
+    entries = [shared | {"rows": len(rows)}, *rows]
+    return "".join(json.dumps(entry, separators=(",", ":"), allow_nan=False) + "\n" for entry in entries).encode()
+
+
+def _shared(certificate: Certificate) -> dict[str, Any]:
+    return {key: value for key, value in certificate.data.items() if key in SHARED}

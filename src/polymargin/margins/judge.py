@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from polymargin.margins.certificate import Certificate
+from polymargin.margins.certificate import Certificate, lines_of
 from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin_checker import check
+from polymargin_checker import CheckResult, check_rows
 
 # Kinds of networks that the checker reads.
 PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
@@ -55,11 +56,24 @@ class Judge:
 
     def on(self, certificate: Certificate, seconds: float = math.inf) -> Judgement:
         """Check a certificate in so many seconds."""
+        return self.on_many([certificate], seconds)[0]
+
+    def on_many(self, certificates: Sequence[Certificate], seconds: float = math.inf) -> list[Judgement]:
+        """Check certificates that share model and neighbourhood, all of them in so many seconds; each is judged for itself."""
+        if not certificates:
+            return []
         if seconds <= 0:
-            return Judgement("no time was left to check the proof", in_time=False)
-        found = check(self._model, certificate.to_bytes(), seconds=seconds if math.isfinite(seconds) else None)
-        if found.accepted:
-            return Judgement()
-        if not found.in_time:
-            return Judgement(f"the time was too short to check the proof ({found.reason})", in_time=False)
-        return Judgement(f"the checker does not accept the proof ({found.reason})")
+            return [Judgement("no time was left to check the proof", in_time=False)] * len(certificates)
+        limit = seconds if math.isfinite(seconds) else None
+        found = check_rows(self._model, lines_of(certificates), seconds=limit)
+        if len(found) != len(certificates):  # what all share is refused
+            found = found[:1] * len(certificates)
+        return [_judgement(result) for result in found]
+
+
+def _judgement(result: CheckResult) -> Judgement:
+    if result.accepted:
+        return Judgement()
+    if not result.in_time:
+        return Judgement(f"the time was too short to check the proof ({result.reason})", in_time=False)
+    return Judgement(f"the checker does not accept the proof ({result.reason})")

@@ -104,6 +104,16 @@ class NetworkMargins:
         rows = np.flatnonzero(answered)
         return rows, self._unscaled.originals(table.margins(rows, seconds))
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether everything is computed for another network and other units than those that were given."""
+        return self._unscaled.unit != 1.0
+
+    def work_at(self, points: Array, tracker: Tracker) -> tuple[NDArray[np.intp], list[PairWork]]:
+        """Return the labels of points (p, n), and the boundaries that those with a clear label need."""
+        labels, clear, _ = clear_classes(self._network, points)
+        return labels, self._work(labels, clear, tracker)
+
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_], tracker: Tracker) -> list[PairWork]:
         """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
         work: dict[tuple[int, int], PairWork] = {}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polymargin.bounds import Exclusion
 from polymargin.continuation.krawczyk import PRECISION
-from polymargin.margins.certificate import Certificate, certificate, hexadecimal
+from polymargin.margins.certificate import Certificate, certificate, hexadecimal, in_base64
 from polymargin.margins.judge import Judge, Judgement
 from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.polynomials.balls import distance_bounds, precision
@@ -73,8 +73,7 @@ class Counterexample:
         if self.along is not None:
             sums = [[hexadecimal(term) for term in terms] for terms in self.along]
             return {"kind": "counterexample", "rival": self.rival, "along": sums}
-        coordinates = [hexadecimal(value) for value in self.point.tolist()]
-        return {"kind": "counterexample", "rival": self.rival, "point": coordinates}
+        return {"kind": "counterexample", "rival": self.rival, "point": in_base64(self.point)}
 
 
 def beyond(network: Network, u: Array, label: int, rival: int, tie: Array) -> Counterexample | None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.relaxation.arithmetic import Arithmetic, EnclosedMatrix, QuadraticForms
 from polymargin_checker.relaxation.constraints import CONSTRAINTS
@@ -75,6 +78,9 @@ class LinearForms:
 
     def definite(self) -> bool:
         return False
+
+    def positive(self) -> NDArray[np.bool_]:
+        return np.zeros(self.total.shape[0], dtype=bool)
 
     def _refuse(self, weights: EnclosedMatrix) -> None:
         if weights.used.any():

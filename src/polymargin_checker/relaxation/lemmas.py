@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin_checker.arrays import doubles
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import EnclosedMatrix, Floats, QuadraticForms
@@ -20,7 +21,7 @@ from polymargin_checker.relaxation.constraints.pieces import met_pieces
 from polymargin_checker.relaxation.enclosures import Enclosures
 from polymargin_checker.relaxation.expansion import Expansion, Group
 from polymargin_checker.relaxation.judges import judge
-from polymargin_checker.relaxation.numbers import Multipliers, doubles
+from polymargin_checker.relaxation.numbers import Multipliers
 from polymargin_checker.relaxation.scene import Coordinates, Ellipsoid, Scene
 from polymargin_checker.stages import Piecewise
 

@@ -1,18 +1,16 @@
-"""Numbers of relaxation proofs: doubles in C99 hexadecimal, and arrays of doubles in base64."""
+"""Numbers of relaxation proofs: doubles in C99 hexadecimal, and the multipliers of a leaf or a lemma."""
 
 from __future__ import annotations
 
-import binascii
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polymargin_checker.arrays import doubles
 from polymargin_checker.dyadics import number
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import Floats, nearest, rational
 from polymargin_checker.words import shown
-from polymargin_checker.work import count_number
 
 
 def double(value: Any, name: str) -> float:
@@ -22,32 +20,6 @@ def double(value: Any, name: str) -> float:
     if rational(result) != exact:
         raise Refused(f"{name}: {shown(value)} is not a double")
     return result
-
-
-def doubles(value: Any, name: str, length: int) -> Floats:
-    """Return finite doubles, little-endian."""
-    array = np.frombuffer(_content(value, name, 8 * length), dtype="<f8").astype(np.float64)
-    if not np.isfinite(array).all():
-        raise Refused(f"{name}: a number that is not finite")
-    count_number(length)
-    return array
-
-
-def small_integers(value: Any, name: str, length: int) -> NDArray[np.int8]:
-    """Return integers from −128 to 127."""
-    return np.frombuffer(_content(value, name, length), dtype=np.int8)
-
-
-def _content(value: Any, name: str, length: int) -> bytes:
-    if not isinstance(value, str) or len(value) != 4 * ((length + 2) // 3):
-        raise Refused(f"{name}: expected {length} bytes in base64, got {shown(value)}")
-    try:
-        content = binascii.a2b_base64(value, strict_mode=True)
-    except ValueError:
-        raise Refused(f"{name}: {shown(value)} is not base64") from None
-    if len(content) != length:
-        raise Refused(f"{name}: expected {length} bytes in base64, got {len(content)}")
-    return content
 
 
 class Multipliers:

@@ -10,6 +10,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from polymargin_checker.arrays import doubles, small_integers
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.neighbourhood import StatedNeighbourhood
@@ -21,7 +22,7 @@ from polymargin_checker.relaxation.enclosures import Enclosures
 from polymargin_checker.relaxation.expansion import Expansion
 from polymargin_checker.relaxation.judges import judge
 from polymargin_checker.relaxation.lemmas import prove_enclosures
-from polymargin_checker.relaxation.numbers import Multipliers, double, doubles, small_integers
+from polymargin_checker.relaxation.numbers import Multipliers, double
 from polymargin_checker.relaxation.region import region_of
 from polymargin_checker.relaxation.scene import Coordinates, Ellipsoid, Scene
 from polymargin_checker.stages import Network, Piecewise

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin_checker.arrays import doubles
 from polymargin_checker.document import fields, items
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import EnclosedMatrix, Floats, QuadraticForms
 from polymargin_checker.relaxation.expansion import Neurons
 from polymargin_checker.relaxation.functions import Polynomials, nonnegative
-from polymargin_checker.relaxation.numbers import Multipliers, doubles
+from polymargin_checker.relaxation.numbers import Multipliers
 from polymargin_checker.relaxation.scene import Scene
 
 _FIELDS = ("neuron", "sign", "a", "b", "c", "weight")
