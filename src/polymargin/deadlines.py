@@ -30,7 +30,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None, clock: Callable[[], float] = perf_counter) -> Deadline:
-        """So many seconds from now; None for no deadline."""
+        """Return a deadline after so many seconds; None means no deadline."""
         return cls(math.inf if seconds is None else clock() + seconds, clock)
 
     @property
@@ -39,7 +39,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds, at least 0."""
+        """Return the seconds left, at least 0."""
         return max(0.0, self.end - self.clock()) if self.exists else math.inf
 
     @property
@@ -51,11 +51,11 @@ class Deadline:
             raise TimeUpError
 
     def part(self, share: float) -> Deadline:
-        """Earlier: this share of the time that is left."""
+        """Return an earlier deadline with this share of the time that is left."""
         return replace(self, end=self.clock() + share * self.left) if self.exists else self
 
     def within(self, seconds: float) -> Deadline:
-        """Earlier, if so many seconds are less than what is left."""
+        """Return an earlier deadline if so many seconds are less than the time left."""
         return replace(self, end=min(self.end, self.clock() + seconds))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that is not seen as what it is: control characters, line breaks, halves of characters.
+    """Escape characters that are not displayed as themselves: control characters, line breaks, surrogates.
 
     >>> printable("a\\x1b[31m\\nPROVED")
     'a\\\\x1b[31m\\\\nPROVED'

@@ -33,7 +33,7 @@ class Listed(HasStanding, Protocol):
     """What a listing is made of."""
 
     def to_row(self) -> dict[str, Any]:
-        """Plain values by column: texts, numbers, None."""
+        """Return plain values by column: texts, numbers, None."""
         ...
 
 
@@ -92,7 +92,7 @@ class Listing(Sequence[Row]):
 
     @property
     def standings(self) -> list[Standing]:
-        """How each answer is known."""
+        """Return the standing of each answer."""
         return [row.standing for row in self]
 
     def to_csv(self, path: str | Path) -> Path:
@@ -106,7 +106,7 @@ class Listing(Sequence[Row]):
         return file
 
     def to_frame(self) -> Any:
-        """The same as a pandas DataFrame; needs pandas."""
+        """Return a pandas DataFrame with one row per answer; pandas must be installed."""
         try:
             pandas = import_module("pandas")
         except ImportError:
@@ -115,7 +115,7 @@ class Listing(Sequence[Row]):
         return pandas.DataFrame(rows, columns=self._columns()).rename_axis("row")
 
     def summary(self) -> str:
-        """One line: how many answers, and how they are known."""
+        """Return one line with the number of answers and of each standing."""
         counts = Counter(self.standings)
         known = ", ".join(f"{counts[standing]} {standing.name}" for standing in Standing if counts[standing])
         return f"{len(self)} point{'' if len(self) == 1 else 's'}" + (f": {known}" if known else "")
@@ -143,14 +143,14 @@ class Listing(Sequence[Row]):
 
 
 def html_of_one(answer: Listed) -> str:
-    """A single answer in a notebook: names on the left, values on the right."""
+    """Return a single answer in a notebook: names on the left, values on the right."""
     cells = ((name, value) for name, value in answer.to_row().items() if value not in (None, ""))
     rows = (f"<tr><th>{escape(name)}</th>{_html_cells({name: value}, answer.standing)}</tr>" for name, value in cells)
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
 def joined(texts: Iterable[str]) -> str:
-    """Several remarks in one cell."""
+    """Return several remarks in one cell."""
     return "; ".join(texts)
 
 

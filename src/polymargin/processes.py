@@ -30,7 +30,7 @@ class Terminated(SystemExit):
 
 @contextlib.contextmanager
 def ending_cleanly() -> Iterator[None]:
-    """Inside, SIGTERM and SIGHUP raise `Terminated`, unless the program has other plans for them."""
+    """Raise `Terminated` on SIGTERM and SIGHUP inside the block, unless the program handles them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -50,7 +50,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def dying_with_us(command: Sequence[str]) -> list[str]:
-    """The command of a child that the system ends when this process dies."""
+    """Return the command of a child that the system ends when this process dies."""
     if not sys.platform.startswith("linux") or not sys.executable:
         return list(command)
     script = (
@@ -61,7 +61,7 @@ def dying_with_us(command: Sequence[str]) -> list[str]:
 
 
 def die_with(parent: int) -> None:
-    """The same for a worker of a pool, as its first act: it takes signals as a plain process does."""
+    """End with the parent, as the first act of a pool worker; take signals as a plain process does."""
     import ctypes
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -72,7 +72,7 @@ def die_with(parent: int) -> None:
 
 
 def startable_threads(most: int) -> int:
-    """How many threads the system gives now, up to so many. A pool that cannot start one raises, and has queued the work."""
+    """Return how many threads the system can start now, up to `most`."""
     leave = threading.Event()
     started: list[threading.Thread] = []
     try:
@@ -89,7 +89,7 @@ def startable_threads(most: int) -> int:
 
 
 def in_processes(work: Callable[[Job], Answer], jobs: Sequence[Job], processes: int) -> list[Answer]:
-    """The answers in order, from processes that end with this one; computed here if there cannot be so many, or one is killed."""
+    """Return the answers in order from child processes; compute them here if processes cannot start or one is killed."""
     pool = ProcessPoolExecutor(processes, initializer=die_with, initargs=(os.getpid(),))
     workers = pool._processes
     try:

@@ -41,7 +41,7 @@ class PointQuestion(Protocol[Row]):  # type: ignore[misc]  # answers only come o
     def at(self, point: Array) -> Row: ...
 
     def failed(self, error: str, seconds: float) -> Row:
-        """What stands for a row without an answer."""
+        """Return the result of a row without an answer."""
         ...
 
 
@@ -54,7 +54,7 @@ class Store(Protocol):
 
 
 def one_or_many(points: ArrayLike, dimension: int) -> Array:
-    """One point (n,) or a batch (m, n) for a model of n inputs; points with axes of their own, as images have, become rows.
+    """Return points (m, n) and whether one point (n,) was given; further axes, as of images, are flattened.
 
     A vector of another length is left to `checked_point`, which shows it.
 
@@ -73,7 +73,7 @@ def one_or_many(points: ArrayLike, dimension: int) -> Array:
 
 
 def each(function: Callable[[Array], Found], points: Array) -> list[Found]:
-    """The function of every row of points (m, n), where a result cannot say what was wrong with a row: the error does."""
+    """Apply the function to every row of points (m, n) whose result has no error field; an error passes through."""
     found = []
     for row, point in enumerate(points):
         try:
@@ -91,7 +91,7 @@ def answers(
     executor: Workers | None = None,
     on_row: OnRow | None = None,
 ) -> list[Row]:
-    """One answer per row of points (m, n); a bad row fails alone, and is asked again when a run is continued."""
+    """Return one answer per row of points (m, n); a bad row fails alone and is computed again when a run is continued."""
     found: dict[int, Row] = {}
     for row, plain in _each(question, points, store, executor):
         found[row] = answer = named(plain, question.network)

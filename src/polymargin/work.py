@@ -41,7 +41,7 @@ Workers: TypeAlias = Executor | Cluster
 def completed(
     function: Callable[[Item], Result], items: Sequence[Item], executor: Workers | None = None
 ) -> Iterator[tuple[int, Result]]:
-    """(index, function(item)) for every item; in order without an executor, as they finish with one.
+    """Yield (index, function(item)) for every item; in order without an executor, as they finish with one.
 
     >>> sorted(completed(abs, [-2, 3]))
     [(0, 2), (1, 3)]
@@ -65,7 +65,7 @@ def completed(
 def completed_together(
     function: Callable[[Common, Item], Result], common: Common, items: Sequence[Item], executor: Workers | None = None
 ) -> Iterator[tuple[int, Result]]:
-    """(index, function(common, item)) for every item, where `common` may be large.
+    """Yield (index, function(common, item)) for every item, where `common` may be large.
 
     >>> sorted(completed_together(pow, 2, [3, 5]))
     [(0, 8), (1, 32)]
@@ -90,7 +90,7 @@ def completed_together(
 
 
 def worker_count(executor: Workers) -> int:
-    """About how many pieces are worked on at the same time."""
+    """Return about how many pieces run at the same time."""
     if isinstance(executor, Cluster):
         return max(1, int(sum(executor.nthreads().values())))
     return int(getattr(executor, "_max_workers", 4))
@@ -119,7 +119,7 @@ def _gathered(futures: dict[Any, int], left: list[int], here: Callable[[int], Re
 
 
 def _lost(error: Exception) -> bool:
-    """Whether the cluster lost the work; what the work itself raises is raised here too."""
+    """Return whether the cluster lost the work; exceptions of the work itself are raised."""
     kinds = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.partition(".")[0] == "distributed"}
     return bool(kinds & {"KilledWorker", "FutureCancelledError", "CommClosedError"})
 
@@ -141,7 +141,7 @@ _kept = threading.local()
 
 
 def _unpacked(function: Callable[[Any, Item], Result], parcel: _Parcel, item: Item) -> Result:
-    """On a worker: every thread keeps the last parcel that it unpacked, with all that was computed since."""
+    """Return the unpacked parcel on a worker; every thread keeps the last one with everything computed since."""
     if getattr(_kept, "name", None) != parcel.name:
         _kept.value, _kept.name = pickle.loads(parcel.content), parcel.name
     return function(_kept.value, item)

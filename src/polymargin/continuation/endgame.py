@@ -61,7 +61,7 @@ class Limits:
 
     @classmethod
     def unknown(cls, count: int, size: int) -> Limits:
-        """Nothing settled yet."""
+        """Return limits of which none is settled."""
         return cls(
             points=np.full((count, size), np.nan, dtype=np.complex128),
             infinite=np.zeros((count, size), dtype=bool),
@@ -78,7 +78,7 @@ def limits(
     radius: complex,
     tracker: Tracker,
 ) -> Limits:
-    """Limits as s → 0 of the paths that pass through `points` at the parameters end + radius · direction.
+    """Return limits as s → 0 of the paths that pass through `points` at the parameters end + radius · direction.
 
     The points must be closed under turning around s = 0: all solutions of the system, or all that are not regular there.
     """
@@ -142,7 +142,7 @@ def _one_radius(current: ComplexArray, alive: NDArray[np.bool_], s: complex, mov
 
 
 def _cycles(after: ComplexArray, before: ComplexArray) -> Iterator[list[int]]:
-    """Cycles of the permutation that one turn induces; nothing where the ends do not match the starts."""
+    """Return the cycles of the permutation of one turn, or nothing if endpoints do not match starts."""
     successor = np.full(len(before), -1)
     for i, point in enumerate(after):
         distance = np.abs(before - point).max(axis=1) / sizes(before)

@@ -40,7 +40,7 @@ class Gathered:
     def add(
         self, systems: NDArray[np.intp], paths: Paths, threads: int, selected: NDArray[np.bool_] | None = None
     ) -> None:
-        """The ends of paths to some of the systems, each named once; of those selected, if not all were followed."""
+        """Add endpoints of paths to some of the systems, each listed once; `selected` if not all were tracked."""
         _core.gather(
             self.points,
             self.margins,
@@ -58,6 +58,6 @@ class Gathered:
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """Solutions (T,) that are not known; all of them where too many came together."""
+        """Count missing solutions (T,); all of them where too many coincided."""
         most = self.points.shape[1]
         return np.asarray(np.where(self.counts > most, most, most - self.counts), dtype=np.int64)

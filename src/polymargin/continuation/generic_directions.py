@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @cache
 def generic_directions(count: int, size: int) -> NDArray[np.float64]:
-    """`count` normal vectors (count, size); not to be written to."""
+    """Return `count` read-only normal vectors (count, size)."""
     vectors = np.random.default_rng([20263, count, size]).normal(size=(count, size))
     vectors.setflags(write=False)
     return vectors

@@ -40,7 +40,7 @@ class Box:
     radius: float
 
     def coordinates(self) -> list[Any]:
-        """The box as complex balls."""
+        """Return the box as complex balls."""
         return [flint.acb(_widened(re, self.radius), _widened(im, self.radius)) for re, im in self.midpoint]
 
 
@@ -51,7 +51,7 @@ def certify_solutions(
     real: Sequence[bool],
     processes: int,
 ) -> list[Box | None]:
-    """A certified box for each approximate solution, None where the test fails; boxes of real ones are symmetric."""
+    """Return a certified box for each approximate solution, None if the test fails; boxes of real ones are symmetric."""
     jobs = list(zip(solutions, real, strict=True))
     work = partial(_certify_chunk, replace(program), tuple(parameters))
     if processes < 2 or len(jobs) < SMALLEST_PARALLEL_JOB:
@@ -94,7 +94,7 @@ def _certify(system: BallProgram, parameters: list[Any], solution: Sequence[comp
 
 
 def passes(system: BallProgram, parameters: list[Any], coordinates: list[Any]) -> bool:
-    """Krawczyk's test for a box given as complex balls."""
+    """Apply Krawczyk's test to a box given as complex balls."""
     whole = flint.acb_mat([[entry] for entry in coordinates])
     centre = whole.mid()
     value, jacobian_at_centre = system(centre.entries(), parameters)
@@ -112,7 +112,7 @@ def passes(system: BallProgram, parameters: list[Any], coordinates: list[Any]) -
 
 
 def _parts(value: Any, count: int) -> Parts:
-    """A real ball's midpoint as a sum of doubles."""
+    """Return a real ball's midpoint as a sum of doubles."""
     parts = []
     rest = value.mid()
     for _ in range(count):

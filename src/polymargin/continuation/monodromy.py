@@ -42,7 +42,7 @@ def explore(
     tracker: Tracker,
     enough: int | None = None,
 ) -> Orbit:
-    """Carry the solutions around triangles of parameters, until `quiet_loops` in a row bring no news or there are `enough`."""
+    """Carry the solutions around triangles of parameters until `quiet_loops` in a row find nothing or there are `enough`."""
     exploring = tracker.exploring()
     known = distinct(solutions)
     loops = paths = quiet = 0

@@ -11,12 +11,12 @@ Part = TypeVar("Part")
 
 
 def slices(count: int, at_a_time: int) -> list[slice]:
-    """0, …, count − 1 in parts of at most that many."""
+    """Yield 0, …, count − 1 in parts of at most that many."""
     return [slice(start, min(start + at_a_time, count)) for start in range(0, count, at_a_time)]
 
 
 def for_each(parts: Iterable[Part], work: Callable[[Part], None], threads: int = 1) -> None:
-    """`work` on every part, in any order; this thread does its share, and all of it where the system gives no other."""
+    """Apply `work` to every part in any order; this thread takes part, and does all of it if no other starts."""
     left = deque(parts)
     failures: list[BaseException] = []
 

@@ -38,7 +38,7 @@ class PathEnd(Enum):
 
     @property
     def judged(self) -> bool:
-        """Whether it is known where the path ends."""
+        """Return True if the endpoint of the path is known."""
         return self in (PathEnd.CONVERGED, PathEnd.MULTIPLE, PathEnd.SINGULAR_POINT, PathEnd.AT_INFINITY)
 
     @property
@@ -67,16 +67,16 @@ class Paths:
         return np.asarray(self.ends == PathEnd.CONVERGED.code)
 
     def counts(self) -> dict[PathEnd, int]:
-        """Number of paths per end, ends that occur only."""
+        """Count the paths per state."""
         found = {end: int((self.ends == end.code).sum()) for end in PathEnd}
         return {end: count for end, count in found.items() if count}
 
     def only(self, starts: NDArray[np.bool_]) -> Paths:
-        """The paths from some of the starts."""
+        """Return the paths from some of the starts."""
         return Paths(*(getattr(self, name)[:, starts] for name in self.__dataclass_fields__))
 
     def to(self, targets: NDArray[np.intp]) -> Paths:
-        """The paths to some of the targets."""
+        """Return the paths to some of the targets."""
         return Paths(*(getattr(self, name)[targets] for name in self.__dataclass_fields__))
 
     def put(self, numbers: NDArray[np.intp], others: Paths, selected: NDArray[np.bool_] | None = None) -> None:

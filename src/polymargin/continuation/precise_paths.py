@@ -74,7 +74,7 @@ class PreciseEnd:
     real: bool = False
 
     def meets(self, other: PreciseEnd) -> bool:
-        """Whether two regular ends may be the same solution."""
+        """Return whether two regular endpoints may be the same solution."""
         return all(bool(a.overlaps(b)) for a, b in zip(self.box, other.box, strict=True))
 
 
@@ -248,7 +248,7 @@ def _ball(value: Any, radius: Any) -> Any:
 
 
 def _extrapolated(point: Any, change: Any, exponents: Array, shrink: float) -> PreciseEnd:
-    """Aitken's limit of a geometric sequence; coordinates that grow have none."""
+    """Return Aitken's limit of a geometric sequence, NaN for coordinates that grow."""
     infinite = exponents < GROWING
     ratios = shrink**exponents
     entries, rest = [], 0.0
@@ -270,7 +270,7 @@ def _undecided(point: ComplexArray) -> PreciseEnd:
 
 
 def _relative(change: Any, point: Any) -> float:
-    """The change of the unknowns relative to their size; the last one, a multiplier, has a size of its own."""
+    """Return the change of the unknowns relative to their size; the multiplier has a size of its own."""
     changes, sizes = _sizes(change), _sizes(point)
     inner = max(changes[:-1]) / (1 + max(sizes[:-1]))
     return max(inner, changes[-1] / (1e-300 + sizes[-1]))

@@ -36,17 +36,17 @@ SAME_CONJUGATE = 1e-7
 
 
 def sizes(points: ComplexArray) -> NDArray[np.float64]:
-    """What differences are measured against: 1 + the largest coordinate, along the last axis."""
+    """Return the scale of differences: 1 + the largest coordinate along the last axis."""
     return np.asarray(1 + np.abs(points).max(axis=-1, initial=0.0))
 
 
 def same(first: ComplexArray, second: ComplexArray, tolerance: float = SAME) -> NDArray[np.bool_]:
-    """Row by row: is it the same point?"""
+    """Return row by row whether two points are the same."""
     return np.asarray(np.abs(first - second).max(axis=-1, initial=0.0) <= tolerance * sizes(first))
 
 
 def duplicates(points: ComplexArray, tolerance: float = SAME, threads: int = 1) -> NDArray[np.bool_]:
-    """Which points (N, n) have another one within the tolerance.
+    """Return which points (N, n) have another one within the tolerance.
 
     Sorted along a random real direction, equal points are neighbours up to others that happen to project to
     the same place; so each point is compared with the following ones until the projection has moved on. A second direction
@@ -71,7 +71,7 @@ def duplicates(points: ComplexArray, tolerance: float = SAME, threads: int = 1) 
     reach, other_reach = (tolerance * np.abs(direction).sum() for direction in directions)
 
     def compare(stretch: tuple[float, float]) -> None:
-        """Points of a stretch with those that follow, the first few beyond its end among them."""
+        """Compare points of a stretch with those that follow, including the first few beyond its end."""
         low, high = stretch
         if stretch == EVERYWHERE:
             order = np.argsort(key)
@@ -99,7 +99,7 @@ def duplicates(points: ComplexArray, tolerance: float = SAME, threads: int = 1) 
 
 
 def _stretches(key: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Intervals [low, high) that together are everywhere, with about equally many of the numbers."""
+    """Return intervals [low, high) that cover everything, with about equally many of the numbers."""
     number = -(-len(key) // STRETCH)
     if number == 1:
         return [EVERYWHERE]
@@ -108,7 +108,7 @@ def _stretches(key: NDArray[np.float64]) -> list[tuple[float, float]]:
 
 
 def distinct(points: ComplexArray, tolerance: float = SAME) -> ComplexArray:
-    """One of each: the first of every group of equal points."""
+    """Return the first point of every group of equal points."""
     if len(points) < 2:
         return points
     again = np.zeros(len(points), dtype=bool)
@@ -120,7 +120,7 @@ def distinct(points: ComplexArray, tolerance: float = SAME) -> ComplexArray:
 
 
 def counted(points: ComplexArray, tolerance: float = SAME) -> tuple[ComplexArray, NDArray[np.int64]]:
-    """One of each, and how often it occurs."""
+    """Return one point of each group and the size of the group."""
     kept = distinct(points, tolerance)
     if not len(kept):
         return kept, np.zeros(0, dtype=np.int64)
@@ -129,23 +129,23 @@ def counted(points: ComplexArray, tolerance: float = SAME) -> tuple[ComplexArray
 
 
 def contains(known: ComplexArray, candidates: ComplexArray) -> NDArray[np.bool_]:
-    """Which candidates (M, n) are among the known points (N, n)."""
+    """Return which candidates (M, n) are among the given points (N, n)."""
     distances, _ = _tree(known).query(_flat(candidates), p=np.inf)
     return np.asarray(distances <= SAME * sizes(candidates))
 
 
 def imaginary_shares(points: ComplexArray) -> NDArray[np.float64]:
-    """The largest imaginary part of each point, relative to its size."""
+    """Return the largest imaginary part of each point, relative to its size."""
     return np.asarray(np.abs(points.imag).max(axis=-1, initial=0.0) / sizes(points))
 
 
 def real_points(points: ComplexArray) -> NDArray[np.bool_]:
-    """Points (…, n) whose imaginary parts are rounding errors."""
+    """Return points (…, n) whose imaginary parts are rounding errors."""
     return np.asarray(imaginary_shares(points) <= REAL)
 
 
 def without_conjugate(points: ComplexArray, tolerance: float = SAME_CONJUGATE) -> int:
-    """How many of the nonreal points have no partner.
+    """Count the nonreal points without a conjugate.
 
     Along a random real functional, partners have the same real part and opposite imaginary parts, so the
     upper and the lower half, each sorted by real part, must match entry by entry.

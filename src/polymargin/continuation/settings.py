@@ -48,7 +48,7 @@ class TrackerSettings:
                 raise InputError(f"tracker setting {name}={getattr(self, name)!r}: expected a number below 1")
 
     def tightened(self) -> TrackerSettings:
-        """A tenth of what the corrector accepts: for paths that seem to have jumped."""
+        """Return settings with a tenth of the corrector's tolerance, for paths that may have jumped."""
         return replace(
             self,
             contraction=self.contraction / 10,
@@ -58,23 +58,23 @@ class TrackerSettings:
         )
 
     def far_sighted(self) -> TrackerSettings:
-        """For double-doubles, which may follow a path far out."""
+        """Return settings for double-doubles, which may follow a path far out."""
         return replace(self, infinity=FAR_OUT)
 
     def hasty(self) -> TrackerSettings:
-        """Few steps: for paths that double-doubles take over."""
+        """Return settings with few steps, for paths that double-doubles continue."""
         return replace(self, most_steps=min(self.most_steps, HASTY))
 
     def bold(self) -> TrackerSettings:
-        """Long steps: for whoever compares the ends and follows again what met or failed."""
+        """Return settings with long steps, for callers that compare endpoints and retry doubtful paths."""
         return replace(self, contraction=0.1, correction=0.1, change=1.0)
 
     def exploring(self) -> TrackerSettings:
-        """Long steps, and few: a path that jumps still arrives at a solution, and for one that is given up another will do."""
+        """Return settings with few long steps: a path that jumps still arrives at some solution."""
         return replace(self.bold(), accuracy=1e-5).hasty()
 
     def rough(self) -> TrackerSettings:
-        """For paths that rounding errors would stop, far out or at nearly singular points: ends are known less well, too."""
+        """Return settings for paths that rounding would stop, with less accurate endpoints."""
         return replace(self, contraction=0.1, correction=0.05, accuracy=1e-4, most_steps=HASTY)
 
     def as_core(self) -> _core.TrackerSettings:

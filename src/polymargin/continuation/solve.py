@@ -39,7 +39,7 @@ class Solutions:
 
     @property
     def real(self) -> NDArray[np.float64]:
-        """The real solutions."""
+        """Return the real solutions."""
         return np.asarray(self.points[real_points(self.points)].real)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def solve_expressions(
     seed: int,
     limit: int,
 ) -> Solutions:
-    """`solve` for as many equations, none of them constant, as there are unknowns x: all inputs of one graph."""
+    """Solve as many nonconstant equations as there are unknowns x, which are all inputs of one graph."""
     graph = x[0].graph
     start_weight, target_weight = graph.parameters(2)
     levels = graph.parameters(len(x))

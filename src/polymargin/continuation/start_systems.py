@@ -34,13 +34,13 @@ class CriticalStart:
 
 
 def critical_start(dimension: int, degree: int, generator: np.random.Generator) -> CriticalStart:
-    """The start system for critical equations of degree ≥ 2 in `dimension` variables, a and c random near the unit circle."""
+    """Return the start system of critical equations of degree ≥ 2 in `dimension` variables, with random a and c."""
     slopes = near_unit_circle(dimension, generator)
     return critical_start_of(slopes, complex(near_unit_circle(1, generator)[0]), degree)
 
 
 def critical_start_of(slopes: ComplexArray, level: complex, degree: int, threads: int = 1) -> CriticalStart:
-    """The start system of given a and c."""
+    """Return the start system of given a and c."""
     dimension = len(slopes)
     # The length of a quadric's rays, the axes, is free.
     sizes = slopes ** (-1.0 / (degree - 2)) if degree > 2 else np.ones(dimension)
@@ -51,7 +51,7 @@ def critical_start_of(slopes: ComplexArray, level: complex, degree: int, threads
     points = np.empty((sum(counts), degree, dimension + 1), dtype=np.complex128)
 
     def fill(part: tuple[int, slice]) -> None:
-        """Rays whose first coordinate that is not zero has this number, and the others the digits of a number in this slice."""
+        """Return rays whose first nonzero coordinate has this number, and the others the digits of a number in this slice."""
         first, numbers = part
         rays = np.zeros((numbers.stop - numbers.start, dimension), dtype=np.complex128)
         rays[:, first] = sizes[first]
@@ -91,10 +91,10 @@ def total_degree_start(degrees: list[int], generator: np.random.Generator) -> To
 
 
 def near_unit_circle(count: int, generator: np.random.Generator) -> ComplexArray:
-    """Generic complex numbers of comparable size."""
+    """Return generic complex numbers of comparable size."""
     return np.asarray(generator.uniform(0.7, 1.3, count) * np.exp(2j * np.pi * generator.random(count)))
 
 
 def random_phase(generator: np.random.Generator) -> complex:
-    """The γ of the gamma trick: a random point of the unit circle."""
+    """Return the γ of the gamma trick, a random point of the unit circle."""
     return complex(np.exp(2j * np.pi * generator.random()))

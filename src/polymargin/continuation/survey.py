@@ -63,14 +63,14 @@ class Survey:
 
 
 def survey_of(paths: Paths, targets: ComplexArray) -> Survey:
-    """The survey of the ends of paths in n unknowns to targets (T, P), whose first n − 1 entries are the points."""
+    """Return the survey of the endpoints of paths in n unknowns to targets (T, P), whose first n − 1 entries are the points."""
     laws = vars(rules(paths.points.shape[2]))
     return survey_from(_core.survey(paths.points, paths.ends, paths.condition, targets, **laws))
 
 
 @cache
 def rules(unknowns: int) -> gpu.Rules:
-    """What the kernel goes by."""
+    """Return the parameters of the kernel."""
     return gpu.Rules(
         directions=np.concatenate([generic_directions(1, 2 * unknowns)[0], generic_directions(1, unknowns)[0]]),
         same=SAME,
@@ -82,7 +82,7 @@ def rules(unknowns: int) -> gpu.Rules:
 
 
 def survey_from(told: gpu.Told) -> Survey:
-    """The survey that a kernel has made."""
+    """Return the survey that a kernel has made."""
     rows = np.flatnonzero(told["clear"])
     points, gaps = told["chosen"][rows], told["gaps"][rows]
     return Survey(
@@ -96,7 +96,7 @@ def survey_from(told: gpu.Told) -> Survey:
 
 
 def closest_conjugates(lists: ComplexArray, real: NDArray[np.bool_]) -> Closest:
-    """In each of the lists (T, N, n) the point nearest to its own conjugate, of those that are not real."""
+    """Return in each of the lists (T, N, n) the point nearest to its own conjugate, of those that are not real."""
     if not lists.shape[1]:
         return _no_pairs(lists)
     y = lists[..., :-1]
@@ -107,7 +107,7 @@ def closest_conjugates(lists: ComplexArray, real: NDArray[np.bool_]) -> Closest:
 
 
 def closest_reals(lists: ComplexArray, real: NDArray[np.bool_]) -> Closest:
-    """In each of the lists (T, N, n) the two real points nearest to each other."""
+    """Return in each of the lists (T, N, n) the two real points nearest to each other."""
     if not lists.shape[1]:
         return _no_pairs(lists)
     most = max(int(real.sum(axis=1).max(initial=0)), 1)

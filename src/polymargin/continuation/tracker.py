@@ -84,17 +84,17 @@ class Tracker:
 
     @classmethod
     def of(cls, settings: TrackerSettings | None, threads: int | None, device: str | None = None) -> Tracker:
-        """From the options of a public function."""
+        """Make a tracker from the options of a public function."""
         gpu.chosen_device(device)
         return cls(settings or TrackerSettings(), threads, device=device)
 
     @property
     def workers(self) -> int:
-        """Threads that are at work together."""
+        """Return the threads that work together."""
         return self.threads or available_threads()
 
     def settled_for(self, path_count: int) -> Tracker:
-        """With the device that so many paths get, for whoever follows them a few at a time."""
+        """Return a tracker with the device for so many paths, for callers that track a few at a time."""
         return replace(self, device=gpu.device_for(self.device, path_count))
 
     def until(self, deadline: Deadline) -> Tracker:
@@ -116,7 +116,7 @@ class Tracker:
         return replace(self, settings=self.settings.rough())
 
     def giving_up(self) -> Tracker:
-        """Without a second look: for whoever reaches the same ends from elsewhere."""
+        """Return a tracker without retries, for callers that reach the same endpoints in another way."""
         return replace(self, second_look=False)
 
     def exploring(self) -> Tracker:
@@ -134,7 +134,7 @@ class Tracker:
         return self._with_core(jobs, double_double)
 
     def survey(self, jobs: Sequence[Job]) -> Iterator[Survey]:
-        """What `run` finds, in brief: a survey of each job's ends, one after the other.
+        """Track the jobs and return a survey of each job's endpoints.
 
         On a GPU the next job is followed while somebody looks at the survey of the one before.
         """
@@ -168,7 +168,7 @@ class Tracker:
         return [Paths(**arrays) for arrays in found]
 
     def _for_gpu(self, jobs: Sequence[Job]) -> list[gpu.Bundle | None]:
-        """What of the jobs goes to a GPU."""
+        """Return the jobs that go to a GPU."""
         arrays = [job.arrays() for job in jobs]
         counts = [
             len(starts) * len(targets) if job.selected is None else int(job.selected.sum())
@@ -186,7 +186,7 @@ class Tracker:
         ]
 
     def _with_gpu(self, jobs: Sequence[Job], bundles: Sequence[gpu.Bundle | None]) -> list[Paths]:
-        """The GPU settles paths that converge or leave every bounded region; the core follows all others and names their ends."""
+        """Track paths on the GPU; the core tracks those that neither converge nor diverge there, and names their states."""
         found = iter(gpu.follow([bundle for bundle in bundles if bundle is not None], self.settings))
         known = [None if bundle is None else Paths(**next(found)) for bundle in bundles]
         left: list[tuple[Paths, NDArray[np.intp], Job]] = []
@@ -212,20 +212,20 @@ class Tracker:
         double_double: bool = False,
         selected: NDArray[np.bool_] | None = None,
     ) -> Paths:
-        """One job alone."""
+        """Track one job."""
         job = Job(program, start_points, start_parameters, targets, selected)
         return self.run([job], double_double=double_double)[0]
 
     def follow(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
     ) -> Paths:
-        """`track`, then a second and a third look at every path that failed or met another one."""
+        """Track, then retry every path that failed or met another one, twice."""
         return self.follow_and_tell(program, start_points, start_parameters, targets)[0]
 
     def follow_and_tell(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
     ) -> tuple[Paths, NDArray[np.bool_]]:
-        """`follow`, and which paths (T, N) share their end with another one after all."""
+        """Do `follow`, and return which paths (T, N) still share their endpoint with another one."""
         job = Job(program, start_points, start_parameters, targets)
         paths = self.run([job])[0]
         tight = self
@@ -242,7 +242,7 @@ class Tracker:
     def follow_boldly(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, target: ArrayLike
     ) -> tuple[Paths, NDArray[np.bool_]]:
-        """All paths to one generic target, with long steps first; `track` for every one that failed or met another one.
+        """Track all paths to one generic target with long steps; track every one again that failed or met another one.
 
         Different paths to a generic target have different ends. If all bold ones have, none is missing that `track` would have
         found: whoever jumped took another one's end, and that one, or the next in turn, met somebody or failed. Returns the
@@ -265,7 +265,7 @@ class Tracker:
     def carry(
         self, program: Program, start_points: ArrayLike, start_parameters: ArrayLike, targets: ArrayLike
     ) -> Paths:
-        """`track`, then in double-doubles what doubles could not bring to the end: for generic targets, with regular ends.
+        """Track, then track unfinished paths in double-doubles, for generic targets with regular endpoints.
 
         Unlike `follow` it does not look for paths that jumped: whoever carries a whole set checks the whole set.
         """
@@ -279,14 +279,14 @@ class Tracker:
 
 
 def _work(job: Job) -> float:
-    """Paths × unknowns³: on one core a million take a tenth of a second, or some seconds in double-doubles."""
+    """Return paths × unknowns³: a million take 0.1 s on one core, or some seconds in double-doubles."""
     targets, starts = len(np.atleast_2d(job.targets)), len(np.atleast_2d(job.start_points))
     count = targets * starts if job.selected is None else int(job.selected.sum())
     return float(count * np.shape(job.start_points)[-1] ** 3)
 
 
 def in_parts(job: Job, follow: Callable[[Job], Paths], deadline: Deadline) -> Paths:
-    """The paths of a job some at a time, with a look at the clock in between: as many as take `PART` seconds by the last ones."""
+    """Track the paths of a job in parts and check the clock in between; a part takes about `PART` seconds."""
     selected = np.ones((len(np.atleast_2d(job.targets)), len(job.arrays()[0])), dtype=bool)
     numbers = np.flatnonzero(selected if job.selected is None else job.selected)
     found = follow(replace(job, selected=np.zeros_like(selected)))
@@ -303,7 +303,7 @@ def in_parts(job: Job, follow: Callable[[Job], Paths], deadline: Deadline) -> Pa
 
 
 def job_again(job: Job, numbers: NDArray[np.intp]) -> Job:
-    """The paths with these numbers, rising and counted through all targets, as one job: its lanes are never short of paths."""
+    """Return the paths with these ascending numbers, counted through all targets, as one job."""
     all_starts, begin, all_targets = job.arrays()
     targets, starts = np.divmod(numbers, len(all_starts))
     rows, row = np.unique(targets, return_inverse=True)
@@ -314,7 +314,7 @@ def job_again(job: Job, numbers: NDArray[np.intp]) -> Job:
 
 
 def _left_by_gpu(paths: Paths, lost_too: bool) -> NDArray[np.intp]:
-    """Paths from a GPU that the core follows again: those that need exchanges of rows, and those that were lost if wanted."""
+    """Return paths from a GPU that the core tracks again: those that need row exchanges, and failed ones if `retry`."""
     if lost_too:
         return np.flatnonzero(~(paths.converged | (paths.ends == PathEnd.DIVERGED.code)))
     return np.flatnonzero(paths.ends == gpu.NEEDS_EXCHANGES)
@@ -328,7 +328,7 @@ def _failed_on_the_way(paths: Paths) -> NDArray[np.bool_]:
 
 
 def _met(paths: Paths, threads: int) -> NDArray[np.bool_]:
-    """Paths that share their end with another one."""
+    """Return paths that share their endpoint with another one."""
     met = np.zeros(paths.ends.shape, dtype=bool)
     for points, converged, mine in zip(paths.points, paths.converged, met, strict=True):
         # Long lists are not copied without need.
@@ -337,12 +337,12 @@ def _met(paths: Paths, threads: int) -> NDArray[np.bool_]:
 
 
 def instruction_set() -> str | None:
-    """The one that is asked for; None if there is none."""
+    """Return the instruction set that was chosen, None for the default."""
     return os.environ.get(INSTRUCTION_SET) or None
 
 
 def available_threads() -> int:
-    """The cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

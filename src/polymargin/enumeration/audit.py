@@ -37,13 +37,13 @@ class Audit:
 
     @property
     def complete(self) -> bool:
-        """Whether every path has a judged end and the list is closed under conjugation."""
+        """Return whether every path has a judged end and the list is closed under conjugation."""
         judged = sum(self.ends.get(end, 0) for end in PathEnd if end.judged)
         return not self.unjudged and judged == self.generic and not self.without_conjugate
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What keeps the list from being complete, one sentence each."""
+        """Return one sentence for each reason why the list is not complete."""
         sentences = [f"{n} path{'' if n == 1 else 's'} {end.message}" for end, n in self.ends.items() if not end.judged]
         if self.unjudged:
             sentences.append(f"{self.unjudged} of {self.bound} paths of stage 1 have no known end")

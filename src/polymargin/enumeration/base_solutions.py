@@ -55,7 +55,7 @@ class BaseSolutions:
     unjudged: int  # 0 if these are all, by number or by the trace test; otherwise how many more there could be
 
     def are_all(self, seed: int, tracker: Tracker) -> bool:
-        """Whether these are distinct solutions and all there are, judged anew as if just computed; a file may say anything."""
+        """Return whether these are distinct solutions and all there are; a cache file may contain anything."""
         size, count = self.boundary.reduction.dimension + 1, len(self.solutions)
         if self.parameters.shape != (size,) or self.solutions.shape != (count, size):
             return False
@@ -78,7 +78,7 @@ class BaseSolutions:
 
 
 def base_solutions(boundary: Boundary, tracker: Tracker, *, seed: int, cache: Cache) -> BaseSolutions:
-    """The base solutions from the cache, or by the blend from the closed-form start system."""
+    """Return the base solutions from the cache, or by the blend from the closed-form start system."""
     key = f"{boundary.fingerprint}:{seed}:{tracker.settings}"
     system = critical_system(boundary)
     stored = cache.read(key, boundary.critical_bound, boundary.reduction.dimension + 1)

@@ -47,7 +47,7 @@ class Blend:
     rows: Array | None = None
 
     def rotate_back(self, points: ComplexArray, threads: int = 1) -> ComplexArray:
-        """Points (N, m + 1) in the coordinates of the reduction, in the place of those given."""
+        """Replace points (N, m + 1) by their coordinates in the reduction."""
         rows = self.rows
         if rows is not None:
 
@@ -59,7 +59,7 @@ class Blend:
 
 
 def axis_sizes(boundary: Boundary) -> Array:
-    """Magnitudes of the target's own pure powers on the axes of the reduction, within reason."""
+    """Return magnitudes of the target's pure powers on the axes of the reduction, within limits."""
     sizes = boundary.reduction.axis_sizes
     return np.where(sizes > 0, np.clip(sizes, 1 / LARGEST_START, LARGEST_START), 1.0)
 
@@ -73,7 +73,7 @@ def blend_to(
     own_axes: bool,
     threads: int,
 ) -> Blend:
-    """A blend to the generic point and level (m + 1,), if it may have axes of its own and they are worth it on these."""
+    """Return a blend to the generic point and level (m + 1,), with axes of its own if that is allowed and worthwhile."""
     if own_axes and boundary.critical_bound >= WORTH_A_ROTATION:
         axes = leading_axes(boundary.reduction.source, boundary.degree)
         if axes.powers.any():
@@ -111,5 +111,5 @@ def _blend(
 
 
 def _turns(largest: float, count: int, generator: np.random.Generator) -> ComplexArray:
-    """Numbers on the unit circle, not farther from one than an angle."""
+    """Return numbers on the unit circle, not farther from one than an angle."""
     return np.asarray(np.exp(1j * generator.uniform(-largest, largest, count)))

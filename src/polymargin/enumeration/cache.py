@@ -39,7 +39,7 @@ _SUM = len('{"sum": "') + 64 + len('", ')  # how much of a file comes before wha
 
 
 def default_directory() -> Path | None:
-    """Where stage 1 is kept; None where the system knows no home."""
+    """Return the folder of cached start solutions, None if there is no home directory."""
     if named := os.environ.get("POLYMARGIN_CACHE"):
         return _expanded(named)
     try:
@@ -56,7 +56,7 @@ class Cache:
 
     @classmethod
     def from_option(cls, option: bool | str | Path) -> Cache:
-        """True: the default directory. False: nothing is kept. A path: that directory.
+        """Return the default directory for True, no cache for False, or the directory of a path.
 
         >>> Cache.from_option("")
         Traceback (most recent call last):
@@ -71,7 +71,7 @@ class Cache:
         return cls(_expanded(option))
 
     def read(self, key: str, most_rows: int, columns: int) -> dict[str, ComplexArray] | None:
-        """The arrays under a key, none with more rows or other columns than asked for; None if there is no sound file."""
+        """Read the arrays of a key with at most so many rows and exactly so many columns; None if there is no sound file."""
         if self.directory is None:
             return None
         largest = LONGEST_HEAD + 2 * BYTES_PER_NUMBER * most_rows * columns
@@ -115,7 +115,7 @@ def _sum_of(rest: bytes) -> bytes:
 
 
 def _content(file: Path, largest: int) -> bytes:
-    """The bytes of a regular file that is not too large. Opening does not wait: a pipe in its place has no writer."""
+    """Read the bytes of a regular file that is not too large. Opening does not block on a pipe."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         facts = os.fstat(stream.fileno())
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > largest:
@@ -146,7 +146,7 @@ def _write_aside(file: Path, content: bytes) -> None:
 
 
 def _remove_abandoned(directory: Path) -> None:
-    """Parts whose writer was killed: its number comes first in their names."""
+    """Remove parts whose writer was killed; its number comes first in their names."""
     for part in directory.glob("*.part"):
         number = part.name.partition("-")[0]
         if not (number.isdecimal() and _is_running(int(number))):

@@ -69,7 +69,7 @@ def critical_points(
     device: str | None = None,
     metric: Any = None,
 ) -> CriticalPoints:
-    """All complex critical points of the distance from `point` to {B = 0}, singular points of {B = 0} included.
+    """Return all complex critical points of the distance from `point` to {B = 0}, including singular points of {B = 0}.
 
     The boundary remembers its stage-1 solutions, so another point of the same boundary costs stage 2 alone. `metric` gives
     positive weights, one for each input, or a positive definite matrix Q: then Q(x − u) + λ∇B(x) = 0, and distances are in Q.
@@ -88,7 +88,7 @@ def critical_points(
 def critical_points_by(
     tracker: Tracker, boundary: Boundary, u: NDArray[np.float64], *, seed: int, limit: int, cache: bool | str | Path
 ) -> CriticalPoints:
-    """`critical_points` of a boundary that is not constant, as a tracker follows them, until its deadline."""
+    """Return the critical points of a nonconstant boundary with a given tracker, until its deadline."""
     if boundary.degree == 1:
         return foot_on_hyperplane(boundary, u)
     check_limit(boundary, limit, tracker)
@@ -102,7 +102,7 @@ def critical_points_by(
 
 
 def critical_points_at(base: BaseSolutions, u: NDArray[np.float64], tracker: Tracker) -> CriticalPoints:
-    """Stage 2: from the base solutions to the point u; the endgame only where some path has no regular endpoint.
+    """Move the base solutions to the point u, with the endgame if some path has no regular endpoint.
 
     Regular endpoints come with their conjugates. Those that do not are members of a family that only look regular.
     """
@@ -148,7 +148,7 @@ def _in_original_space(base: BaseSolutions, u: NDArray[np.float64], found: Degen
 
 
 def foot_on_hyperplane(boundary: Boundary, u: NDArray[np.float64]) -> CriticalPoints:
-    """Degree one: the foot of the perpendicular, where u − foot = λ∇B, or λQ⁻¹∇B in a metric Q."""
+    """Return the foot of the perpendicular for degree one: u − foot = λ∇B, or λQ⁻¹∇B in a metric Q."""
     foot, distance, multiplier = (
         foot_in_metric(boundary, metric, u) if (metric := boundary.metric) else Hyperplane(boundary).answer(u)
     )

@@ -44,7 +44,7 @@ class DegeneratePoints:
 def degenerate_points(
     base: BaseSolutions, target: NDArray[np.float64], found: Endpoints, tracker: Tracker
 ) -> DegeneratePoints:
-    """What stage 2 found as regular, and the limits of all other paths as (u + s·v, s·w) → (u, 0); reduced coordinates."""
+    """Return the regular points and the limits of all other paths as (u + s·v, s·w) → (u, 0), in reduced coordinates."""
     end = np.array([*target, 0.0], dtype=np.complex128)
     direction = _generic_real_direction(base, target)
     near = end + FIRST_RADIUS * direction
@@ -94,7 +94,7 @@ def _audit(
 
 
 def _worth_a_look(ends: Limits, target: NDArray[np.float64], reach: float) -> NDArray[np.intp]:
-    """Paths whose end could be the nearest real point, the nearest first: unsettled ones and those that end nearly real."""
+    """Return paths whose endpoint could be the nearest real point, the nearest first: unsettled and nearly real ones."""
     y = np.where(ends.infinite[:, :-1], 0.0, ends.points[:, :-1])
     distances = np.linalg.norm(y.real - target, axis=1)
     size = 1 + np.abs(y).max(axis=1, initial=0.0)
@@ -135,7 +135,7 @@ def _told_apart(
     near: NDArray[np.complex128],
     tracker: Tracker,
 ) -> tuple[NDArray[np.intp], NDArray[np.complex128], int]:
-    """Which regular solutions at the end are believed, all solutions at `near` that belong to none, and how many are missing.
+    """Return the trusted regular solutions, all solutions at `near` that belong to none, and the number missing.
 
     A regular solution can be followed back to `near`, each to one of its own; what cannot only looked regular.
     """

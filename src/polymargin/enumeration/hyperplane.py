@@ -40,24 +40,24 @@ class Hyperplane:
         self._length = float(np.linalg.norm(self._normal))
 
     def distance(self, u: Array) -> float:
-        """‖foot − u‖, with a few units of rounding."""
+        """Return ‖foot − u‖, with a few units of rounding."""
         return abs(self._value(u)) / self._length
 
     def foot(self, u: Array) -> Array:
-        """The nearest point of the hyperplane."""
+        """Return the nearest point of the hyperplane."""
         direction = self._normal / self._length
         return np.asarray(u - self._value(u) / self._length * direction)
 
     def multiplier(self, u: Array) -> float:
-        """λ with u − foot = λ∇B."""
+        """Return λ with u − foot = λ∇B."""
         return _as_float(Fraction(self._value(u) / self._length**2) * self._unit)
 
     def answer(self, u: Array) -> tuple[Array, float, float]:
-        """Foot, distance and multiplier."""
+        """Return foot, distance and multiplier."""
         return self.foot(u), self.distance(u), self.multiplier(u)
 
     def _value(self, u: Array) -> float:
-        """w·u + c."""
+        """Return w·u + c."""
         constant = _as_float(self._constant)
         value = float(self._normal @ u) + constant
         error = (len(u) + 3) * EPSILON * (float(np.abs(self._normal) @ np.abs(u)) + abs(constant))
@@ -68,7 +68,7 @@ class Hyperplane:
 
 
 def foot_in_metric(boundary: Boundary, metric: Metric, u: Array) -> tuple[Array, float, float]:
-    """Foot, distance and multiplier in a metric Q, from exact coefficients: u − foot = λQ⁻¹w."""
+    """Return foot, distance and multiplier in a metric Q, from exact coefficients: u − foot = λQ⁻¹w."""
     point = [Fraction(entry) for entry in u.tolist()]
     value, slopes = boundary.exact_value(point), boundary.exact_gradient(point)
     assert boundary.metric is not None
@@ -82,7 +82,7 @@ def foot_in_metric(boundary: Boundary, metric: Metric, u: Array) -> tuple[Array,
 
 
 def _as_float(number: Fraction) -> float:
-    """The nearest double; infinite beyond their range."""
+    """Return the nearest double, infinite beyond their range."""
     try:
         return float(number)
     except OverflowError:

@@ -25,14 +25,14 @@ def check_limit(boundary: Boundary, limit: int, tracker: Tracker) -> None:
 
 
 def estimated_seconds(boundary: Boundary, tracker: Tracker) -> float:
-    """Roughly how long stage 1 takes."""
+    """Estimate the time of the start solutions."""
     unknowns = boundary.reduction.dimension + 1
     work = boundary.critical_bound * MICROSECONDS_PER_PATH * 1e-6 * unknowns**3
     return work / (tracker.threads or available_threads())
 
 
 def written(value: int) -> str:
-    """A number that a person can read, whatever its size."""
+    """Format a number of any size."""
     return f"{value:,}" if value < 10**12 else f"10^{len(str(value)) - 1}"
 
 

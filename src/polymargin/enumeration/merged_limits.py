@@ -48,7 +48,7 @@ class _Limit:
 
 
 def merge_limits(ends: Limits, sharp: dict[int, PreciseEnd]) -> MergedLimits:
-    """All limits of the endgame, with the better knowledge of some of them."""
+    """Merge all limits of the endgame with more accurate data for some of them."""
     points: list[_Limit] = []
     at_infinity = undecided = 0
     for index in range(len(ends.points)):
@@ -90,7 +90,7 @@ def _limit(point: NDArray[np.complex128], singular: bool, precise: PreciseEnd | 
 
 
 def _add(points: list[_Limit], limit: _Limit) -> None:
-    """To the point that it cannot be told from, or as a new one. At singular points λ is infinite and only y counts."""
+    """Add to the point that cannot be separated from it, or as a new one. At singular points λ is infinite and only y counts."""
     for other in points:
         apart = float(np.abs(limit.solution[:-1] - other.solution[:-1]).max())
         if other.proof is None and other.singular == limit.singular and apart <= limit.error + other.error:

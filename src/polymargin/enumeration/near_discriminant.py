@@ -23,7 +23,7 @@ NEAR_DISCRIMINANT = 1e-3
 
 
 def discriminant_distances(program: Program, *pairs: Closest) -> Array:
-    """Estimates (T,) of the distances of points from the ED discriminant, given the closest pairs of critical points of each.
+    """Estimate the distances (T,) of points from the ED discriminant from the closest pairs of critical points.
 
     Infinite unless two of the critical points are close.
     """
@@ -36,7 +36,7 @@ def discriminant_distances(program: Program, *pairs: Closest) -> Array:
 
 
 def near_discriminant(distance: float, scale: float) -> tuple[str, ...]:
-    """What a point that near is told, if anything; the scale turns reduced coordinates into original ones."""
+    """Return a remark for a point near the discriminant, if it is; `scale` converts reduced into original coordinates."""
     if distance >= NEAR_DISCRIMINANT:
         return ()
     return (f"two critical points nearly merge: the point is about {distance * scale:.1e} from the ED discriminant",)
@@ -52,7 +52,7 @@ def _distances(program: Program, first: ComplexArray, second: ComplexArray) -> A
 
 
 def _motions(program: Program, solutions: ComplexArray, along: ComplexArray) -> ComplexArray:
-    """How fast critical points move along vectors (p, n) with u: the inverse of the Jacobian, which is symmetric, times these.
+    """Return how fast critical points move along vectors (p, n) with u: the inverse of the symmetric Jacobian times these.
 
     The parameters (u, ε) are only added in the equations, so the Jacobian is the same for all of them.
     """

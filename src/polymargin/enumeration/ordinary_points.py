@@ -38,14 +38,14 @@ class OrdinaryPoints:
 
 
 def paths_to(base: BaseSolutions, points: Array) -> Job:
-    """All base solutions to every point (p, n), at level zero."""
+    """Return a job of all base solutions to every point (p, n), at level zero."""
     targets = np.zeros((len(points), base.boundary.reduction.dimension + 1), dtype=np.complex128)
     targets[:, :-1] = base.boundary.reduction.coordinates(points)
     return Job(base.program, base.solutions, base.parameters, targets)
 
 
 def ordinary_points(base: BaseSolutions, points: Array, survey: Survey) -> OrdinaryPoints:
-    """What the survey of the paths of `paths_to` says about the points, for base solutions known to be all."""
+    """Return the points that the survey of the paths of `paths_to` settles, for complete base solutions."""
     reduction, chosen = base.boundary.reduction, points[survey.rows]
     lengths = reduction.scale * np.linalg.norm(survey.nearest - reduction.coordinates(chosen), axis=1)
     return OrdinaryPoints(

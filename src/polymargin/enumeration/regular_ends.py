@@ -50,17 +50,17 @@ class Endpoints:
 
     @property
     def undecided(self) -> int:
-        """Paths of which nothing is known."""
+        """Return the paths whose endpoint is not known."""
         return int((~self.regular).sum()) - self.irregular
 
     @property
     def solutions(self) -> ComplexArray:
-        """The regular solutions (K, m + 1)."""
+        """Return the regular solutions (K, m + 1)."""
         return np.asarray(self.paths.points[0][self.regular])
 
     @property
     def real(self) -> NDArray[np.bool_]:
-        """Which of the regular solutions (K,) are real."""
+        """Return which of the regular solutions (K,) are real."""
         real = real_points(self.paths.points[0])
         for number, proof in self.proofs.items():
             real[number] = proof.real
@@ -68,7 +68,7 @@ class Endpoints:
 
     @property
     def errors(self) -> NDArray[np.float64]:
-        """How far the unknowns of each regular solution (K,) may be off."""
+        """Return error bounds for the unknowns of each regular solution (K,)."""
         errors = REGULAR_ERROR * sizes(self.paths.points[0][:, :-1])
         for number, proof in self.proofs.items():
             errors[number] = proof.error

@@ -64,7 +64,7 @@ def trace_test(
     generator: np.random.Generator,
     tracker: Tracker,
 ) -> TraceTest:
-    """Whether the solutions (y, λ) of critical equations with parameters (u, ε, …) are all of them."""
+    """Test whether the solutions (y, λ) of critical equations with parameters (u, ε, …) are all of them."""
     place = program.input_count - 1  # of ε among the parameters, and of λ among the unknowns
     level = parameters[place]
     shifts = np.array(SCALES) * (1 + abs(level)) * np.exp(2j * np.pi * generator.random(len(SCALES)))
@@ -131,7 +131,7 @@ def _sharp_ends(
     targets: ComplexArray,
     tracker: Tracker,
 ) -> ComplexArray | None:
-    """The solutions at every target: doubles bring them there, double-doubles make them sharp. None if one of them is lost."""
+    """Return the solutions at every target, refined in double-doubles; None if one of them fails."""
     moved = tracker.carry(program, solutions, parameters, targets)
     if not moved.converged.all():
         return None
@@ -146,7 +146,7 @@ def _sharp_ends(
 
 
 def _poles(program: Program, parameters: ComplexArray, levels: ComplexArray) -> list[Any]:
-    """|∇B(u)|² / (B(u) − ε), read off the critical equations at (u, 0): their last value, and their last row of derivatives."""
+    """Return |∇B(u)|² / (B(u) − ε) from the critical equations at (u, 0)."""
     place = program.input_count - 1
     exact = [flint.acb(parameter) for parameter in parameters.tolist()]
     values, jacobian = BallProgram(program)([*exact[:place], flint.acb(0)], exact)

@@ -18,7 +18,7 @@ from polymargin.gpu.device import cupy_or_reason, required_cupy
 
 
 def dense_algebra() -> CupyAlgebra | None:
-    """Where a GPU is wanted or found, its algebra."""
+    """Return the algebra of a GPU if one is wanted or found."""
     name = chosen_device(None)
     found = name == "cuda" or (
         name == "auto" and find_spec("cupy") is not None and not isinstance(cupy_or_reason(), str)

@@ -42,7 +42,7 @@ SURVEYS_UNDER_WAY = 3
 
 
 def chosen_device(device: str | None) -> str:
-    """The device asked for, by argument or by POLYMARGIN_DEVICE."""
+    """Return the device chosen by argument or by POLYMARGIN_DEVICE."""
     name = device or os.environ.get(DEVICE) or "auto"
     if name not in DEVICES:
         raise InputError(f"device {name!r}: expected one of {', '.join(DEVICES)}")
@@ -52,7 +52,7 @@ def chosen_device(device: str | None) -> str:
 
 
 def device_for(device: str | None, path_count: int) -> str:
-    """'cpu' or 'cuda', for so many paths."""
+    """Return 'cpu' or 'cuda' for so many paths."""
     name = chosen_device(device)
     if name != "auto":
         return name
@@ -61,7 +61,7 @@ def device_for(device: str | None, path_count: int) -> str:
 
 
 def tape_for(program: Program) -> Tape | None:
-    """The tape of a program, made once while the program lives; None for one that is not symmetric, or too large."""
+    """Return the tape of a program, made once per program; None for a program that is not symmetric or too large."""
     key = id(program)
     if key not in _tapes:
         tape = Tape.of(program) if program.input_count <= MOST_UNKNOWNS else None
@@ -96,7 +96,7 @@ class Bundle:
         return launch(self.tape, layout, starts, self.begin, targets, settings, mask, brought)
 
     def parts(self) -> Iterator[_Part]:
-        """Blocks of targets with all starts, or where these are too many, of starts for one target; none if there is no path."""
+        """Yield blocks of targets with all starts, or of starts for one target if these are too many."""
         targets, starts = len(self.targets), len(self.starts)
         if not targets or not starts:
             return
@@ -107,14 +107,14 @@ class Bundle:
                 yield _Part(slice(row, min(row + rows, targets)), slice(column, min(column + columns, starts)))
 
     def room(self) -> dict[str, NDArray[Any]]:
-        """Arrays for the ends of all paths."""
+        """Allocate arrays for the endpoints of all paths."""
         shape = (len(self.targets), len(self.starts))
         sizes = {name: (*shape, self.tape.inputs) if vector else shape for name, (_, vector) in RESULTS.items()}
         return {name: np.empty(sizes[name], dtype=kind) for name, (kind, _) in RESULTS.items()}
 
 
 def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[Any]]]:
-    """What the CPU core returns for each of them. Two parts are under way at a time, whosever they are."""
+    """Track the paths and return what the CPU core returns. Two parts run at a time."""
     results: list[dict[str, NDArray[Any]]] = [{} for _ in bundles]
     under_way: deque[tuple[int, _Part, Pending]] = deque()
 
@@ -147,7 +147,7 @@ def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[A
 
 
 def fits_survey(bundle: Bundle) -> bool:
-    """Whether the ends of the bundle can be surveyed where they are: all of them, in lists that are not too long."""
+    """Return whether the endpoints of the bundle can be surveyed on the device: all of them, in lists that are not too long."""
     return bundle.selected is None and len(bundle.starts) <= MOST_POINTS
 
 
@@ -157,7 +157,7 @@ def survey(
     rules: Sequence[Rules],
     settle: Callable[[int, NDArray[np.intp]], Mapping[str, NDArray[Any]]],
 ) -> Iterator[Told]:
-    """What the ends of each bundle say, list by list and by its rules; see `fits_survey`.
+    """Survey the endpoints of each bundle list by list; see `fits_survey`.
 
     `settle(b, numbers)` follows paths of bundle b again that have no settled end, counted through all targets, and returns what
     SURVEYED names. Some parts are under way while somebody looks at what was told of the ones before.

@@ -18,7 +18,7 @@ MOST_WASTED = 1.3
 
 
 def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, SharedFile]:
-    """Code for a group of lanes that hold `rows` rows of the matrix each, and where it keeps its registers."""
+    """Return code for a group of lanes that hold `rows` rows of the matrix each, and where it keeps its registers."""
     inner = tape.inputs - 1
     lower = _lower(inner, group, rows)
     held = held_instruction(tape) if len(lower) <= MOST_WASTED * inner * (inner + 1) / 2 else None
@@ -71,7 +71,7 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
 
 
 def _lower(inner: int, group: int, rows: int) -> list[tuple[int, int]]:
-    """The entries that the lanes hold (`held` in kernel/group_rows.cuh), those of all lanes side by side.
+    """Return the entries that the lanes hold (`held` in kernel/group_rows.cuh), those of all lanes side by side.
 
     In each slot these are the columns up to its last row: the lower half, and some of the upper one that nobody reads. (-1, -1)
     stands for the latter, and for rows that are not there.
@@ -147,7 +147,7 @@ def _sums(
     stream: Stream,
     group: int,
 ) -> list[str]:
-    """Lines that make `rows`, sums of the columns with the factors at these places; rows in the order in which they are dealt."""
+    """Return lines that compute `rows`: sums of the columns with the factors at these places, in the order of assignment."""
     turns = len(bias or factors[0]) // group
     start = f"(coefficients + {stream.take_dealt(bias, group)}, lane)" if bias else ""
     lines = [f"Rows<{turns}> rows{start};"]

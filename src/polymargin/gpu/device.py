@@ -43,7 +43,7 @@ OPTIONS = ("--std=c++17", "--diag-suppress=177,550")
 
 @cache
 def cupy_or_reason() -> Any:
-    """CuPy if it is there and sees a GPU, or why not."""
+    """Return CuPy if it sees a GPU, or the reason why not."""
     try:
         import cupy
     except ImportError:
@@ -56,7 +56,7 @@ def cupy_or_reason() -> Any:
 
 
 def required_cupy() -> Any:
-    """CuPy with a GPU, or one sentence that says what is missing."""
+    """Return CuPy with a GPU; raise MissingExtraError if something is missing."""
     cupy = cupy_or_reason()
     if isinstance(cupy, str):
         raise MissingExtraError(f"device 'cuda': {cupy}")
@@ -64,7 +64,7 @@ def required_cupy() -> Any:
 
 
 def description() -> str:
-    """The GPU that would be used, or why there is none."""
+    """Return the name of the GPU, or the reason why there is none."""
     cupy = cupy_or_reason()
     if isinstance(cupy, str):
         return cupy
@@ -93,7 +93,7 @@ _compiling = Lock()
 
 
 def kernel_for(tape: Tape, layout: Layout) -> Kernel:
-    """Compiled now, read from the cache on disk, or known already."""
+    """Return a kernel from memory, from the cache on disk, or newly compiled."""
     key = (tape.structure, layout)
     with _compiling:
         if key not in _kernels:
@@ -108,7 +108,7 @@ def kernel_for(tape: Tape, layout: Layout) -> Kernel:
 
 @cache
 def survey_function(threads: int) -> Any:
-    """The compiled survey for blocks of so many threads."""
+    """Return the compiled survey for blocks of so many threads."""
     cupy = required_cupy()
     function = cupy.RawModule(code=survey_source(threads), options=OPTIONS).get_function("survey")
     function.max_dynamic_shared_size_bytes = SLOT * MOST_POINTS
@@ -126,12 +126,12 @@ class Pending:
     done: Any
 
     def wait(self) -> Mapping[str, NDArray[Any]]:
-        """What was asked for, of all paths."""
+        """Return the requested results of all paths."""
         _wait_for(self.done)
         return self.results
 
     def stop(self) -> None:
-        """Empty the queue and wait: the GPU stops when the paths in its lanes have ended."""
+        """Empty the queue and wait until the paths in the lanes have ended."""
         cupy = required_cupy()
         with cupy.cuda.Stream(non_blocking=True) as other:
             self.arrays["next"].fill(self.path_count)
@@ -139,12 +139,12 @@ class Pending:
         self.stream.synchronize()
 
     def unsettled(self) -> NDArray[np.intp]:
-        """The rising numbers of the paths that the CPU core has to follow again."""
+        """Return the ascending numbers of the paths that the CPU core tracks again."""
         count = int(self.wait()["left_count"][0])
         return np.sort(self.arrays["left"][:count].get(stream=self.stream)).astype(np.intp) if count else NONE
 
     def settle(self, numbers: NDArray[np.intp], found: Mapping[str, NDArray[Any]]) -> None:
-        """Put what the CPU core found for these paths in its place."""
+        """Replace the results of these paths by those of the CPU core."""
         cupy = required_cupy()
         with self.stream:
             places = cupy.asarray(numbers)
@@ -153,7 +153,7 @@ class Pending:
                 array.reshape(-1, *array.shape[2:])[places] = cupy.asarray(values)
 
     def survey(self, rules: Rules) -> Told:
-        """What the ends say, list by list, once all are settled."""
+        """Survey the endpoints list by list, once all are settled."""
         cupy = required_cupy()
         from cupyx import empty_pinned
 

@@ -51,7 +51,7 @@ class KernelJob(ctypes.Structure):
 
 
 def make_job(addresses: Mapping[str, int], start_count: int, path_count: int, settings: Any) -> KernelJob:
-    """`addresses` of the arrays named in POINTERS, none for an array that is not there; `settings` are those of the tracker."""
+    """Make a job from the `addresses` of the arrays named in POINTERS and the `settings` of the tracker."""
     numbers = [float(getattr(settings, name)) for name in SETTINGS]
     return KernelJob(
         *[addresses.get(name) for name in POINTERS], start_count, path_count, *numbers, int(settings.most_steps)

@@ -62,19 +62,19 @@ class SharedFile:
 
     @property
     def scratch(self) -> int:
-        """The first place that does not stay."""
+        """Return the first place that is not permanent."""
         return self.constants + len(self.tape.constants)
 
     def place(self, register: int) -> int:
-        """Of a register, or the zero for none."""
+        """Return the place of a register, or the zero for none."""
         return ZERO if register < 0 else self._places[register]
 
     def motion(self, register: int) -> int:
-        """Of the motion of a register, the zero if it does not move."""
+        """Return the place of the motion of a register, or the zero if it does not move."""
         return self._motions.get(register, ZERO)
 
     def expression(self, places: Sequence[int]) -> str:
-        """In `row`, for places[row]."""
+        """Return an expression in `row` for places[row]."""
         first = places[0]
         if all(place == first for place in places):
             return f"{first}"
@@ -85,7 +85,7 @@ class SharedFile:
         return f"kTable[{offset} + row]"
 
     def _place(self, blocks: Sequence[_Block]) -> None:
-        """The longest first, each in the first gap between those that are needed at the same time."""
+        """Place the longest first, each in the first gap between those that are needed at the same time."""
         placed: list[tuple[int, _Block]] = []
         for block in sorted(blocks, key=lambda block: -len(block.registers)):
             first = self.scratch
@@ -99,7 +99,7 @@ class SharedFile:
 
 
 def held_instruction(tape: Tape) -> Instruction | None:
-    """The linear instruction that makes all inner entries of the Jacobian and nothing else, if there is one.
+    """Return the linear instruction that computes all inner entries of the Jacobian and nothing else, if there is one.
 
     Whoever holds these entries in registers can compute them there.
     """
@@ -113,21 +113,21 @@ def held_instruction(tape: Tape) -> Instruction | None:
 
 
 def _read(tape: Tape, but: Instruction) -> set[int]:
-    """The registers that somebody reads, apart from the inner entries of the Jacobian."""
+    """Return the registers that are read, apart from the inner entries of the Jacobian."""
     steps = (step for step in (*tape.value_code, *tape.derivative_code, *tape.motion_code) if step is not but)
     read = {register for step in steps for column in step.arguments for register in column}
     return read | set(tape.values) | set(tape.jacobian[-1])
 
 
 def in_order(tape: Tape) -> Iterator[tuple[Instruction, bool]]:
-    """The instructions as they run, and whether they make motions: after the values that these need, before the derivatives."""
+    """Return the instructions in order, and whether they compute motions: after the values they need, before the derivatives."""
     yield from ((step, False) for step in tape.value_code)
     yield from ((step, True) for step in tape.motion_code)
     yield from ((step, False) for step in tape.derivative_code)
 
 
 def _last_uses(tape: Tape, held: Instruction | None) -> tuple[dict[int, int], dict[int, int]]:
-    """The last instruction that reads each register, and each motion; what is held comes last."""
+    """Return the last instruction that reads each register and each motion; held ones come last."""
     uses: dict[int, int] = {}
     motion_uses: dict[int, int] = {}
     for time, (step, moves) in enumerate(in_order(tape)):

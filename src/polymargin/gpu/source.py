@@ -37,7 +37,7 @@ class Layout:
     rows: int
 
     def columns(self, inner: int) -> int:
-        """Numbers that the columns of the elimination take, each from the first row of its slot on, and three right sides."""
+        """Return the numbers of the columns of the elimination, each from the first row of its slot on, and three right sides."""
         return sum(inner - k // self.lanes * self.lanes for k in range(inner)) + 3 * inner
 
 
@@ -57,7 +57,7 @@ class KernelSource:
         return self.stream.numbers(tape)
 
     def arguments(self, tape: Tape) -> tuple[NDArray[np.void], ...]:
-        """What the launch takes beside the job."""
+        """Return the arguments of a launch besides the job."""
         if not self.takes_numbers:
             return ()
         numbers = self.numbers(tape)
@@ -74,7 +74,7 @@ _layouts: dict[str, Layout | None] = {}
 
 
 def layout_for(tape: Tape) -> Layout | None:
-    """The fastest layout that holds so many unknowns and whose shared memory holds the tape's registers; None if none does."""
+    """Return the fastest layout for so many unknowns whose shared memory holds the tape's registers; None if none does."""
     if tape.structure not in _layouts:
         _layouts[tape.structure] = _first_that_fits(tape)
     return _layouts[tape.structure]
@@ -92,14 +92,14 @@ def _first_that_fits(tape: Tape) -> Layout | None:
 
 
 def _numbers(file: SharedFile, layout: Layout) -> int:
-    """Complex numbers that a path has in shared memory: the registers of its tape, then the columns of the elimination."""
+    """Return the complex numbers of a path in shared memory: the registers of its tape, then the columns of the elimination."""
     numbers = max(file.length, file.scratch + layout.columns(file.tape.inputs - 1))
     # Groups a multiple of 128 bytes apart would meet in the same banks.
     return numbers + (numbers % 8 == 0)
 
 
 def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
-    """The source for all tapes of this structure."""
+    """Return the source for all tapes of this structure."""
     stream = Stream(len(tape.coefficients))
     if layout == THREAD:
         code = straight_line(tape, stream)

@@ -24,7 +24,7 @@ _PRODUCT = re.compile(r"const Complex ([rm]\d+) = (?!\{)")
 
 
 def straight_line(tape: Tape, stream: Stream) -> str:
-    """`evaluate` (values and the upper half of the Jacobian) and `motion` (their derivative along the parameters)."""
+    """Return `evaluate` (values and the upper half of the Jacobian) and `motion` (their derivative along the parameters)."""
     size = tape.inputs
     values = [f"value[{i}] = {_name(register)};" for i, register in enumerate(tape.values)]
     upper = [
@@ -55,12 +55,12 @@ def straight_line(tape: Tape, stream: Stream) -> str:
 
 
 def _weights_are_parameters(tape: Tape) -> bool:
-    """Whether there are more parameters than points, levels and a start system have."""
+    """Return whether there are more parameters than points, levels and a start system have."""
     return tape.parameters > 2 * tape.inputs + 2
 
 
 def _with_arguments(tape: Tape, stream: Stream, lines: Sequence[str]) -> Iterator[str]:
-    """The lines, each leaf read right before it is first used: registers are scarce."""
+    """Return the lines, with each leaf read right before its first use, because registers are scarce."""
     scarce, forgetful = _weights_are_parameters(tape), tape.parameters > MANY * tape.inputs
     constants = tape.first_constant + len(tape.constants)
     waiting: dict[str, str] = {}  # products that nobody has used yet
@@ -161,7 +161,7 @@ def _linear(step: Instruction, stream: Stream, letter: str, name: Callable[[int]
 
 
 def _load(places: Sequence[int], stream: Stream, lines: list[str]) -> list[str]:
-    """Expressions for the coefficients at these places, after a line for each pair of them."""
+    """Return expressions for the coefficients at these places, after a line for each pair of them."""
     pairs, names = stream.take_pairs(places)
     lines += [f"const Pair {pair} = source.coefficient_pair({place});" for pair, place in pairs]
     return names

@@ -40,7 +40,7 @@ class Stream:
         return len(self.order) - len(places)
 
     def _align(self) -> None:
-        """Two numbers that are read together begin at an even place."""
+        """Start two numbers that are read together at an even place."""
         self.order.extend([EMPTY] * (len(self.order) % 2))
 
     def take_pairs(self, places: Sequence[int]) -> tuple[list[tuple[str, int]], list[str]]:
@@ -51,6 +51,6 @@ class Stream:
         return pairs, [f"c{first + k // 2}.{('first', 'second')[k % 2]}" for k in range(len(places))]
 
     def numbers(self, tape: Tape) -> NDArray[np.float64]:
-        """The stream for the numbers of one tape of this structure."""
+        """Return the stream for the numbers of one tape of this structure."""
         known = np.concatenate([tape.coefficients, tape.constants, [0.0]])
         return np.ascontiguousarray(known[np.array(self.order, dtype=np.int64)])  # EMPTY is the last one

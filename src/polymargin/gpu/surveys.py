@@ -56,7 +56,7 @@ class Lists(ctypes.Structure):
 
 
 def make_lists(addresses: Mapping[str, int], shape: tuple[int, int, int], parameters: int, rules: Rules) -> Lists:
-    """For lists × points × unknowns and the addresses of the arrays named in POINTERS."""
+    """Make lists × points × unknowns from the addresses of the arrays named in POINTERS."""
     size = shape[2]
     reach = rules.same * float(np.abs(rules.directions[: 2 * size]).sum())
     limits = [float(getattr(rules, name)) for name in LIMITS]
@@ -64,7 +64,7 @@ def make_lists(addresses: Mapping[str, int], shape: tuple[int, int, int], parame
 
 
 def room(shape: tuple[int, int, int], module: Any = np) -> dict[str, Any]:
-    """Arrays for what is told of lists × points × unknowns, by this module."""
+    """Allocate arrays for the survey of lists × points × unknowns."""
     return {
         name: module.zeros((shape[0], *more, *([shape[2]] if points else [])), dtype=kind)
         for name, (kind, more, points) in TOLD.items()
@@ -72,7 +72,7 @@ def room(shape: tuple[int, int, int], module: Any = np) -> dict[str, Any]:
 
 
 def slots_for(points: int) -> int:
-    """The power of two that holds so many."""
+    """Return the smallest power of two that is at least so many."""
     return 1 << max(points - 1, 1).bit_length()
 
 

@@ -36,11 +36,11 @@ class Instruction:
 
     @property
     def shared_arguments(self) -> bool:
-        """Whether all rows have the same arguments."""
+        """Return whether all rows have the same arguments."""
         return self.operation == LINEAR
 
     def restricted(self, columns: list[int]) -> Instruction:
-        """With some of its columns, and without constants."""
+        """Return the tape with some of its columns and without constants."""
         arguments = tuple(self.arguments[c] for c in columns)
         return Instruction(
             self.operation, self.target, self.rows, arguments, (), tuple(self.factors[c] for c in columns)
@@ -65,7 +65,7 @@ class Tape:
 
     @staticmethod
     def of(program: Program) -> Tape | None:
-        """None if the Jacobian is not symmetric: such systems need exchanges of rows."""
+        """Return the tape of a program, None if the Jacobian is not symmetric."""
         encoded = program.encoded()
         size = program.input_count
         jacobian = encoded["jacobian_registers"].reshape(size, size)
@@ -97,7 +97,7 @@ class Tape:
 
     @property
     def moving(self) -> tuple[int, ...]:
-        """Registers that change with the parameters, the parameters first."""
+        """Return registers that change with the parameters, the parameters first."""
         rows = (step.target + row for step in self.motion_code for row in range(step.rows))
         return (*range(self.inputs, self.first_constant), *rows)
 

@@ -9,7 +9,7 @@ from polymargin.networks import PolynomialNetwork
 
 
 def to_network(network: Any) -> PolynomialNetwork:
-    """The same polynomial: every float32 or float64 weight is taken exactly.
+    """Convert a module to a `PolynomialNetwork` with exactly its float32 or float64 weights.
 
     Takes a Sequential(Linear, x², Linear) or the tensors (W₁, b₁, W₂, b₂).
     """

@@ -46,7 +46,7 @@ def exact_margin(
     rivals: Sequence[int] | None = None,
     **options: Any,
 ) -> Any:
-    """Signed distances (m,) of points (m, n) to the nearest tie, differentiable in the module's weights and in the points.
+    """Return signed distances (m,) of points (m, n) to the nearest tie, differentiable in the module's weights and in the points.
 
     labels      the true classes (m,); the module's own predictions if None, and then no distance is negative
     within, rivals    as in `margin`
@@ -81,7 +81,7 @@ def exact_margin(
 
 
 def _is_large_quadratic(network: Network, inputs: Array) -> TypeGuard[PolynomialNetwork]:
-    """Where `margin` has nothing but doubles either; bounds for what rounding may have decided are no use in training."""
+    """Return True if `margin` has only doubles either, so that bounds are of no use in training."""
     return (
         isinstance(network, PolynomialNetwork)
         and network.degree == 2
@@ -110,7 +110,7 @@ def _labels(labels: Any, predicted: NDArray[np.int64]) -> NDArray[np.int64]:
 def _nearest_ties(
     found: Sequence[Margin], labels: NDArray[np.int64], inputs: Array
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Signed distances, the ties themselves (the point where there is none), and the other class of each tie."""
+    """Return signed distances, the ties themselves (the point where there is none), and the other class of each tie."""
     distances, rivals, ties = np.empty(len(found)), np.empty(len(found), dtype=np.int64), inputs.copy()
     for row, (one, label) in enumerate(zip(found, labels.tolist(), strict=True)):
         if one.label == label:
@@ -123,7 +123,7 @@ def _nearest_ties(
 
 
 def _behind(found: Margin, label: int, row: int) -> tuple[float, Array | None, int]:
-    """Distance, tie and winner where the true class is behind."""
+    """Return distance, tie and winner where the true class is behind."""
     pair = _against(found, label)
     if found.label is not None and pair is not None:
         return -pair.radius, pair.point, found.label
@@ -134,7 +134,7 @@ def _behind(found: Margin, label: int, row: int) -> tuple[float, Array | None, i
 
 
 def _against(found: Margin, rival: int) -> PairMargin | None:
-    """The pair of a rival. They come by rival as a rule, and each is made when somebody looks: look at the right one first."""
+    """Return the answer against one rival, which is usually at its own position in the list."""
     place = rival - (found.label is not None and rival > found.label)
     if place < len(found.pairs) and found.pairs[place].rival == rival:
         return found.pairs[place]

@@ -9,7 +9,7 @@ from polymargin.errors import MissingExtraError
 
 
 def torch_package() -> Any:
-    """The torch package, or one sentence that says how to get it."""
+    """Return the torch package; raise MissingExtraError if it is not installed."""
     try:
         return importlib.import_module("torch")
     except ImportError:

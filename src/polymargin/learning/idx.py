@@ -23,7 +23,7 @@ MOST_AXES = 8
 
 
 def read_idx(path: Any, *, rows: int | None = None) -> NDArray[Any]:
-    """The array in an IDX file, packed with gzip or not; with `rows` only the first so many along the first axis.
+    """Return the array in an IDX file, packed with gzip or not; with `rows` only the first so many along the first axis.
 
     Entries keep their type and come in the machine's byte order.
     """

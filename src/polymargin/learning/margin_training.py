@@ -12,25 +12,25 @@ Loss = Callable[[Any], Any]
 
 
 def margin_hinge(wanted: float) -> Loss:
-    """mean max(0, wanted − s): nothing to gain beyond the radius that is wanted."""
+    """Return the loss mean max(0, wanted − s): margins beyond the wanted radius gain nothing."""
     torch = torch_package()
     return lambda distances: torch.relu(wanted - distances).mean()
 
 
 def margin_softplus(wanted: float, width: float) -> Loss:
-    """The hinge with its corner rounded over `width`."""
+    """Return the hinge with its corner rounded over `width`."""
     torch = torch_package()
     return lambda distances: width * torch.nn.functional.softplus((wanted - distances) / width).mean()
 
 
 def margin_step(radius: float, width: float) -> Loss:
-    """A smooth version of the share of points that are not robust at the radius."""
+    """Return a smooth version of the share of points that are not robust at the radius."""
     torch = torch_package()
     return lambda distances: torch.sigmoid((radius - distances) / width).mean()
 
 
 def soft_worst(loss: Loss, width: float) -> Loss:
-    """The loss of −width · log Σ exp(−s / width) over the rivals: of the nearest tie, with a say for those nearly as near."""
+    """Return the loss of −width · log Σ exp(−s / width) over the rivals: a soft minimum of the distances."""
     return lambda distances: loss(-width * (-distances / width).logsumexp(dim=1))
 
 
@@ -48,7 +48,7 @@ def fine_tune(
     distances: Callable[..., Any] = exact_margin,
     **options: Any,
 ) -> Any:
-    """Adam on a loss of signed distances; returns the module, with its weights averaged over the last half if `averaged`.
+    """Minimise a loss of signed distances with Adam; return the module, with weights averaged over the last half if `averaged`.
 
     distances    `exact_margin`, or `rival_margins` for losses that look at all rivals (`soft_worst`)
     options      go to it
@@ -73,7 +73,7 @@ def fine_tune(
 
 
 def _has_a_say(found: Any) -> Any:
-    """Rows with a finite distance and none that is −∞: what cannot be reached has no derivative."""
+    """Return True for rows with a finite distance and none that is −∞, which has no derivative."""
     torch = torch_package()
     table = found.detach().reshape(len(found), -1)
     return torch.isfinite(table).any(dim=1) & (table > -torch.inf).all(dim=1)

@@ -75,7 +75,7 @@ def project(
 
 
 def correct(network: Any, factor: Factor, *, label: int = 0, rival: int = 1) -> bool:
-    """One Newton step, in place; False, and nothing moved, where no step makes |Δ| smaller: at rounding or a flat place."""
+    """Do one Newton step in place; return False and move nothing if no step makes |Δ| smaller."""
     torch = torch_package()
     parameters = _parameters(network)
     value, gradient = _gradient(network, parameters, factor, label, rival)

@@ -38,7 +38,7 @@ class Factor(Enum):
 
     @property
     def multiplicity(self) -> int:
-        """The order to which the factor vanishes on its real zero set: Disc is a square of distances there."""
+        """Return the order to which the factor vanishes on its real zero set: Disc is a square of distances there."""
         return 2 if self is Factor.REPEATED else 1
 
 
@@ -52,7 +52,7 @@ class Quadratic:
 
     @classmethod
     def of(cls, network: Any, label: int = 0, rival: int = 1) -> Quadratic:
-        """f_label − f_rival of a Sequential(Linear, x², Linear) or of tensors (W₁, b₁, W₂, b₂)."""
+        """Return f_label − f_rival of a Sequential(Linear, x², Linear) or of tensors (W₁, b₁, W₂, b₂)."""
         weights, bias, readout, shift = layer_tensors(network)
         classes = readout.shape[0]
         if label == rival or not (0 <= label < classes and 0 <= rival < classes):
@@ -68,7 +68,7 @@ class Quadratic:
 
     @property
     def bordered(self) -> Any:
-        """M = [[A, b/2], [bᵀ/2, c]], of shape (n + 1, n + 1)."""
+        """Return M = [[A, b/2], [bᵀ/2, c]], of shape (n + 1, n + 1)."""
         torch = torch_package()
         half = self.linear[:, None] / 2
         return torch.cat(
@@ -76,11 +76,11 @@ class Quadratic:
         )
 
     def __call__(self, points: Any) -> Any:
-        """B at points (…, n)."""
+        """Return B at points (…, n)."""
         return ((points @ self.matrix) * points).sum(-1) + points @ self.linear + self.constant
 
     def factor(self, which: Factor, *, scaled: bool = False) -> Any:
-        """One factor as a differentiable scalar; `scaled` ones do not change when B is multiplied by a number."""
+        """Return one factor as a differentiable scalar; `scaled` ones do not change when B is multiplied by a number."""
         torch = torch_package()
         n = self.dimension
         if which is Factor.REPEATED:
@@ -96,7 +96,7 @@ class Quadratic:
 
 
 def _of_size(matrix: Any, square: float) -> Any:
-    """The multiple of the matrix whose entries have this sum of squares."""
+    """Return the multiple of the matrix whose entries have this sum of squares."""
     torch = torch_package()
     norm = torch.linalg.matrix_norm(matrix)
     tiny = torch.finfo(matrix.dtype).tiny
@@ -111,7 +111,7 @@ def _discriminant(matrix: Any) -> Any:
 
 
 def _largest_discriminant(n: int) -> float:
-    """∏ kᵏ / 2^{n(n−1)/2}: the largest Disc among the matrices with ‖A‖² = n(n−1)/2."""
+    """Return ∏ kᵏ / 2^{n(n−1)/2}: the largest Disc among the matrices with ‖A‖² = n(n−1)/2."""
     logarithm = sum(k * math.log(k) for k in range(1, n + 1)) - n * (n - 1) / 2 * math.log(2)
     try:
         return math.exp(logarithm)

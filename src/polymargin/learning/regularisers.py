@@ -62,7 +62,7 @@ class Regulariser:
             raise InputError("no class pairs to regularise; the default is the pair (0, 1)")
 
     def __call__(self, network: Any) -> Any:
-        """The penalty, a differentiable scalar."""
+        """Return the penalty, a differentiable scalar."""
         refuse_constant_factors(network, self.factors)
         total: Any = 0.0
         for label, rival in self.pairs:
@@ -79,7 +79,7 @@ class Regulariser:
 
 
 def refuse_constant_factors(network: Any, factors: Iterable[Factor]) -> None:
-    """A has rank ≤ h and M rank ≤ h + 1: with few hidden neurons some factors vanish whatever the weights are."""
+    """Raise InputError for factors that vanish for all weights: A has rank ≤ h and M rank ≤ h + 1."""
     hidden, inputs = layer_tensors(network)[0].shape
     for factor in factors:
         if hidden < inputs - (factor is Factor.REPEATED):

@@ -20,7 +20,7 @@ from polymargin.regions import L2
 
 
 def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None = None) -> Any:
-    """Signed distances (m, k − 1) of points (m, n) to the ties of their class with each other class, in ascending order.
+    """Return signed distances (m, k − 1) of points (m, n) to the ties of their class with each other class, ascending.
 
     Positive where the true class beats the rival; ±∞ where the two never tie. Differentiable in weights and points, as
     `exact_margin` is; unlike there, what rounding may have decided is not looked at twice.

@@ -16,7 +16,7 @@ from polymargin.learning.extra import torch_package
 
 
 def shallow_network(inputs: int, hidden: int, classes: int, *, seed: int, bias: bool = True, dtype: Any = None) -> Any:
-    """A Sequential(Linear, Square, Linear) with torch's own initialisation, drawn from `seed`.
+    """Return a Sequential(Linear, Square, Linear) with torch's own initialisation, drawn from `seed`.
 
     The global generator of torch is left as it was. `dtype` is torch's default unless given.
     """
@@ -31,7 +31,7 @@ def shallow_network(inputs: int, hidden: int, classes: int, *, seed: int, bias: 
 
 
 def layer_tensors(network: Any) -> tuple[Any, Any, Any, Any]:
-    """W₁, b₁, W₂, b₂ of a Sequential(Linear, x², Linear), or of these four tensors; a missing bias is zero."""
+    """Return W₁, b₁, W₂, b₂ of a Sequential(Linear, x², Linear), or of these four tensors; a missing bias is zero."""
     torch = torch_package()
     if isinstance(network, torch.nn.Module):
         first, second = _linear_layers(network)
@@ -75,7 +75,7 @@ def _linear_layers(network: Any) -> tuple[Any, Any]:
 
 
 def _is_square(module: Any) -> bool:
-    """Our own Square, or a module that gives exactly x² at many values; the latter is a test, not a proof."""
+    """Return True for `Square`, or a module that gives exactly x² at many values; the latter is a test, not a proof."""
     if isinstance(module, _square_class()):
         return True
     torch = torch_package()

@@ -31,7 +31,7 @@ class Span:
         self.logits = inner.logits(self._places)
 
     def moves_to_ties(self, labels: Classes, wanted: NDArray[np.bool_] | None = None) -> tuple[Array, Classes, Array]:
-        """Signed distances (m, k − 1) to the ties with every rival, the rivals, and the moves to the ties in the basis.
+        """Return signed distances (m, k − 1) to the ties with every rival, the rivals, and the moves to the ties in the basis.
 
         Only `wanted` (m, k − 1) ones are computed if given; the others are infinite.
         """
@@ -54,7 +54,7 @@ class Span:
         return np.where(ahead, lengths, -lengths), rivals, moves
 
     def nearest_ties(self, labels: Classes) -> tuple[Array, Array, Classes]:
-        """Signed distances (m,), the moves (m, h), and the other classes: the nearest rival, or the winner if the label loses."""
+        """Return signed distances (m,), moves (m, h), and the other classes: the nearest rival, or the winner."""
         rows, winners = np.arange(len(labels)), self.logits.argmax(axis=1)
         lost = winners != labels
         column_of_winner = winners - (winners > labels)

@@ -47,7 +47,7 @@ class Stratum:
 def stratum(
     matrix: ArrayLike, linear: ArrayLike, constant: float, *, tolerance: float = 1e-2, unit: float = 1.0
 ) -> Stratum:
-    """The stratum of xᵀA x + bᵀx + c.
+    """Return the stratum of xᵀA x + bᵀx + c.
 
     >>> stratum([[1, 0], [0, 4]], [0, 0], -4).name
     'ellipse'
@@ -93,7 +93,7 @@ def stratum(
 def network_stratum(
     network: PolynomialNetwork, label: int = 0, rival: int = 1, *, tolerance: float = 1e-2, unit: float = 1.0
 ) -> Stratum:
-    """The stratum of f_label − f_rival for a shallow network with activation x²."""
+    """Return the stratum of f_label − f_rival for a shallow network with activation x²."""
     if len(network.layers) != 2 or network.activations != ((0.0, 0.0, 1.0),):
         raise InputError(f"{network!r}: expected one hidden layer with activation x²")
     first, last = network.layers
@@ -120,5 +120,5 @@ def _signature(values: NDArray[np.float64]) -> tuple[int, int]:
 
 
 def _distinct(values: NDArray[np.float64], gap: float) -> int:
-    """How many groups the ascending values form, when neighbours within `gap` belong together."""
+    """Count the groups that ascending values form if neighbours within `gap` belong together."""
     return int(np.sum(np.diff(values) > gap)) + 1 if len(values) else 0

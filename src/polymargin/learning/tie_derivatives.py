@@ -39,7 +39,7 @@ def with_derivatives(
     ties: Array,
     near: Region,
 ) -> Any:
-    """The distances as constants, plus what is zero but has their derivatives."""
+    """Return the distances as constants plus zeros that have their derivatives."""
     torch = torch_package()
     places = torch.as_tensor(ties, dtype=x.dtype, device=x.device).requires_grad_()
     rows = torch.arange(len(labels), device=x.device)
@@ -58,7 +58,7 @@ def with_derivatives(
 
 
 def _derivatives(near: Region, distances: Array, ties: Array, moves: Array, slopes: Array) -> tuple[Array, Array]:
-    """λ (m,), zero where there is none, and ∂s/∂u (m, n), for rows of ties and slopes g there."""
+    """Return λ (m,), zero where there is none, and ∂s/∂u (m, n), for rows of ties and slopes g there."""
     finite = np.isfinite(distances) & np.isfinite(slopes).all(axis=1)
     slopes, moves = np.where(finite[:, None], slopes, 0.0), np.where(finite[:, None], moves, 0.0)
     walls = _walls(near, ties)
@@ -74,7 +74,7 @@ def _derivatives(near: Region, distances: Array, ties: Array, moves: Array, slop
 
 
 def _walls(near: Region, ties: Array) -> NDArray[np.bool_]:
-    """Which coordinates (m, n) of the ties a wall of the domain holds."""
+    """Return True for coordinates (m, n) of the ties that lie on the bounds of the domain."""
     held = np.zeros(ties.shape, dtype=bool)
     if near.low is None or near.high is None:
         return held
@@ -87,7 +87,7 @@ def _walls(near: Region, ties: Array) -> NDArray[np.bool_]:
 
 
 def _by_coordinates(near: Region, moves: Array, slopes: Array, walls: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """λ and ∂N(δ) for one weight per coordinate."""
+    """Return λ and ∂N(δ) for one weight per coordinate."""
     sizes = np.ones(near.dimension) if near.weights is None else near.weights
     free = np.zeros(moves.shape, dtype=bool)
     free[:, list(near.moving)] = True
@@ -111,7 +111,7 @@ def _by_coordinates(near: Region, moves: Array, slopes: Array, walls: NDArray[np
 
 
 def _ellipsoid(near: Region, move: Array, slope: Array, wall: NDArray[np.bool_]) -> tuple[float, Array]:
-    """λ and ∂N(δ) for an ellipsoid or a subspace, at one point."""
+    """Return λ and ∂N(δ) for an ellipsoid or a subspace, at one point."""
     columns = near.subspace
     if columns is None:
         columns = np.eye(near.dimension)[:, [j for j in near.moving if not wall[j]]]

@@ -32,7 +32,7 @@ class Training:
 
 
 def cyclic_rate(step: int, steps: int, rate: float) -> float:
-    """η(t): linearly up during the first half, linearly down during the second.
+    """Return η(t), which rises linearly during the first half and falls during the second.
 
     >>> [cyclic_rate(t, 4, 1.0) for t in range(5)]
     [0.0, 0.5, 1.0, 0.5, 0.0]
@@ -108,7 +108,7 @@ def train(
 
 
 def _batches(count: int, batch: int | None, seed: int) -> Any:
-    """Index sets without end: everything, or consecutive parts of one random order after the other."""
+    """Yield index sets without end: all points, or consecutive parts of one random order after the other."""
     torch = torch_package()
     generator = torch.Generator().manual_seed(seed)
     while batch is None:

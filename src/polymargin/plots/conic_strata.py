@@ -94,7 +94,7 @@ def conic_strata(
 
 
 def slice_discriminants(s: Any, t: Any, linear: NDArray[np.float64], constant: float) -> tuple[Any, Any, Any]:
-    """(Δ_sing, Δ_par, Δ_circ) on the slice A = [[1, s], [s, t]]."""
+    """Return (Δ_sing, Δ_par, Δ_circ) on the slice A = [[1, s], [s, t]]."""
     first, second = linear / 2
     parabolic = t - s**2
     singular = constant * parabolic - (second**2 - 2 * s * first * second + t * first**2)
@@ -128,7 +128,7 @@ def _draw_slice(axes: Any, linear: NDArray[np.float64], constant: float, colorma
 
 
 def _name_regions(axes: Any, s: NDArray[np.float64], t: NDArray[np.float64], kinds: NDArray[np.int64]) -> None:
-    """The name of each open region near its top or bottom edge, where there is room."""
+    """Return the name of each open region near its top or bottom edge, where there is room."""
     for kind, text, top in (
         (0, "ellipses", True),
         (1, "hyperbolas", False),
@@ -167,7 +167,7 @@ def _draw_example(axes: Any, example: StrataExample, linear: tuple[float, float]
 def example_boundary(
     example: StrataExample, linear: tuple[float, float] = LINEAR, constant: float = CONSTANT
 ) -> Boundary:
-    """The conic of an example, with exact coefficients."""
+    """Return the conic of an example, with exact coefficients."""
     first, second = (Fraction(entry) for entry in linear)
     text = f"x**2 + 2*({example.s})*x*y + ({example.t})*y**2 + ({first})*x + ({second})*y + ({Fraction(constant)})"
     return Boundary.from_expression(text, variables="x y")

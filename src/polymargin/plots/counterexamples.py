@@ -50,7 +50,7 @@ def nearest_counterexamples(
 
 
 def most_vulnerable(margins: Sequence[Margin]) -> list[int]:
-    """Rows with a counterexample, the smallest upper bound first."""
+    """Return rows with a counterexample, the smallest upper bound first."""
     rows = [row for row, margin in enumerate(margins) if margin.point is not None and np.isfinite(margin.upper)]
     return sorted(rows, key=lambda row: margins[row].upper)
 

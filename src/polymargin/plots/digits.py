@@ -26,7 +26,7 @@ class DigitPair:
 
 
 def nearest_images(pairs: Sequence[DigitPair], shape: tuple[int, int], path: str | Path) -> Path:
-    """One row per pair: the image, the difference in colours of its own range, and the nearest adversarial image."""
+    """Draw one row per pair: the image, the difference in colours of its own range, and the nearest adversarial image."""
     if not pairs:
         raise InputError("no images to draw; give at least one")
     for pair in pairs:
@@ -52,7 +52,7 @@ def nearest_images(pairs: Sequence[DigitPair], shape: tuple[int, int], path: str
 
 
 def margin_distribution(margins: ArrayLike, correct: ArrayLike, path: str | Path, *, title: str = "") -> Path:
-    """Left: how many points have which margin, right and wrong ones apart. Right: the accuracy left at each radius."""
+    """Draw on the left the numbers of points by margin, on the right the accuracy left at each radius."""
     radii, right = np.asarray(margins, dtype=np.float64), np.asarray(correct, dtype=bool)
     if radii.ndim != 1 or right.shape != radii.shape or not len(radii):
         raise InputError(f"margins of shape {radii.shape} and flags of shape {right.shape}: expected (m,) twice")

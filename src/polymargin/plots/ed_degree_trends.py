@@ -12,7 +12,7 @@ COLOURS = ("#4c78a8", "#e45756", "#54a24b", "#eeca3b", "#b279a2", "#72b7b2", "#9
 
 
 def draw_trends(degrees: Mapping[Sizes, int], path: str | Path) -> Path:
-    """Two panels from ED degrees by (t, d, d', a): against t for fixed (d, d', a), and against a for two tokens."""
+    """Draw ED degrees by (t, d, d', a): against t for fixed (d, d', a), and against a for two tokens."""
     figure = new_figure(figsize=(9.4, 4.9), layout="constrained")
     left, right = figure.subplots(1, 2)
     fixed = [(2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)]

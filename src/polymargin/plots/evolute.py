@@ -28,7 +28,7 @@ def draw_evolute(
     labels: Mapping[tuple[float, float], str],
     marked: tuple[float, float],
 ) -> Path:
-    """Left both curves, right the regions coloured by their number of real critical points; `labels` name places there."""
+    """Draw on the left both curves, on the right the regions by number of real critical points; `labels` name places there."""
     colormap_class = from_matplotlib("colors.ListedColormap")
     low_x, high_x, low_y, high_y = regions.plane.window
     x, y = np.meshgrid(np.linspace(low_x, high_x, PIXELS), np.linspace(low_y, high_y, PIXELS))
@@ -56,7 +56,7 @@ def draw_evolute(
 
 
 def signed_root(values: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    """The same zeros with values of moderate size: contour lines are interpolated better."""
+    """Return values with the same zeros and moderate size, whose contour lines are interpolated better."""
     return np.asarray(np.sign(values) * np.abs(values) ** (1 / max(degree, 1)))
 
 

@@ -40,7 +40,7 @@ class Bar:
 
 
 def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCounts], path: str | Path) -> Path:
-    """Real critical points in one variable against the degree: single samples, their mean, and d/√(2d−1)."""
+    """Draw real critical points in one variable against the degree: single samples, their mean, and d/√(2d−1)."""
     if not degrees or len(degrees) != len(simulations):
         raise InputError(f"{len(degrees)} degrees and {len(simulations)} simulations: expected as many, at least one")
     figure = new_figure(figsize=(6.4, 4.6), layout="constrained")
@@ -64,7 +64,7 @@ def real_zero_counts(degrees: Sequence[int], simulations: Sequence[SimulatedCoun
 
 
 def critical_point_densities(degree: int, point: ArrayLike, path: str | Path) -> Path:
-    """Left: density over (x, λ) in one variable. Right: density over the plane in two, with λ integrated out.
+    """Draw the density over (x, λ) in one variable, and over the plane in two with λ integrated out.
 
     `point` has two coordinates; the left picture uses the first one. Both are of the normalised field.
     """
@@ -95,7 +95,7 @@ def critical_point_densities(degree: int, point: ArrayLike, path: str | Path) ->
 
 
 def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
-    """Left: expected and complex numbers against the degree. Right: E/√(complex number) and its limit."""
+    """Draw expected and complex numbers against the degree, and E/√(complex number) with its limit."""
     if not growths:
         raise InputError("no growth to draw; give at least one")
     figure = new_figure(figsize=(9.6, 4.6), layout="constrained")
@@ -119,7 +119,7 @@ def growth_with_degree(growths: Sequence[Growth], path: str | Path) -> Path:
 
 
 def architecture_counts(bars: Sequence[Bar], path: str | Path) -> Path:
-    """Mean real counts with 95 % intervals, one row per architecture, beside their complex counts."""
+    """Draw mean real counts with 95 % intervals, one row per architecture, beside their complex counts."""
     if not bars:
         raise InputError("no architectures to draw; give at least one")
     kinds = list(dict.fromkeys(bar.kind for bar in bars))

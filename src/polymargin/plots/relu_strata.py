@@ -45,7 +45,7 @@ class Strata:
         return len(set(self.vertices[self.vertices >= 0].tolist()))
 
     def nearest(self, points: Array) -> tuple[NDArray[np.int64], Array]:
-        """The stratum (a segment s, or −1 − v for a vertex v) and the nearest boundary point of each point (…, 2)."""
+        """Return the stratum (a segment s, or −1 − v for a vertex v) and the nearest boundary point of each point (…, 2)."""
         flat = points.reshape(-1, 2)
         best, place = np.full(len(flat), np.inf), np.zeros_like(flat)
         stratum = np.zeros(len(flat), dtype=np.int64)
@@ -65,7 +65,7 @@ class Strata:
 
 
 def boundary_strata(network: ReLUNetwork, window: Window) -> Strata:
-    """The decision boundary in and around the window."""
+    """Return the decision boundary in and around the window."""
     if network.dimension != 2:
         raise InputError(f"the network has {network.dimension} inputs; a plane needs 2")
     box_rows, box_limits = _box(window)
@@ -121,7 +121,7 @@ def relu_strata(
 
 
 def _draw_switches(axes: Any, x: Array, y: Array, stratum: NDArray[np.int64], foot: Array) -> None:
-    """Between neighbouring pixels of different strata: does the nearest point jump or slide?"""
+    """Draw lines between neighbouring pixels of different strata: jumps and slides of the nearest point."""
     # Projection onto a segment never moves a foot farther than the point: a longer step is a jump.
     step = 1.5 * max(x[1] - x[0], y[1] - y[0])
     jump, slide = np.zeros(stratum.shape, dtype=bool), np.zeros(stratum.shape, dtype=bool)
@@ -160,7 +160,7 @@ def _legend(axes: Any) -> None:
 
 
 def _cut(slope: Array, shift: float, rows: Array, limits: Array) -> Array | None:
-    """The part of the line slope·x + shift = 0 with rows @ x ≤ limits, as two end points."""
+    """Return the part of the line slope·x + shift = 0 with rows @ x ≤ limits, as two endpoints."""
     square = float(slope @ slope)
     origin, direction = -shift / square * slope, np.array([-slope[1], slope[0]]) / np.sqrt(square)
     speed, room = rows @ direction, limits - rows @ origin
@@ -174,7 +174,7 @@ def _cut(slope: Array, shift: float, rows: Array, limits: Array) -> Array | None
 
 
 def _walls(region: LinearRegion, window: Window) -> Sequence[Array]:
-    """The edges of a region within the window."""
+    """Return the edges of a region within the window."""
     box_rows, box_limits = _box(window, around=0.0)
     rows, limits = np.vstack([region.rows, box_rows]), np.concatenate([region.limits, box_limits])
     cuts = [_cut(row, -float(limit), rows, limits) for row, limit in zip(region.rows, region.limits, strict=True)]
@@ -182,7 +182,7 @@ def _walls(region: LinearRegion, window: Window) -> Sequence[Array]:
 
 
 def _box(window: Window, around: float = 1.0) -> tuple[Array, Array]:
-    """The window as inequalities, widened by its own size `around` times: what lies beyond is nobody's nearest point."""
+    """Return the window as inequalities, widened by its own size `around` times."""
     left, right, bottom, top = window
     if not (left < right and bottom < top):
         raise InputError(f"window {window}: expected (left, right, bottom, top) with left < right and bottom < top")
@@ -192,7 +192,7 @@ def _box(window: Window, around: float = 1.0) -> tuple[Array, Array]:
 
 
 def _vertices(segments: Array, rows: Array, limits: Array) -> NDArray[np.int64]:
-    """A number for every end of a segment, equal for equal ends; −1 on the frame."""
+    """Return a number for every endpoint of a segment, equal for equal endpoints; −1 on the frame."""
     ends = segments.reshape(-1, 2)
     numbers = np.full(len(ends), -1, dtype=np.int64)
     inner = (ends @ rows.T < limits - SAME).all(axis=1)

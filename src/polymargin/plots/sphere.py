@@ -37,7 +37,7 @@ class SphereScene:
 def draw_sphere(
     scene: SphereScene, files: Sequence[Path], *, eye: tuple[float, float, float], title: str = "", pixels: int = 560
 ) -> list[Path]:
-    """Two views, as .png or .svg files: the whole surface from `eye`, and the touching point with its tangent plane edge-on."""
+    """Draw two views into .png or .svg files: the whole surface from `eye`, and the touching point along the tangent plane."""
     figure = new_figure(figsize=(9.0, 5.0), layout="constrained")
     whole, near = figure.subplots(1, 2)
     whole.imshow(render(scene, eye, *whole_window(scene, eye), pixels=pixels), interpolation="antialiased")
@@ -68,7 +68,7 @@ def whole_window(scene: SphereScene, eye: tuple[float, float, float]) -> tuple[A
 
 
 def edge_on(scene: SphereScene, eye: tuple[float, float, float]) -> tuple[float, float, float]:
-    """The direction within the tangent plane that is nearest to `eye`."""
+    """Return the direction within the tangent plane that is nearest to `eye`."""
     normal = (scene.foot - scene.point) / scene.radius
     x, y, z = np.array(eye) - (np.array(eye) @ normal) * normal
     return float(x), float(y), float(z)
@@ -77,7 +77,7 @@ def edge_on(scene: SphereScene, eye: tuple[float, float, float]) -> tuple[float,
 def _draw_tangent_plane(
     axes: Any, scene: SphereScene, eye: tuple[float, float, float], centre: Array, half: float
 ) -> None:
-    """Edge-on a plane is a line: through the foot, across the radius."""
+    """Draw the tangent plane, edge-on a line through the foot across the radius."""
     turn = view_rotation(np.array(eye))[:2]
     foot, normal = turn @ (scene.foot - centre), turn @ (scene.foot - scene.point)
     across = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
@@ -88,7 +88,7 @@ def _draw_tangent_plane(
 def render(
     scene: SphereScene, eye: tuple[float, float, float], centre: Array, half: float, *, pixels: int
 ) -> NDArray[np.float64]:
-    """An image (pixels, pixels, 3) of the square of half side `half` around `centre`, seen from the direction `eye`."""
+    """Return an image (pixels, pixels, 3) of the square of half side `half` around `centre`, seen from the direction `eye`."""
     turn = view_rotation(np.array(eye))
     canvas = _Canvas(turn, centre, half, pixels * OVERSAMPLING)
     canvas.add_mesh(scene.surface)
@@ -103,7 +103,7 @@ def render(
 
 
 def view_rotation(eye: Array) -> Array:
-    """Rows: right, up, towards the eye."""
+    """Return the rows right, up, towards the eye."""
     towards = eye / np.linalg.norm(eye)
     right = np.cross([0.0, 0.0, 1.0], towards)
     right /= np.linalg.norm(right)
@@ -160,7 +160,7 @@ class _Canvas:
         self.colour[part][hit] = _shade(normal[hit], colour)
 
     def add_glass(self, centre: Array, radius: float) -> None:
-        """A translucent sphere: its far side first, then the near one, each where nothing hides it."""
+        """Add a translucent sphere: its far side first, then the near one, each where nothing hides it."""
         part = self._around(centre, radius)
         normal, depth, hit = self._ball(centre, radius, part)
         middle = float(self.seen(centre[None])[0, 2])
@@ -173,7 +173,7 @@ class _Canvas:
             colour[shown] = (1 - opacity) * colour[shown] + opacity * _shade(facing, SPHERE)
 
     def _around(self, centre: Array, radius: float) -> tuple[slice, slice]:
-        """The pixels that a ball can cover, as a view of the arrays."""
+        """Return the pixels that a ball can cover, as a view of the arrays."""
         x, y, _ = self.seen(centre[None])[0]
         scale = self.pixels / (2 * self.half)
         columns, rows = (
@@ -191,7 +191,7 @@ class _Canvas:
 
 
 def _shade(normals: Array, colour: tuple[float, float, float]) -> Array:
-    """Ambient, diffuse and a highlight."""
+    """Return ambient, diffuse and specular light."""
     lit = np.maximum(normals @ LIGHT, 0)[:, None]
     half_way = LIGHT + np.array([0.0, 0.0, 1.0])
     shine = np.maximum(normals @ (half_way / np.linalg.norm(half_way)), 0)[:, None] ** 40

@@ -34,7 +34,7 @@ class Mesh:
 
 
 def level_surface(field: Field, low: float, high: float, cells: int) -> Mesh:
-    """The zeros of `field`, which takes points (m, 3) to values (m,), in the cube [low, high]³ with cells³ cells.
+    """Return the zeros of `field`, a function of points (m, 3), in the cube [low, high]³ with cells³ cells.
 
     >>> ball = level_surface(lambda x: (x**2).sum(axis=1) - 1.0, -1.5, 1.5, 8)
     >>> bool(np.allclose(np.linalg.norm(ball.vertices, axis=1), 1.0, atol=1e-4))
@@ -52,13 +52,13 @@ def level_surface(field: Field, low: float, high: float, cells: int) -> Mesh:
 
 
 def ball_mesh(centre: Array, radius: float, cells: int = 24) -> Mesh:
-    """A sphere as a mesh, for scenes."""
+    """Return a sphere as a mesh, for scenes."""
     unit = level_surface(lambda x: np.asarray((x**2).sum(axis=1) - 1.0), -1.25, 1.25, cells)
     return Mesh(centre + radius * unit.vertices, unit.normals, unit.triangles)
 
 
 def _tetrahedra(cells: int) -> list[Indices]:
-    """Six arrays (cells³, 4) of grid indices."""
+    """Return six arrays (cells³, 4) of grid indices."""
     side = cells + 1
     i, j, k = np.meshgrid(*[np.arange(cells)] * 3, indexing="ij")
     first = ((i * side + j) * side + k).ravel()
@@ -67,7 +67,7 @@ def _tetrahedra(cells: int) -> list[Indices]:
 
 
 def _triangle_edges(tetrahedra: Indices, inside: NDArray[np.bool_]) -> Indices:
-    """For every triangle the three edges of the tetrahedron on which its corners lie: (T, 3, 2)."""
+    """Return for every triangle the three edges of the tetrahedron on which its corners lie: (T, 3, 2)."""
     patterns = (inside[tetrahedra] * [1, 2, 4, 8]).sum(axis=1)
     found = [np.empty((0, 3, 2), dtype=np.int64)]
     for pattern in range(1, 15):
@@ -85,7 +85,7 @@ def _triangle_edges(tetrahedra: Indices, inside: NDArray[np.bool_]) -> Indices:
 
 
 def _crossings(field: Field, first: Array, second: Array, first_inside: NDArray[np.bool_]) -> Array:
-    """The sign change on every segment, by bisection."""
+    """Locate the sign change on every segment by bisection."""
     for _ in range(BISECTIONS):
         middle = (first + second) / 2
         with_first = ((field(middle) > 0) == first_inside)[:, None]
@@ -94,6 +94,6 @@ def _crossings(field: Field, first: Array, second: Array, first_inside: NDArray[
 
 
 def _normals(field: Field, points: Array, step: float) -> Array:
-    """Unit gradients by central differences; of no direction where the gradient vanishes."""
+    """Return unit gradients by central differences, zero where the gradient vanishes."""
     gradient = np.stack([field(points + step * axis) - field(points - step * axis) for axis in np.eye(3)], axis=1)
     return np.asarray(gradient / np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), 1e-300))

@@ -25,7 +25,7 @@ UP, DOWN = (200, 30, 30), (40, 90, 210)
 
 
 def guessed_shape(inputs: int) -> Shape | None:
-    """A square grey image, or a square one with three channels first; None for other numbers of inputs.
+    """Return a square grey image, or a square one with three channels first; None for other numbers of inputs.
 
     >>> guessed_shape(784), guessed_shape(3072), guessed_shape(30), guessed_shape(16)
     ((28, 28), (3, 32, 32), None, None)
@@ -37,7 +37,7 @@ def guessed_shape(inputs: int) -> Shape | None:
 
 
 def checked_shape(shape: Any, inputs: int) -> Shape:
-    """A shape that is an image of so many inputs."""
+    """Return a shape that is an image of so many inputs; refuse others."""
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else ()
     whole = all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes)
     if not whole or len(sizes) not in (2, 3) or math.prod(sizes) != inputs or (len(sizes) == 3 and 3 not in sizes[::2]):
@@ -48,7 +48,7 @@ def checked_shape(shape: Any, inputs: int) -> Shape:
 
 
 def image_shape_of(points: Array, given: Any) -> Shape | None:
-    """How points (m, …) are shown: as `given` says ("none": not as images), as their own shape says, or as a square."""
+    """Return the image shape of points (m, …): as `given` ("none": no images), their own shape, or a square."""
     inputs = int(np.prod(points.shape[1:]))
     if isinstance(given, str):
         if given != "none":
@@ -63,13 +63,13 @@ def image_shape_of(points: Array, given: Any) -> Shape | None:
 
 
 def pixels(values: ArrayLike, shape: Shape) -> Array:
-    """Flat values as (h, w) or (h, w, 3), channels last."""
+    """Return flat values as (h, w) or (h, w, 3), channels last."""
     array = np.reshape(np.asarray(values, dtype=np.float64), shape)
     return np.moveaxis(array, 0, 2) if array.ndim == 3 and array.shape[2] != 3 else array
 
 
 def image_range(points: ArrayLike) -> tuple[float, float]:
-    """What is black and what is white: 0 and 1, or 0 and 255, where the data stay within; otherwise their own extremes."""
+    """Return the values of black and white: 0 and 1, or 0 and 255, if the data stay within; otherwise their extremes."""
     array = np.asarray(points, dtype=np.float64)
     finite = array[np.isfinite(array)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -80,14 +80,14 @@ def image_range(points: ArrayLike) -> tuple[float, float]:
 
 
 def image_png(values: ArrayLike, shape: Shape, limits: tuple[float, float]) -> bytes:
-    """The image with `limits` as black and white; what leaves them is clipped."""
+    """Return a PNG of the image with `limits` as black and white; other values are clipped."""
     low, high = limits
     share = np.clip((pixels(values, shape) - low) / (high - low), 0.0, 1.0)
     return png_bytes(np.rint(255 * np.nan_to_num(share)).astype(np.uint8))
 
 
 def difference_png(change: ArrayLike, shape: Shape) -> bytes:
-    """Red where the value grows, blue where it falls, relative to the largest change."""
+    """Return a PNG, red where the value grows, blue where it falls, relative to the largest change."""
     array = pixels(change, shape)
     grey = array if array.ndim == 2 else array.mean(axis=2)
     strength = np.abs(grey) / (float(np.abs(grey).max()) or 1.0)
@@ -96,7 +96,7 @@ def difference_png(change: ArrayLike, shape: Shape) -> bytes:
 
 
 def data_address(png: bytes) -> str:
-    """The picture as an address that a page carries in itself."""
+    """Return the picture as a data address."""
     return "data:image/png;base64," + b64encode(png).decode("ascii")
 
 

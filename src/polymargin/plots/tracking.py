@@ -26,7 +26,7 @@ class Step:
 
 
 def draw_tracking(paths: NDArray[np.complex128], step: Step, file: str | Path) -> Path:
-    """Left the step, right the paths (T, N) from their starts to their ends, into a .png or .svg file."""
+    """Draw the step on the left and the paths (T, N) on the right into a .png or .svg file."""
     figure = new_figure(figsize=(8.6, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.3, 1.0])
     _draw_step(left, step)

@@ -48,7 +48,7 @@ class BallProgram:
                 self._steps.append((step.target, step.left, step.right))
 
     def __call__(self, inputs: Sequence[Any], parameters: Sequence[Any]) -> tuple[Any, Any]:
-        """Enclosures of the system (a column) and of its Jacobian (a matrix) over the box `inputs`."""
+        """Return enclosures of the system (a column) and of its Jacobian (a matrix) over the box `inputs`."""
         program = self._program
         registers: list[Any] = [None] * program.register_count
         registers[: program.input_count] = inputs
@@ -71,23 +71,23 @@ class BallProgram:
 
 
 def ball(number: Fraction | float) -> Any:
-    """An exact rational as a complex ball."""
+    """Convert an exact rational to a complex ball."""
     exact = Fraction(number)
     return flint.acb(flint.fmpq(exact.numerator, exact.denominator))
 
 
 def below(value: Any) -> float:
-    """A double that is not above the ball."""
+    """Return a double that is not above the ball."""
     return math.nextafter(float(value.lower()), -math.inf)
 
 
 def above(value: Any) -> float:
-    """A double that is not below the ball."""
+    """Return a double that is not below the ball."""
     return math.nextafter(float(value.upper()), math.inf)
 
 
 def distance_bounds(x: Sequence[Any], u: NDArray[np.float64]) -> tuple[float, float]:
-    """‖x − u‖ for real balls x, rounded outward; in the current precision."""
+    """Return bounds of ‖x − u‖ for real balls x, rounded outward, in the current precision."""
     total = flint.arb(0)
     for coordinate, centre in zip(x, u.tolist(), strict=True):
         difference = coordinate - flint.arb(centre)

@@ -15,12 +15,12 @@ from polymargin.polynomials.expression import ONE, Expression, Graph, Kind
 
 
 def gradient(expression: Expression, variables: Sequence[Expression]) -> list[Expression]:
-    """∂expression/∂variable for each variable (inputs or parameters), by a backward sweep."""
+    """Return ∂expression/∂variable for each variable (inputs or parameters), by a backward sweep."""
     return list(_kept(_gradient, expression, variables))
 
 
 def hessian(expression: Expression, variables: Sequence[Expression]) -> list[list[Expression]]:
-    """The matrix of second derivatives; only one half is derived."""
+    """Return the matrix of second derivatives; only one half is derived."""
     return [list(row) for row in _kept(_hessian, expression, variables)]
 
 
@@ -82,7 +82,7 @@ class ForwardDerivative:
 
 
 def jacobian(expressions: Sequence[Expression], variables: Sequence[Expression]) -> list[list[Expression]]:
-    """∂expressions[i]/∂variables[j] as rows."""
+    """Return ∂expressions[i]/∂variables[j] as rows."""
     if not expressions:
         return []
     columns = []

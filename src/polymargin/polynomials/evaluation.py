@@ -26,7 +26,7 @@ def evaluate(
     lift: Callable[[Fraction], Any] = float,
     derivatives: bool = False,
 ) -> list[Any]:
-    """The values of the program, followed by its derivatives if asked for.
+    """Return the values of the program, followed by its derivatives if wanted.
 
     >>> from polymargin.polynomials import Graph, flatten
     >>> graph = Graph()
@@ -60,21 +60,21 @@ def evaluate(
 
 
 def to_rational(number: Fraction) -> Any:
-    """An exact rational as python-flint's."""
+    """Convert an exact rational to python-flint's type."""
     import flint
 
     return flint.fmpq(number.numerator, number.denominator)
 
 
 def to_ball(number: Fraction) -> Any:
-    """An exact rational as a python-flint complex ball of the current precision."""
+    """Convert an exact rational to a python-flint complex ball of the current precision."""
     import flint
 
     return flint.acb(to_rational(number))
 
 
 def modulo(prime: int) -> Callable[[Fraction], Any]:
-    """A lift into the integers modulo a prime; denominators must not be divisible by it."""
+    """Return a lift into the integers modulo a prime; denominators must not be divisible by it."""
     import flint
 
     def lift(number: Fraction) -> Any:

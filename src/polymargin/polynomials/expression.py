@@ -90,7 +90,7 @@ class Expression:
 
 
 def exact(value: Coefficient) -> Fraction:
-    """The number as an exact rational; infinities and NaN are refused."""
+    """Return the number as an exact rational; infinities and NaN are refused."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, (int, np.integer)):
@@ -123,19 +123,19 @@ class Graph:
     # -- leaves --------------------------------------------------------------------------------
 
     def inputs(self, count: int) -> list[Expression]:
-        """`count` new variables."""
+        """Add `count` new variables."""
         first = self._input_count
         self._input_count += count
         return [self._node(Kind.INPUT, first + i, 1) for i in range(count)]
 
     def parameters(self, count: int) -> list[Expression]:
-        """`count` new parameters; they have degree 0."""
+        """Add `count` new parameters, which have degree 0."""
         first = self._parameter_count
         self._parameter_count += count
         return [self._node(Kind.PARAMETER, first + i, 0) for i in range(count)]
 
     def constant(self, value: Coefficient) -> Expression:
-        """A constant is a linear combination of nothing."""
+        """Return a constant: a linear combination of no arguments."""
         return self._node(Kind.LINEAR, Linear((), (), exact(value)), 0)
 
     # -- operations ----------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class Graph:
         arguments: Iterable[Expression],
         constant: Coefficient = ZERO,
     ) -> Expression:
-        """constant + Σ coefficients[i] · arguments[i], with constants and scalings among them folded in."""
+        """Return constant + Σ coefficients[i] · arguments[i], with constants and scalings among them folded in."""
         total = exact(constant)
         terms: dict[int, Fraction] = {}
         for coefficient, argument in zip(coefficients, arguments, strict=True):
@@ -171,7 +171,7 @@ class Graph:
         return self._node(Kind.LINEAR, content, degree)
 
     def product(self, left: Expression, right: Expression) -> Expression:
-        """left · right; constant factors are pulled out so that the rest can be shared."""
+        """Return left · right; constant factors are pulled out so that other products can share the node."""
         left_factor, left_node = self._without_scale(left.number)
         right_factor, right_node = self._without_scale(right.number)
         if left_node is None:
@@ -188,7 +188,7 @@ class Graph:
         return result if factor == 1 else self.linear([factor], [result])
 
     def power(self, base: Expression, exponent: int) -> Expression:
-        """base ** exponent; even powers are squares, so that ball arithmetic keeps them nonnegative."""
+        """Return base ** exponent; even powers are squares, so that ball arithmetic keeps them nonnegative."""
         if not isinstance(exponent, (int, np.integer)) or exponent < 0:
             raise InputError(f"exponent {exponent!r}: powers of polynomials need an integer >= 0")
         if exponent == 0:
@@ -205,11 +205,11 @@ class Graph:
         return self._kinds[_number(node)]
 
     def content(self, node: Expression | int) -> Any:
-        """Index of a leaf, `Linear`, pair of factors, or the squared node."""
+        """Return the index of a leaf, `Linear`, pair of factors, or the squared node."""
         return self._contents[_number(node)]
 
     def degree(self, node: Expression | int) -> int:
-        """Degree in the inputs as the graph shows it; cancellation can only make it smaller."""
+        """Return the degree in the inputs as the graph shows it; cancellation can only make it smaller."""
         return self._degrees[_number(node)]
 
     def operands(self, node: Expression | int) -> tuple[int, ...]:
@@ -222,16 +222,16 @@ class Graph:
         return (content,) if kind is Kind.SQUARE else ()
 
     def constant_value(self, node: Expression | int) -> Fraction | None:
-        """The value of a constant node, None for any other."""
+        """Return the value of a constant node, None for any other."""
         content = self._contents[_number(node)]
         return content.constant if isinstance(content, Linear) and not content.arguments else None
 
     def leaves(self) -> list[int]:
-        """All inputs and parameters."""
+        """Return all inputs and parameters."""
         return [n for n, kind in enumerate(self._kinds) if kind in (Kind.INPUT, Kind.PARAMETER)]
 
     def reachable(self, outputs: Sequence[Expression | int]) -> list[int]:
-        """All nodes below the outputs, operands before their users."""
+        """Return all nodes below the outputs, operands before their users."""
         seen: set[int] = set()
         stack = [_number(node) for node in outputs]
         while stack:

@@ -20,13 +20,13 @@ LARGEST_EXPONENT = 1000
 
 
 def parse_polynomial(source: Any, graph: Graph, names: Mapping[str, Expression]) -> Expression:
-    """The polynomial that a text or a SymPy expression stands for."""
+    """Parse a text or a SymPy expression as a polynomial."""
     value = _Text(source, names).value() if isinstance(source, str) else _from_sympy(source, names)
     return value if isinstance(value, Expression) else graph.constant(value)
 
 
 def variable_names(source: Any, variables: str | Sequence[Any] | None) -> list[str]:
-    """The names of the variables in order: as given, or those that occur, sorted."""
+    """Return the names of the variables in order: as given, or the sorted ones that occur."""
     if variables is not None:
         names = variables.replace(",", " ").split() if isinstance(variables, str) else [str(v) for v in variables]
         if len(set(names)) != len(names) or not names:

@@ -38,16 +38,16 @@ class Program:
     derivatives: tuple[int, ...]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what the core made of it: programs travel to other processes, compiled ones do not."""
+        """Return the state without the compiled program, which does not travel to other processes."""
         return {name: value for name, value in self.__dict__.items() if name != "compiled"}
 
     @cached_property
     def compiled(self) -> _core.Program:
-        """The program as the C++ core runs it: a square system and its Jacobian, row by row."""
+        """Return the compiled program: a square system and its Jacobian, row by row."""
         return _core.Program(**self.encoded())
 
     def encoded(self) -> dict[str, Any]:
-        """The arrays from which the core makes its program."""
+        """Return the arrays from which the core makes its program."""
         code = encode(self.steps, self.value_length)
         constant_hi, constant_lo = split(self.constants)
         first_constant = self.input_count + self.parameter_count
@@ -65,7 +65,7 @@ class Program:
 
 
 def flatten(graph: Graph, values: Sequence[Expression], derivatives: Sequence[Expression] = ()) -> Program:
-    """The program that computes `values`, and after them `derivatives`."""
+    """Return the program that computes `values`, and after them `derivatives`."""
     return _Flattener(graph, values, derivatives).program()
 
 
@@ -99,7 +99,7 @@ class _Flattener:
         )
 
     def _place_leaves(self) -> None:
-        """Inputs and parameters have fixed registers, used or not."""
+        """Place inputs and parameters in fixed registers, used or not."""
         graph = self.graph
         for number in graph.leaves():
             index = graph.content(number)
@@ -107,7 +107,7 @@ class _Flattener:
             self.registers[number] = offset + index
 
     def _place_constants(self, outputs: Sequence[Expression]) -> tuple[Fraction, ...]:
-        """Constants survive only as outputs; everywhere else the graph has folded them."""
+        """Place constants, which survive only as outputs; elsewhere the graph has folded them."""
         constants = []
         for node in outputs:
             value = self.graph.constant_value(node)
@@ -117,7 +117,7 @@ class _Flattener:
         return tuple(constants)
 
     def _merge_sums_used_once(self) -> dict[int, Linear]:
-        """Chains of additions become one combination: a sum with a single user, itself a sum, moves in."""
+        """Merge a sum with a single user, itself a sum, into that user."""
         graph = self.graph
         order = graph.reachable([*self.values, *self.derivatives])
         users: dict[int, int] = dict.fromkeys(order, 0)
@@ -184,7 +184,7 @@ class _Flattener:
         self.steps.append(LinearStep(target, arguments, rows, tuple(content.constant for content in contents)))
 
     def _needed(self, outputs: Sequence[int]) -> list[int]:
-        """Nodes not yet computed that the outputs need, operands first."""
+        """Return nodes not yet computed that the outputs need, operands first."""
         seen: set[int] = set()
         stack = list(outputs)
         while stack:

@@ -57,7 +57,7 @@ class _Encoder:
         self.coefficients: list[Fraction] = []
 
     def append(self, steps: Sequence[Step]) -> None:
-        """One instruction: a linear step of several rows, or a group of others."""
+        """Append one instruction: a linear step of several rows, or a group of others."""
         first = steps[0]
         shape = (len(steps), 0)
         start = (len(self.arguments), len(self.coefficients))
@@ -72,7 +72,7 @@ class _Encoder:
 
 
 def encode(steps: Sequence[Step], value_length: int) -> dict[str, Any]:
-    """The arrays of the core's program that say what to compute; no instruction reaches over the end of the values."""
+    """Return the arrays of the core's program; no instruction reaches over the end of the values."""
     encoder = _Encoder()
     for group in _groups(steps[:value_length]):
         encoder.append(group)
@@ -101,7 +101,7 @@ def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
 
 
 def _belongs(step: Step, group: Sequence[Step]) -> bool:
-    """Whether the step can be the next row: of the same shape, in the next register, and not in need of the rows before it."""
+    """Return whether the step can be the next row: same shape, next register, and independent of the rows before it."""
     first = group[0]
     operands = _operands(step)
     return (
@@ -125,7 +125,7 @@ def _operands(step: Step) -> tuple[int, ...]:
 
 
 def split(numbers: Sequence[Fraction]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each rational as a double and the double nearest to what is left."""
+    """Return each rational as a double and the double nearest to its remainder."""
     hi, lo = [], []
     for number in numbers:
         head = number.numerator / number.denominator

@@ -21,28 +21,28 @@ class QuadricClass:
 
     @property
     def rank(self) -> int:
-        """Rank of A."""
+        """Return the rank of A."""
         return sum(self.signature)
 
     @property
     def augmented_rank(self) -> int:
-        """Rank of M."""
+        """Return the rank of M."""
         return sum(self.augmented_signature)
 
     @property
     def repeated_eigenvalues(self) -> bool:
-        """Whether two of the n eigenvalues of A agree, zero included."""
+        """Return whether two of the n eigenvalues of A agree, zero included."""
         return self.distinct_eigenvalues + (self.rank < self.dimension) < self.dimension
 
     @property
     def empty(self) -> bool:
-        """No real point: B has one sign everywhere, or is a constant other than zero."""
+        """Return True if there is no real point: B has one sign everywhere, or is a nonzero constant."""
         extra = tuple(m - a for m, a in zip(self.augmented_signature, self.signature, strict=True))
         return (extra == (1, 0) and self.signature[1] == 0) or (extra == (0, 1) and self.signature[0] == 0)
 
     @property
     def name(self) -> str:
-        """Conics by name; other quadrics by what their equation lacks."""
+        """Return the name of a conic; other quadrics are named by missing terms."""
         if self.dimension == 2:
             return self._conic()
         excess = self.augmented_rank - self.rank
@@ -52,7 +52,7 @@ class QuadricClass:
         return f"{kind}, rank {self.rank}, {self.distinct_eigenvalues} distinct eigenvalues"
 
     def _conic(self) -> str:
-        """The name over the reals; what has no real point is `empty`, with what it is over the complex numbers."""
+        """Return the name over the reals; without real points it is `empty` with the complex name."""
         match (self.rank, self.augmented_rank):
             case (2, 3):
                 if self.signature == (1, 1):

@@ -63,7 +63,7 @@ class QuadricCriticalPoints:
 def quadric_critical_points(
     source: QuadricForm | SquareSum | Boundary | QuadricSolver, point: ArrayLike
 ) -> QuadricCriticalPoints:
-    """All critical points for one u (n,); pass a `QuadricSolver` to diagonalise only once.
+    """Return all critical points for one u (n,); pass a `QuadricSolver` to diagonalise only once.
 
     >>> quadric_critical_points(Boundary.from_expression("x**2 + 4*y**2 - 4"), [0.5, 0.25])
     QuadricCriticalPoints(4 complex, 4 real)
@@ -116,12 +116,12 @@ def _collect(spectrum: Spectrum, views: Views, found: _Collection) -> None:
 
 
 def _least(value: float, mu: Array, squares: Array) -> float:
-    """S = β − Σ γ_j/(4μ_j) as seen from u; it depends on u only where the kernel slopes do not vanish."""
+    """Return S = β − Σ γ_j/(4μ_j) as seen from u; it depends on u only if the kernel slopes do not vanish."""
     return value - float((squares / (4 * mu)).sum())
 
 
 def _noise(spectrum: Spectrum, mu: Array, squares: Array, kernel: float) -> Array:
-    """What the errors of the computed eigenvectors can add to γ_j: (tolerance · ‖g_k/(μ_k − μ_j)‖)² over the others."""
+    """Return the possible effect of eigenvector errors on γ_j: (tolerance · ‖g_k/(μ_k − μ_j)‖)² over the others."""
     centres, sizes = np.append(mu, 0.0), np.append(squares, kernel)
     gaps = np.subtract.outer(mu, centres)
     np.fill_diagonal(gaps, np.inf)
@@ -138,7 +138,7 @@ def _collect_family(
     index: int,
     rounding: float,
 ) -> None:
-    """The points at the pole of an eigenvalue on whose eigenspace g vanishes."""
+    """Add the points at the pole of an eigenvalue on whose eigenspace g vanishes."""
     multiplier = -1 / (2 * mu[index])
     step = np.zeros(len(g), dtype=np.complex128)
     for centre, cluster in zip(mu, clusters, strict=True):
@@ -202,7 +202,7 @@ class _Collection:
 
 
 def _groups(steps: Complex, multipliers: Complex) -> list[list[int]]:
-    """Points that are one: close to each other, and their multipliers too."""
+    """Group points that are close to each other and have close multipliers."""
     sizes = np.linalg.norm(steps, axis=1)
     groups: list[list[int]] = []
     taken, finite = np.zeros(len(steps), dtype=bool), np.isfinite(multipliers)

@@ -52,7 +52,7 @@ class QuadricEDDegree:
 def quadric_ed_degree(
     source: Boundary | QuadricForm | SquareSum | QuadricSolver, *, exact: bool | None = None
 ) -> QuadricEDDegree:
-    """The ED degree of a boundary of degree at most two; exact for boundaries in few variables unless told otherwise.
+    """Return the ED degree of a boundary of degree at most two, exact for few variables by default.
 
     >>> int(quadric_ed_degree(Boundary.from_expression("x**2 + 4*y**2 - 4")))
     4
@@ -82,14 +82,14 @@ def _exact(
 
 
 def _numerical(spectrum: Spectrum) -> QuadricEDDegree:
-    """The rank of M from the parts of b and c that A does not reach: b on ker A, and S."""
+    """Return the rank of M from the parts of b and c outside the range of A: b on ker A, and S."""
     rank = int(np.count_nonzero(spectrum.eigenvalues))
     extra = 2 if spectrum.kernel_slopes.any() else int(spectrum.least != 0)
     return ed_degree_by_ranks(len(spectrum.clusters()), rank, rank + extra, exact=False)
 
 
 def ed_degree_by_ranks(distinct: int, rank: int, augmented: int, *, exact: bool) -> QuadricEDDegree:
-    """The theorem: from the number of distinct nonzero eigenvalues of A and the ranks of A and M."""
+    """Return the ED degree from the number of distinct nonzero eigenvalues of A and the ranks of A and M."""
     if augmented == 0:
         raise InputError("the polynomial is zero: its zero set is the whole space and has no ED degree")
     value = 2 * distinct + {2: 1, 1: 0, 0: -2}[augmented - rank]

@@ -55,18 +55,18 @@ class QuadricForm:
 
     @property
     def dimension(self) -> int:
-        """Number of variables."""
+        """Return the number of variables."""
         return len(self.linear)
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:
-        """B at one point (n,) or a batch (m, n)."""
+        """Return B at one point (n,) or a batch (m, n)."""
         x = real_array(points, "the points")
         values = np.einsum("...i,...i->...", x @ self.matrix + self.linear, x) + self.constant
         return float(values) if np.ndim(values) == 0 else values
 
     @classmethod
     def from_boundary(cls, boundary: Boundary) -> QuadricForm:
-        """The form of a boundary of exact degree at most two; others are refused."""
+        """Return the form of a boundary of exact degree at most two; others are refused."""
         squares = squares_of(boundary.source)
         if squares is not None:
             return cls.from_squares(squares)
@@ -79,7 +79,7 @@ class QuadricForm:
 
     @classmethod
     def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricForm:
-        """The form of f_label − f_rival for a network with logits of degree at most two."""
+        """Return the form of f_label − f_rival for a network with logits of degree at most two."""
         return cls.from_squares(HiddenSquares.from_network(network).pair(label, rival))
 
     @classmethod
@@ -94,7 +94,7 @@ class QuadricForm:
 
 
 def exact_form(boundary: Boundary) -> tuple[list[list[Fraction]], list[Fraction], Fraction]:
-    """The coefficients (A, b, c) as exact rationals; meant for up to some dozens of variables.
+    """Return the coefficients (A, b, c) as exact rationals; meant for up to some dozens of variables.
 
     >>> exact_form(Boundary.from_expression("x*y/3 + y - 1"))[0]
     [[Fraction(0, 1), Fraction(1, 6)], [Fraction(1, 6), Fraction(0, 1)]]

@@ -51,7 +51,7 @@ class QuadricSolver:
 
     @classmethod
     def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricSolver:
-        """For f_label − f_rival; to share work between the pairs of one network use `NetworkSolvers`."""
+        """Make a solver for f_label − f_rival; to share work between the pairs of one network use `NetworkSolvers`."""
         return NetworkSolvers(network).pair(label, rival)
 
     @property
@@ -59,17 +59,17 @@ class QuadricSolver:
         return self.spectrum.dimension
 
     def nearest(self, point: ArrayLike) -> Nearest:
-        """The nearest real boundary point to one point (n,)."""
+        """Return the nearest real boundary point to one point (n,)."""
         return self.nearest_batch(real_array(point, "the point")[None])[0]
 
     def nearest_batch(self, points: ArrayLike) -> NearestBatch:
-        """The nearest real boundary points to the rows of (p, n)."""
+        """Return the nearest real boundary points to the rows of (p, n)."""
         u = self._checked(points)
         return nearest_of(u, [(self, np.arange(len(u)))])[0]
 
     @cached_property
     def rules(self) -> _core.NearestRules:
-        """What the core goes by (cpp/interface.hpp: NearestJob).
+        """Return the parameters of the core (cpp/interface.hpp: NearestJob).
 
         An answer is doubtful where the errors of eigenvalues and of B(u) may have changed it noticeably: an error E of A
         matters as 2λE beside 1 + 2λA. From far away the value of B at the boundary is known less well than at the point found, so
@@ -95,7 +95,7 @@ class QuadricSolver:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what the core made of it."""
+        """Return the state without the compiled data."""
         return {name: value for name, value in self.__dict__.items() if name != "rules"}
 
     def _checked(self, points: ArrayLike) -> Array:
@@ -110,7 +110,7 @@ class QuadricSolver:
 def nearest_of(
     points: Array, asked: Sequence[tuple[QuadricSolver, NDArray[np.intp]]], threads: int = 1
 ) -> NearestBatches:
-    """The nearest points of quadrics to some rows of points (…, n), all of them finite, in one call of the core."""
+    """Return the nearest points of quadrics to some rows of points (…, n), all of them finite, in one call of the core."""
     given = np.ascontiguousarray(points)
     rows = np.concatenate([rows for _, rows in asked]).astype(np.int64, copy=False)
     counts = np.array([len(rows) for _, rows in asked], dtype=np.int64)
@@ -131,7 +131,7 @@ class NetworkSolvers:
         self._solvers: dict[tuple[int, int], QuadricSolver] = {}
 
     def pair(self, label: int, rival: int) -> QuadricSolver:
-        """The solver for f_label − f_rival."""
+        """Return the solver for f_label − f_rival."""
         classes = len(self.squares.constants)
         if label == rival or not (0 <= label < classes and 0 <= rival < classes):
             raise InputError(f"classes {label} and {rival}: expected two different ones from 0 to {classes - 1}")

@@ -64,7 +64,7 @@ class NearestBatch:
         return self.given[self.rows[rows]] + self.spectrum.lift(self.steps[rows])
 
     def judge(self, rows: NDArray[np.intp]) -> None:
-        """Rows without a regular nearest point, which rest on something that is zero, or on the signs of eigenvalues and of S.
+        """Return rows without a regular nearest point, which depend on a zero or on signs of eigenvalues and of S.
 
         They are believed where these are far from zero.
         """
@@ -133,7 +133,7 @@ class NearestBatches(Sequence[NearestBatch]):
         return batch
 
     def points_at(self, places: NDArray[np.intp]) -> Array:
-        """The points (q, n) at some places in the arrays."""
+        """Return the points (q, n) at some places in the arrays."""
         points = self.given[self.rows[places]]
         quadrics = np.searchsorted(self._ends, places, side="right")
         for quadric in np.unique(quadrics).tolist():

@@ -70,7 +70,7 @@ class PreciseQuadric:
             self._least, self._most = roots[0], roots[-1]
 
     def nearest(self, u: Array) -> EnclosedNearest:
-        """The distance from u (n,) to {B = 0}."""
+        """Enclose the distance from u (n,) to {B = 0}."""
         point = flint.fmpq_mat([[to_rational(Fraction(value))] for value in u.tolist()])
         slope = 2 * (self._matrix * point) + flint.fmpq_mat([[entry] for entry in self._linear])
         value = (point.transpose() * (self._matrix * point))[0, 0] + self._constant
@@ -105,7 +105,7 @@ class _Seen:
         return self._bracketed(u, _power)
 
     def _indefinite(self, u: Array) -> EnclosedNearest:
-        """λ below λ₊/2 in powers of two; above it λ₊(1 − 2^−k)."""
+        """Search λ below λ₊/2 in powers of two, above it as λ₊(1 − 2^−k)."""
         end = (-1 / (2 * self.lowest)).mid()
         if self._is_beyond((end / 2).mid()):
             return self._bracketed(u, lambda exponent: (end / 2 * _power(exponent)).mid(), 0)
@@ -132,7 +132,7 @@ class _Seen:
         return _enclosed(u, lower, min(beyond, key=lambda norm: float(norm.mid())), chosen)
 
     def _bracketed(self, u: Array, place: Callable[[int], Any], largest: int = LARGEST_EXPONENT) -> EnclosedNearest:
-        """Between two neighbouring powers of two."""
+        """Bisect between two neighbouring powers of two."""
         while not self._is_beyond(place(largest)):
             largest *= 2
             if largest > LAST_EXPONENT:
@@ -146,7 +146,7 @@ class _Seen:
         return self._bisected(u, place(exponent - 1), place(exponent))
 
     def _lowest_direction(self) -> Any:
-        """A unit vector of the least eigenvalue: one step of inverse iteration that starts with all digits right."""
+        """Return a unit vector of the least eigenvalue, by one step of inverse iteration from an accurate eigenvalue."""
         size = self.matrix.nrows()
         shifted = self.matrix - (self.lowest.mid() - _power(-PRECISION // 2)) * self.identity
         start = flint.arb_mat([[flint.arb(1) + flint.arb(i) / (3 * size)] for i in range(size)])
@@ -168,16 +168,16 @@ class _Seen:
         return not bool(self._step(multiplier)[1] > 0)
 
     def _step(self, multiplier: Any) -> tuple[Any, Any]:
-        """x(λ) − u and f(λ)."""
+        """Return x(λ) − u and f(λ)."""
         step = (self.identity + 2 * multiplier * self.matrix).solve(self.slope) * -multiplier
         return step, self._value(step)
 
     def _value(self, step: Any) -> Any:
-        """B(u + step)."""
+        """Return B(u + step)."""
         return self.value + (self.slope.transpose() * step)[0, 0] + (step.transpose() * (self.matrix * step))[0, 0]
 
     def _lowest_value(self) -> tuple[Any, Any] | None:
-        """For A ⪰ 0: S and the shortest step to where ∇B = 0; None if B falls without end along the kernel of A."""
+        """Return, for A ⪰ 0, S and the shortest step to where ∇B = 0; None if B is unbounded below on the kernel of A."""
         squared = self.exact_matrix * self.exact_matrix
         size = squared.nrows()
         right = self.exact_slope.entries()  # 2A·step = −∇B for a step in the range of A: step = Az, A²z = −∇B/2
@@ -195,13 +195,13 @@ class _Seen:
 
 
 def _enclosed(u: Array, lower: Any, upper: Any, step: Any) -> EnclosedNearest:
-    """The bounds as doubles, and u + step."""
+    """Return the bounds as doubles, and u + step."""
     coordinates = [float((flint.arb(x) + d).mid()) for x, d in zip(u.tolist(), step.entries(), strict=True)]
     return EnclosedNearest(max(0.0, below(lower)), above(upper), np.array(coordinates))
 
 
 def _first(holds: Callable[[int], bool], below: int, at: int) -> int:
-    """The least number above `below` for which a condition holds that holds at `at` and, once it does, for all larger ones."""
+    """Return the least number above `below` for which a monotone condition holds that holds at `at`."""
     while at - below > 1:
         middle = (below + at) // 2
         below, at = (below, middle) if holds(middle) else (middle, at)

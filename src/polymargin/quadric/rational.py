@@ -51,7 +51,7 @@ class Secular:
 
     @property
     def degree(self) -> int:
-        """Number of finite roots with multiplicity."""
+        """Return the number of finite roots with multiplicity."""
         full = 2 * len(self.eigenvalues)
         if self.kernel > 0:
             return full + 1
@@ -66,7 +66,7 @@ class Secular:
         return 0
 
     def __call__(self, multipliers: Complex, d: Complex) -> tuple[Complex, Complex]:
-        """E and E' at λ (N,) with d (N, r)."""
+        """Return E and E' at λ (N,) with d (N, r)."""
         slopes = -self.kernel - (self.squares / d**3).sum(axis=1)
         far = self.least - multipliers * self.kernel + (self.weights / d**2).sum(axis=1)
         # Close to λ = 0 the sum β − ½ Σ γ_j (λ/d_j)(1 + 1/d_j) does not cancel.
@@ -84,7 +84,7 @@ class Roots:
 
 
 def all_roots(equation: Secular) -> Roots:
-    """The finite roots, each as often as its multiplicity."""
+    """Return the finite roots with multiplicity."""
     mu = equation.eigenvalues
     count = equation.degree
     start = _pencil_roots(equation, count)
@@ -114,7 +114,7 @@ def all_roots(equation: Secular) -> Roots:
 
 
 def _pencil_roots(equation: Secular, count: int) -> Complex:
-    """The `count` roots of smallest modulus around the shift, from the eigenvalue problem."""
+    """Return the `count` roots of smallest modulus around the shift, from the eigenvalue problem."""
     mu, weights = equation.eigenvalues, equation.weights
     if count == 0:
         return np.zeros(0, dtype=np.complex128)
@@ -135,7 +135,7 @@ def _pencil_roots(equation: Secular, count: int) -> Complex:
 
 
 def _apart(equation: Secular, offsets: Complex, reference: NDArray[np.intp]) -> Complex:
-    """Better starts where the eigenvalue problem is ill conditioned: it knows roots close to a pole to √ε only.
+    """Return better starts if the eigenvalue problem is ill conditioned: roots close to a pole have only √ε accuracy.
 
     Close to the pole of μ_j, E ≈ R + w_j/d_j² with R the other terms at the pole, hence d_j ≈ ±√(−w_j/R).
     """

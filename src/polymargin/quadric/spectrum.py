@@ -72,14 +72,14 @@ class Spectrum:
 
     @classmethod
     def of_form(cls, form: QuadricForm) -> Spectrum:
-        """From coefficients: one n×n eigenproblem."""
+        """Compute the spectrum from coefficients: one n×n eigenproblem."""
         eigenvalues, rotation = np.linalg.eigh(form.matrix)
         tolerance = EIGENVALUE_TOLERANCE * form.dimension * float(np.abs(eigenvalues).max())
         return cls(form, _cleaned(eigenvalues, tolerance), tolerance, rotation, None, rotation.T @ form.linear)
 
     @classmethod
     def of_squares(cls, squares: SquareSum, factors: Factors | None = None) -> Spectrum:
-        """From Σ α_j y_j² + …; `factors` are those of the weights, shared by the pairs of a network."""
+        """Compute the spectrum from Σ α_j y_j² + …; `factors` of the weights are shared by the pairs of a network."""
         factors = factors or Factors.of(squares.weights)
         columns = factors.columns
         core = (columns * squares.squares) @ columns.T
@@ -95,23 +95,23 @@ class Spectrum:
 
     @property
     def kernel_dimension(self) -> int:
-        """Dimension of the kernel of A."""
+        """Return the dimension of the kernel of A."""
         return self.dimension - int(np.count_nonzero(self.eigenvalues))
 
     @property
     def cluster_tolerance(self) -> float:
-        """Eigenvalues closer than this are taken as equal where their number matters."""
+        """Return the gap below which eigenvalues count as equal."""
         return max(2 * self.tolerance, CLUSTER_TOLERANCE * float(np.abs(self.eigenvalues).max()))
 
     def with_structure(self, structure: QuadricStructure) -> Spectrum:
-        """The same with as many zero and distinct nonzero eigenvalues as exact arithmetic has found."""
+        """Return the spectrum with the exact numbers of zero and of distinct nonzero eigenvalues."""
         smallest_first = np.argsort(np.abs(self.eigenvalues), kind="stable")
         eigenvalues = self.eigenvalues.copy()
         eigenvalues[smallest_first[: len(eigenvalues) - structure.rank]] = 0.0
         return replace(self, eigenvalues=eigenvalues, distinct=structure.distinct)
 
     def clusters(self) -> list[NDArray[np.intp]]:
-        """The indices of each distinct nonzero eigenvalue; chains of close ones count as one unless their number is known."""
+        """Return the indices of each distinct nonzero eigenvalue; chains of close ones count as one."""
         nonzero = np.flatnonzero(self.eigenvalues)
         if not len(nonzero):
             return []
@@ -124,7 +124,7 @@ class Spectrum:
 
     @cached_property
     def kernel_slopes(self) -> Array:
-        """The components of g on the kernel of A; they do not depend on the point.
+        """Return the components of g on the kernel of A; they do not depend on the point.
 
         The computed kernel vectors err by about (tolerance/σ_k) in the direction of σ_k: what that can account for is zero.
         """
@@ -137,7 +137,7 @@ class Spectrum:
 
     @cached_property
     def least(self) -> float:
-        """S, the value of B at its critical points; meaningful where the kernel slopes vanish.
+        """Return S, the value of B at its critical points, if the kernel slopes vanish.
 
         B is evaluated at such a point itself, where its terms are smallest; what their rounding can account for is zero.
         """
@@ -153,7 +153,7 @@ class Spectrum:
 
     @cached_property
     def is_clear(self) -> bool:
-        """Whether all signs that matter are beyond rounding: those of the eigenvalues, and that of S where it decides."""
+        """Return whether all signs that matter are beyond rounding: those of the eigenvalues, and that of S where it decides."""
         sizes = np.abs(self.eigenvalues)
         if not (sizes > CLEAR * self.tolerance).all():
             return False
@@ -165,11 +165,11 @@ class Spectrum:
 
     @property
     def slope_at_origin(self) -> Array:
-        """g at the origin."""
+        """Return g at the origin."""
         return np.asarray(self._raw(np.zeros((1, self.dimension)))[1][0])
 
     def views(self, points: Array) -> Views:
-        """(β, g) at points (p, n)."""
+        """Return (β, g) at points (p, n)."""
         values, gradients, value_sizes, gradient_sizes = self._raw(points)
         values = np.where(np.abs(values) <= NOISE * value_sizes, 0.0, values)
         gradients[np.abs(gradients) <= NOISE * gradient_sizes[:, None]] = 0.0
@@ -178,7 +178,7 @@ class Spectrum:
         return Views(values, gradients, value_sizes)
 
     def _raw(self, points: Array) -> tuple[Array, Array, Array, Array]:
-        """β, g, and the sizes of the terms they are summed from."""
+        """Return β, g, and the sizes of the terms they are summed from."""
         norms = lengths(points)
         square, linear, constant = self.sizes
         values, gradients = _core.view(np.ascontiguousarray(points), **self.laid_out, instruction_set=instruction_set())
@@ -186,7 +186,7 @@ class Spectrum:
 
     @cached_property
     def sizes(self) -> tuple[float, float, float]:
-        """Of the terms of B at a point of length ‖x‖, as the coefficients of a polynomial in it: |y_j| ≤ ‖w_j‖ ‖x‖ + |s_j|."""
+        """Return the sizes of the terms of B as coefficients of a polynomial in ‖x‖: |y_j| ≤ ‖w_j‖ ‖x‖ + |s_j|."""
         source = self.source
         if isinstance(source, QuadricForm):
             largest = float(np.abs(self.eigenvalues).max())
@@ -201,7 +201,7 @@ class Spectrum:
 
     @cached_property
     def laid_out(self) -> dict[str, Any]:
-        """B as the core takes it (cpp/interface.hpp: Quadric)."""
+        """Return B in the core's layout (cpp/interface.hpp: Quadric)."""
         common = {"eigenvalues": self.eigenvalues, "sizes": np.array(self.sizes), "constant": self.source.constant}
         if isinstance(self.source, QuadricForm):
             form = {"weights": padded(self.source.matrix), "slopes": padded(self.source.linear), "bends": None}
@@ -213,7 +213,7 @@ class Spectrum:
         return {"weights": factors.padded_weights, "bends": bends, "slopes": slopes, **mapped, **common}
 
     def lift(self, steps: Array) -> Array:
-        """V δ for steps δ (p, m), each row by itself: it does not depend on the others."""
+        """Return V δ for steps δ (p, m), each row independently."""
         wanted = instruction_set()
         inner = _core.product(np.ascontiguousarray(steps), self.padded_rotation, wanted)[:, : len(self.eigenvalues)]
         basis = None if self.factors is None else self.factors.padded_basis
@@ -223,12 +223,12 @@ class Spectrum:
 
     @cached_property
     def padded_rotation(self) -> Array:
-        """From the eigenbasis, as the core takes it."""
+        """Return the rotation from the eigenbasis in the core's layout."""
         return padded(self.rotation.T)
 
 
 def spectrum_of(source: QuadricForm | SquareSum) -> Spectrum:
-    """The spectrum, by the cheaper way the source offers."""
+    """Return the spectrum by the cheaper way for the source."""
     return Spectrum.of_form(source) if isinstance(source, QuadricForm) else Spectrum.of_squares(source)
 
 
@@ -251,14 +251,14 @@ class Factors:
 
 
 def padded(array: Array) -> Array:
-    """With zeros behind every row, up to a whole number of the core's widest registers."""
+    """Pad every row with zeros to a multiple of the core's widest registers."""
     result = np.zeros((*array.shape[:-1], -(-array.shape[-1] // PADDING) * PADDING))
     result[..., : array.shape[-1]] = array
     return result
 
 
 def lengths(rows: Array) -> Array:
-    """‖·‖ of every row."""
+    """Return ‖·‖ of every row."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 

@@ -38,7 +38,7 @@ class HiddenSquares:
 
     @classmethod
     def from_network(cls, network: PolynomialNetwork) -> HiddenSquares:
-        """Melt the affine layers together; networks of a higher degree are refused."""
+        """Combine the affine layers; refuse networks of a higher degree."""
         if network.degree > 2:
             raise InputError(f"the logits have degree {network.degree}; a quadric needs degree at most 2")
         weights, bias = network.layers[0].weights, network.layers[0].bias
@@ -62,7 +62,7 @@ class HiddenSquares:
         return cls(weights, bias, squares, slopes, constants)
 
     def pair(self, label: int, rival: int) -> SquareSum:
-        """B = f_label − f_rival."""
+        """Return B = f_label − f_rival."""
         return SquareSum(
             self.weights,
             self.bias,
@@ -87,17 +87,17 @@ class SquareSum:
         return int(self.weights.shape[1])
 
     def hidden(self, points: ArrayLike) -> Array:
-        """y at points (…, n)."""
+        """Return y at points (…, n)."""
         return np.asarray(real_array(points, "the points") @ self.weights.T + self.bias)
 
     def __call__(self, points: ArrayLike) -> Array:
-        """B at points (…, n)."""
+        """Return B at points (…, n)."""
         y = self.hidden(points)
         return np.asarray((y * (y * self.squares + self.slopes)).sum(axis=-1) + self.constant)
 
 
 def squares_of(source: Source) -> SquareSum | None:
-    """The boundary polynomial of a network of degree at most two; None for any other source."""
+    """Return the boundary polynomial of a network of degree at most two; None for any other source."""
     if (
         isinstance(source, NetworkSource)
         and isinstance(source.network, PolynomialNetwork)

@@ -31,7 +31,7 @@ class QuadricStructure:
 def exact_structure(
     matrix: list[list[Fraction]], linear: list[Fraction], constant: Fraction, metric: Metric | None = None
 ) -> QuadricStructure:
-    """From exact coefficients; in a metric Q the eigenvalues are those of Q⁻¹A.
+    """Return the structure of exact coefficients; in a metric Q the eigenvalues are those of Q⁻¹A.
 
     >>> exact_structure([[Fraction(2), Fraction(0)], [Fraction(0), Fraction(2)]], [Fraction(0)] * 2, Fraction(1))
     QuadricStructure(rank=2, augmented_rank=3, distinct=1)

@@ -17,7 +17,7 @@ from polymargin.reproduce.rows import Row, resumable_rows
 
 
 def attention_modules(most_inputs: int = 10) -> list[AttentionArchitecture]:
-    """All (t, d, d', a) up to the number of inputs that are their own reduced form: no superfluous value dimension or rank."""
+    """Return all (t, d, d', a) up to the number of inputs that have no superfluous value dimension or rank."""
     sizes = range(1, most_inputs + 1)
     modules = [
         AttentionArchitecture(t, d, values, rank)
@@ -30,7 +30,7 @@ def attention_modules(most_inputs: int = 10) -> list[AttentionArchitecture]:
 
 
 def deep_networks(most_inputs: int = 5) -> list[NetworkArchitecture]:
-    """(n, [n, h]) with x² and, for n ≤ 3, x³; (n, [n, h, g]) with x² for n ≤ 3: widths between 1 and n."""
+    """Return (n, [n, h]) with x² and, for n ≤ 3, x³; (n, [n, h, g]) with x² for n ≤ 3: widths between 1 and n."""
     two = [
         NetworkArchitecture((n, n, h, 2), d)
         for n in range(2, most_inputs + 1)
@@ -52,7 +52,7 @@ def beyond_table(
     executor: Executor | None = None,
     progress: Callable[[Row], None] | None = None,
 ) -> list[Row]:
-    """ED degrees by Gröbner bases modulo a prime, `kind` "attention" or "deep"; a run can be resumed in its `directory`."""
+    """Compute ED degrees by Gröbner bases modulo a prime, `kind` "attention" or "deep"; a run resumes in its `directory`."""
     rows: list[Architecture] = list(attention_modules()) if kind == "attention" else list(deep_networks())
     found = resumable_rows(
         partial(symbolic_row, seed=seed, timeout=timeout),
@@ -68,13 +68,13 @@ def beyond_table(
 
 
 def trends(rows: list[Row], file: Path) -> Path:
-    """The picture of the attention rows."""
+    """Draw the attention rows."""
     degrees = {(m.t, m.d, m.d_prime, m.a): row["ed_degree"] for m, row in zip(attention_modules(), rows, strict=True)}
     return draw_trends(degrees, file)
 
 
 def symbolic_row(architecture: Architecture, *, seed: int, timeout: float) -> Row:
-    """One row: the degree, the bounds that theorems give, and the printed value where the paper has the row."""
+    """Return one row: the degree, the bounds of theorems, and the printed value if the paper has the row."""
     found = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
     rows: list[tuple[Architecture, int]] = [*table1_rows(), *table2_rows()]
     printed = {row.reduced(): value for row, value in rows}

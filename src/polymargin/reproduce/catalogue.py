@@ -212,7 +212,7 @@ ENTRIES = (
 
 
 def entry(name: str) -> Entry:
-    """The entry of that name.
+    """Return the entry of that name.
 
     >>> entry("table1").title
     'Table 1: deep networks'

@@ -18,13 +18,13 @@ from polymargin.reproduce.rows import Row, resumable_rows
 
 
 def printed_table(name: str) -> list[dict[str, str]]:
-    """A table as the paper prints it."""
+    """Format a table as in the paper."""
     text = files("polymargin.reproduce").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 def table1_rows() -> list[tuple[NetworkArchitecture, int]]:
-    """Deep architectures with intermediate widths, and the printed ED degrees."""
+    """Return deep architectures with intermediate widths, and the printed ED degrees."""
     return [
         (
             NetworkArchitecture((int(row["n"]), *map(int, row["hidden"].split()), 2), int(row["activation_degree"])),
@@ -35,7 +35,7 @@ def table1_rows() -> list[tuple[NetworkArchitecture, int]]:
 
 
 def table2_rows() -> list[tuple[AttentionArchitecture, int]]:
-    """Attention modules, and the printed ED degrees."""
+    """Return attention modules, and the printed ED degrees."""
     return [
         (AttentionArchitecture(*(int(row[key]) for key in ("t", "d", "d_prime", "a"))), int(row["ed_degree"]))
         for row in printed_table("attention_ed_degrees")
@@ -55,7 +55,7 @@ def ed_degree_table(
     executor: Executor | None = None,
     progress: Callable[[Row], None] | None = None,
 ) -> list[Row]:
-    """The rows of a table with a printed ED degree up to `largest_degree`; kept in `directory`, so that a run can be resumed."""
+    """Compute the rows of a table with a printed ED degree up to `largest_degree`; a run resumes in its `directory`."""
     rows = [(a, printed) for a, printed in TABLES[table]() if largest_degree is None or printed <= largest_degree]
     found = resumable_rows(
         partial(count_row, tracker=Tracker(threads=threads), seed=seed),
@@ -71,7 +71,7 @@ def ed_degree_table(
 
 
 def count_row(task: tuple[Architecture, int | None], *, tracker: Tracker, seed: int) -> Row:
-    """One row: the count by monodromy, its trace test, and what it took; `printed` may be None for rows the paper leaves out."""
+    """Compute one row: the count by monodromy, its trace test, and its time; `printed` may be None."""
     architecture, printed = task
     found = _count(architecture.reduced(), tracker, seed)
     return {
@@ -89,7 +89,7 @@ def count_row(task: tuple[Architecture, int | None], *, tracker: Tracker, seed: 
 
 @lru_cache
 def _count(reduced: Architecture, tracker: Tracker, seed: int) -> MonodromyCount:
-    """Rows that are the same in their active subspace are counted once: (2, 4, 3, 2) is (2, 4, 2, 2)."""
+    """Count rows that are the same in their active subspace once: (2, 4, 3, 2) is (2, 4, 2, 2)."""
     return monodromy_count(architecture_family(reduced), tracker, seed=seed)
 
 

@@ -15,7 +15,7 @@ from polymargin.reproduce.report_items import Entry, Reproduction, Run
 
 
 def reproduce(entry: Entry, run: Run) -> Reproduction:
-    """One entry; its errors are the caller's."""
+    """Compute one entry; its exceptions pass through."""
     start = time.perf_counter()
     outcome = entry.compute(run)
     clock = time.perf_counter() - start
@@ -63,7 +63,7 @@ def _attempt(entry: Entry, run: Run) -> Reproduction:
 
 
 def write_comparisons(found: Sequence[Reproduction], file: Path) -> Path:
-    """All printed values beside ours, one line each."""
+    """Write all printed values beside ours, one line each."""
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["entry", "what", "printed", "ours", "agrees"])

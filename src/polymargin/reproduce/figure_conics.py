@@ -33,7 +33,7 @@ def figure_conics(directory: Path) -> Reproduced:
 
 
 def _kind(found: ParameterDiscriminant) -> str:
-    """The item of the paper's list, by the exact factors of the discriminant."""
+    """Return the item of the paper's list, by the exact factors of the discriminant."""
     if found.singular_factor == 0:
         return "degenerate"
     if found.rank_factor == 0:

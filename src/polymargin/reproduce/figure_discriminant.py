@@ -77,12 +77,12 @@ def figure_discriminant(directory: Path, *, samples: int = 15_000, threads: int 
 
 
 def example_network() -> PolynomialNetwork:
-    """W₁, b₁, W₂, b₂ of the example."""
+    """Return W₁, b₁, W₂, b₂ of the example."""
     return PolynomialNetwork([([[1, 2], [3, 1]], [0, 1]), ([[2, 1], [1, 2]], [2, 1])], degree=2)
 
 
 def coefficients(discriminant: EDDiscriminant) -> dict[tuple[int, int], int]:
-    """Of D, with the sign of its first term as printed."""
+    """Return the coefficients of D, with the sign of its first term as printed."""
     terms = {(int(i), int(j)): int(c) for (i, j), c in discriminant.polynomial.to_dict().items()}
     sign = 1 if terms.get((6, 0), 1) > 0 else -1
     return {exponents: sign * number for exponents, number in terms.items()}
@@ -109,7 +109,7 @@ def _double_point_row(found: CriticalPoints) -> Comparison:
 
 
 def _sign_row(discriminant: EDDiscriminant, regions: Chambers) -> Comparison:
-    """D > 0 exactly where four critical points are real: D by algebra, the numbers by continuation."""
+    """Compare the sign of D by algebra with the numbers of real critical points by continuation."""
     known = regions.counts >= 0
     right = sum(
         (discriminant.sign(place) > 0) == (count == 4)

@@ -20,7 +20,7 @@ STANDARD_ERRORS = 4.0
 def figure_kac_rice(
     directory: Path, *, samples: int = 1000, most: int = 30, seed: int = 0, progress: Progress = silent
 ) -> Reproduced:
-    """Simulate the degrees 1 to `most`, compare every mean with the formula, draw."""
+    """Simulate the degrees 1 to `most`, compare every mean with the formula, and draw."""
     degrees = list(range(1, most + 1))
     simulations = []
     for degree in degrees:

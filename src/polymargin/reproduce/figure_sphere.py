@@ -62,7 +62,7 @@ def figure_sphere(directory: Path, *, steps: int = 10_000, cells: int = 72, seed
 
 
 def steiner_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Uniform points of the cube, thrown until a randomly chosen side of the Roman surface is met."""
+    """Return uniform points of the cube and their side of the Roman surface, in equal numbers."""
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, 2, count)
     points = generator.uniform(-1, 1, (count, 3))
@@ -79,7 +79,7 @@ def steiner_polynomial(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def steiner_network(steps: int, seed: int) -> tuple[PolynomialNetwork, Training]:
-    """The trained network, in double precision."""
+    """Return the trained network, in double precision."""
     torch = torch_package()
     from polymargin.learning.shallow import Square
 
@@ -97,7 +97,7 @@ def steiner_network(steps: int, seed: int) -> tuple[PolynomialNetwork, Training]
 
 
 def check_contact(scene: SphereScene, boundary: Boundary) -> float:
-    """The distance of the nearest vertex; an error if the surface enters the sphere or the sphere is not tangent to it.
+    """Return the distance of the nearest vertex; raise an error if the sphere does not touch the surface as a tangent.
 
     The mesh knows the surface by signs of B alone, the margin by all of its critical points.
     """

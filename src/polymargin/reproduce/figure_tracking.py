@@ -55,7 +55,7 @@ def figure_tracking(directory: Path, *, samples: int = 400) -> Reproduced:
 
 
 def cubic_homotopy() -> Program:
-    """H with the weights of the start and of the target system as parameters, and dH/dx."""
+    """Return H with the weights of the start and of the target system as parameters, and dH/dx."""
     graph = Graph()
     (x,) = graph.inputs(1)
     start, target = graph.parameters(2)
@@ -68,7 +68,7 @@ def weights(t: float) -> Weights:
 
 
 def predict_and_correct(program: Program, x: complex, t: float, length: float) -> tuple[complex, tuple[complex, ...]]:
-    """The end of the tangent, and the iterates of Newton's method from there until they stand still."""
+    """Return the end of the tangent and the iterates of Newton's method from there."""
     slope = evaluate(program, [x], weights(t).tolist(), derivatives=True)[1]
     # H is linear in the weights, so ∂H/∂t is H at the difference of the weights.
     (speed,) = evaluate(program, [x], (weights(1.0) - weights(0.0)).tolist())

@@ -10,7 +10,7 @@ from polymargin.learning.extra import torch_package
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """torch with a single thread, and as it was afterwards."""
+    """Run torch with a single thread inside the block."""
     torch = torch_package()
     before = torch.get_num_threads()
     torch.set_num_threads(1)

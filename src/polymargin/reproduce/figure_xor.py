@@ -43,7 +43,7 @@ class LearnedConic:
 def figure_xor(
     directory: Path, *, starts: int = 10, steps: int = 5000, seed: int = 0, progress: Progress = silent
 ) -> Reproduced:
-    """Learn from every start, with and without; write the table and draw the first of the most accurate starts."""
+    """Train from every start, with and without the regulariser; write the table and draw the first accurate start."""
     points, labels = xor_data(DATA, seed)
     runs = []
     with one_thread():
@@ -62,7 +62,7 @@ def figure_xor(
 
 
 def xor_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Clusters at the corners of a square, opposite corners in one class."""
+    """Return clusters at the corners of a square, opposite corners in one class."""
     generator = np.random.default_rng(seed)
     corner = generator.integers(0, 4, count)
     centres = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
@@ -70,7 +70,7 @@ def xor_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int
 
 
 def caption(learned: LearnedConic) -> str:
-    """What to write below a picture."""
+    """Return the note below a picture."""
     place = learned.stratum
     return f"{place.name}, ED degree {place.ed_degree}\ndistance to det M = 0: {place.singular_distance:.1e}"
 

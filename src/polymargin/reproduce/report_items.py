@@ -14,7 +14,7 @@ NOT_PRINTED = "not printed"
 
 
 def silent(message: str) -> None:
-    """The progress of those who do not want to hear of it."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Comparison:
 
     @classmethod
     def of(cls, name: str, printed: object, ours: object) -> Comparison:
-        """Two values that agree if they are equal.
+        """Compare two values that agree if they are equal.
 
         >>> Comparison.of("ED degree", 17, 17).agrees
         True
@@ -87,19 +87,19 @@ class Reproduction:
 
     @property
     def command(self) -> str:
-        """The command that does the same again."""
+        """Return the command that repeats the computation."""
         seed = f" --seed {self.run.seed}" if self.entry.random else ""
         quick = " --quick" if self.run.quick else ""
         return f"polymargin reproduce {self.entry.name}{quick} --directory {quote(str(self.run.directory))}{seed}"
 
     @property
     def compared(self) -> int:
-        """Rows for which the paper has a value."""
+        """Return rows for which the paper has a value."""
         return sum(row.agrees is not None for row in self.outcome.rows) if self.outcome else 0
 
     @property
     def unjudged(self) -> int:
-        """Rows whose printed value is shown, but need not be ours."""
+        """Return rows whose printed value is shown but need not agree."""
         rows = self.outcome.rows if self.outcome else ()
         return sum(row.agrees is None and row.printed != NOT_PRINTED for row in rows)
 

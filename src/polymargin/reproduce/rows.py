@@ -25,7 +25,7 @@ def resumable_rows(
     executor: Executor | None = None,
     progress: Callable[[Row], None] | None = None,
 ) -> list[Row]:
-    """compute(task) for every task, in the order of the tasks; rows already in the file are not computed again.
+    """Return compute(task) for every task in order; rows already in the file are not computed again.
 
     The file holds one JSON object a line: the header (version, seed, …), then {"name": …, …} per finished row. A file with
     another header is refused rather than mixed.

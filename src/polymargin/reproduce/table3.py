@@ -92,7 +92,7 @@ def _row(network: PlantedNetwork, printed: dict[str, str], outcomes: list[Verifi
 
 
 def _share(outcomes: list[VerifierOutcome], kind: str) -> float:
-    """Falsified with a counterexample that the checker accepts."""
+    """Return the share falsified with a counterexample that the checker accepts."""
     of_kind = [item.result == "sat" for item in outcomes if item.kind == kind]
     return sum(of_kind) / len(of_kind)
 

@@ -65,7 +65,7 @@ class Instance:
 
     @property
     def key(self) -> tuple[str, str]:
-        """How results refer to this instance, whatever folder they name."""
+        """Return the name by which results refer to this instance, without its folder."""
         return Path(self.onnx).name, Path(self.vnnlib).name
 
 
@@ -74,7 +74,7 @@ _NUMBERS, _VECTORS = ("radius", "margin_lower", "margin_upper"), ("point", "coun
 
 
 def write_header(directory: Path, edition: str, data: dict[str, Any]) -> None:
-    """benchmark.json; a folder that already is another benchmark is refused."""
+    """Write benchmark.json; refuse a folder that is another benchmark."""
     file = directory / "benchmark.json"
     content = {"format": FORMAT, "version": __version__, "edition": edition, **data}
     if file.exists() and read_header(directory) != content:
@@ -97,7 +97,7 @@ def read_header(directory: Path) -> dict[str, Any]:
 
 
 def write_instances(directory: Path, instances: Sequence[Instance], classes: dict[str, int]) -> None:
-    """Queries, instances.csv and ground_truth.csv; `classes` is the number of classes of each model file."""
+    """Write queries, instances.csv and ground_truth.csv; `classes` is the number of classes of each model file."""
     (directory / "vnnlib").mkdir(exist_ok=True)
     for instance in {instance.vnnlib: instance for instance in instances}.values():
         write_robustness_query(
@@ -113,7 +113,7 @@ def write_instances(directory: Path, instances: Sequence[Instance], classes: dic
 
 
 def read_instances(directory: Path) -> list[Instance]:
-    """The instances of a folder, as ground_truth.csv lists them."""
+    """Return the instances of a folder, as ground_truth.csv lists them."""
     file = directory / "ground_truth.csv"
     if not file.is_file():
         read_header(directory)

@@ -11,7 +11,7 @@ from polymargin.errors import PolymarginError
 
 
 def proved(model: Path, certificates: Sequence[Path]) -> list[bool]:
-    """For each certificate whether the checker proves it about the model."""
+    """Return for each certificate whether the checker accepts it for the model."""
     if not certificates:
         return []
     command = [sys.executable, "-m", "polymargin_checker", str(model), *map(str, certificates)]

@@ -96,7 +96,7 @@ def generate_exact_edition(
 
 
 def edition_networks(plan: ExactPlan) -> list[tuple[str, Callable[[int], Any]]]:
-    """Names, and what draws the network of an attempt; every weight fits float32, so that ONNX files hold the same numbers."""
+    """Return names and functions that draw the network of an attempt; every weight fits float32."""
     layered: list[tuple[str, Callable[[int], Any]]] = [
         (
             f"{'shallow' if len(widths) == 3 else 'deep'}-{'-'.join(map(str, widths))}-d{degree}",
@@ -129,7 +129,7 @@ def _attention(sizes: tuple[int, int, int, int], seeds: tuple[int, ...], attempt
 
 
 def _with_points(name: str, draw: Callable[[int], Any], plan: ExactPlan) -> tuple[Any, list[LabelledPoint]]:
-    """The first network that has enough points with a certified margin; the boundary of many a network is empty."""
+    """Return the first network that has enough points with a certified margin; many boundaries are empty."""
     for attempt in range(MOST_NETWORKS):
         network = draw(attempt)
         found = _certified_points(network, plan)
@@ -157,7 +157,7 @@ def _certified_points(network: Any, plan: ExactPlan) -> list[LabelledPoint]:
 
 
 def _labelled(folder: Path, name: str, model: str, found: list[LabelledPoint]) -> list[Instance]:
-    """Six instances in two spellings for every point, after the checker has accepted all margins."""
+    """Return six instances in two spellings for every point, after the checker has accepted all margins."""
     proofs = [item.certified.certificate for item in found]
     files = [
         proof.save(folder / f"margins/{name}-{index}.json") for index, proof in enumerate(proofs) if proof is not None
@@ -173,7 +173,7 @@ def _labelled(folder: Path, name: str, model: str, found: list[LabelledPoint]) -
 
 
 def _separates(certified: CertifiedMargin) -> bool:
-    """Whether every factor leads to a radius on its proved side."""
+    """Return whether every factor leads to a radius on its proved side."""
     lower, upper = certified.margin.lower, certified.margin.upper
     radii = [(factor, labelled_radius(certified, factor)) for factor in FACTORS]
     return 0 < lower <= upper < math.inf and all(
@@ -182,7 +182,7 @@ def _separates(certified: CertifiedMargin) -> bool:
 
 
 def labelled_radius(certified: CertifiedMargin, factor: float) -> float:
-    """factor · margin, a float32 number so that every verifier reads the same; measured from the end that has to be avoided."""
+    """Return factor · margin as a float32 number, measured from the bound on the other side."""
     end = certified.margin.lower if factor < 1 else certified.margin.upper
     return float(np.float32(factor * end))
 

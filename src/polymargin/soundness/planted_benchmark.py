@@ -78,7 +78,7 @@ def write_planted(folder: Path, networks: Sequence[PlantedNetwork], plan: Plan, 
 
 
 def planted_instances(trained: PlantedNetwork) -> list[Instance]:
-    """The unverifiable instances and then the clean ones."""
+    """Return the unverifiable instances and then the clean ones."""
     data, setting = trained.data, trained.setting
     return [
         Instance(

@@ -69,7 +69,7 @@ def plant(setting: Setting, plan: Plan, progress: Callable[[str], None] | None =
 
 
 def train_attempts(data: Sequence[PlantedData], attempts: Sequence[int], plan: Plan) -> list[PolynomialNetwork]:
-    """One network for each attempt, trained side by side in float32 with one thread."""
+    """Train one network per attempt, side by side in float32 with one thread."""
     torch = torch_package()
     setting = data[0].setting
     threads = torch.get_num_threads()
@@ -101,7 +101,7 @@ def train_attempts(data: Sequence[PlantedData], attempts: Sequence[int], plan: P
 
 
 def _initial(torch: Any, setting: Setting, attempts: Sequence[int], seed: int) -> list[Any]:
-    """W₁, b₁, W₂, b₂, … stacked over the attempts, as PyTorch initialises its linear layers."""
+    """Return W₁, b₁, W₂, b₂, … stacked over the attempts, initialised like PyTorch's linear layers."""
     drawn = []
     with torch.random.fork_rng(devices=[]):
         for attempt in attempts:
@@ -124,7 +124,7 @@ def _forward(torch: Any, parameters: list[Any], values: Any, degree: int) -> Any
 
 
 def _loss(torch: Any, logits: Any, labels: Any, targets: Any, hinge: float) -> Any:
-    """The sum over the attempts: no parameter belongs to two of them, so each follows its own loss."""
+    """Return the sum of the losses of the attempts, which share no parameters."""
     count = labels.shape[1]
     entropy = (
         torch.nn.functional.cross_entropy(logits[:, :count].flatten(0, 1), labels.flatten(), reduction="sum") / count

@@ -35,12 +35,12 @@ class PlantedData:
 
 
 def attempt_seeds(setting: Setting, seed: int, attempt: int) -> list[int]:
-    """What the random numbers of an attempt depend on."""
+    """Return the seeds of an attempt."""
     return [seed, zlib.crc32(setting.name.encode()), attempt]
 
 
 def draw_data(setting: Setting, seed: int, attempt: int) -> PlantedData:
-    """The data of one attempt."""
+    """Draw the data of one attempt."""
     generator = np.random.default_rng(attempt_seeds(setting, seed, attempt))
     count, planted = setting.unverifiable + setting.clean, setting.unverifiable
     points = _float32(generator.uniform(-1.0, 1.0, (count, setting.inputs)))
@@ -54,7 +54,7 @@ def draw_data(setting: Setting, seed: int, attempt: int) -> PlantedData:
 
 
 def is_planted(network: PolynomialNetwork, data: PlantedData) -> bool:
-    """Whether every point has its label and every counterexample its class, inside the ball, all in exact arithmetic."""
+    """Return whether every point has its label and every counterexample its class, inside the ball, all in exact arithmetic."""
     radius = Fraction(data.setting.epsilon) ** 2
     near = all(squared_distance(x, u) <= radius for x, u in zip(data.counterexamples, data.points, strict=False))
     return near and all(
@@ -65,7 +65,7 @@ def is_planted(network: PolynomialNetwork, data: PlantedData) -> bool:
 
 
 def squared_distance(x: Array, u: Array) -> Fraction:
-    """‖x − u‖², exactly."""
+    """Return ‖x − u‖² exactly."""
     return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x.tolist(), u.tolist(), strict=True)), Fraction(0))
 
 

@@ -41,7 +41,7 @@ class Score:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; a ratio over nothing is null."""
+        """Return plain data for JSON; a ratio over zero is null."""
         return {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in asdict(self).items()
@@ -49,7 +49,7 @@ class Score:
 
 
 def score(instances: Sequence[Instance], results: Mapping[tuple[str, str], tuple[str, float]]) -> Score:
-    """The score of results: (onnx name, vnnlib name) to (word, seconds)."""
+    """Score results: (onnx name, vnnlib name) to (word, seconds)."""
     answers = [WORDS.get(results.get(instance.key, ("", 0.0))[0], "undecided") for instance in instances]
     pairs = list(zip(instances, answers, strict=True))
     errors = sum(answer in ("sat", "unsat") and instance.truth not in ("", answer) for instance, answer in pairs)
@@ -68,7 +68,7 @@ def score(instances: Sequence[Instance], results: Mapping[tuple[str, str], tuple
 
 
 def read_results(file: str | Path) -> dict[tuple[str, str], tuple[str, float]]:
-    """VNN-COMP's results: category, onnx, vnnlib, seconds to prepare, result, seconds to run."""
+    """Read VNN-COMP's results: category, onnx, vnnlib, seconds to prepare, result, seconds to run."""
     path = Path(file)
     if not path.is_file():
         raise InputError(

@@ -63,7 +63,7 @@ class Setting:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Setting:
-        """The inverse of `to_dict`; unknown keys are refused."""
+        """Read the result of `to_dict`; unknown keys are refused."""
         try:
             return cls(**{**data, "hidden": tuple(data["hidden"])})
         except (TypeError, KeyError) as error:
@@ -95,14 +95,14 @@ class Plan:
 
 
 def paper_settings() -> list[Setting]:
-    """The eight settings of the paper, in the order of its table."""
+    """Return the eight settings of the paper, in the order of its table."""
     return settings_grid([(h,) for h in PAPER_HIDDEN], PAPER_DEGREES, PAPER_RADII)
 
 
 def settings_grid(
     hidden: Sequence[tuple[int, ...]], degrees: Sequence[int], radii: Sequence[float], **sizes: Any
 ) -> list[Setting]:
-    """Every combination; `sizes` are the other fields of `Setting`."""
+    """Return every combination; `sizes` are the other fields of `Setting`."""
     return [Setting(h, d, epsilon, **sizes) for h, d, epsilon in product(hidden, degrees, radii)]
 
 

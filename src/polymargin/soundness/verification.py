@@ -88,7 +88,7 @@ def verify_benchmark(
 
 
 def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: float, seed: int) -> list[VerifierOutcome]:
-    """The instances of one network, on one thread."""
+    """Answer the instances of one network on one thread."""
     network = load(folder / instances[0].model)
     points, row = np.unique(np.stack([instance.point for instance in instances]), axis=0, return_inverse=True)
     with tempfile.TemporaryDirectory() as cache:

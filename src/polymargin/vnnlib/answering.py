@@ -71,7 +71,7 @@ class QueryAnswer(PublishedStatus):
 def answer_query(
     query: Query, network: Classifier, *, timeout: float | None = 60.0, seed: int = 0, threads: int | None = None
 ) -> QueryAnswer:
-    """Is there an input of the query's region at which the network's outputs satisfy it?"""
+    """Decide whether some input of the query's region has outputs that satisfy its condition."""
     if query.input.size != network.dimension or query.output.size != network.class_count:
         raise InputError(
             f"the query speaks of {query.input.size} inputs and {query.output.size} outputs, the network has "
@@ -114,7 +114,7 @@ class _QuerySearch:
         return self._answer(Result.TIMED_OUT if timed_out else Result.UNKNOWN, "; ".join(dict.fromkeys(reasons)))
 
     def _decide(self, group: _Group) -> tuple[NDArray[np.float64] | None, str]:
-        """A witness of one of the cases, or a reason why they are not refuted, or neither: they are impossible."""
+        """Return a witness of one of the cases, or a reason why they are not refuted, or neither if they are impossible."""
         region = group.region
         if region.empty:
             return None, ""
@@ -196,7 +196,7 @@ class _QuerySearch:
 
 
 def _grouped(query: Query, network: Classifier) -> list[_Group]:
-    """Cases that say only that one class beats another, by region and label; all others by themselves."""
+    """Group cases in which one class beats another by region and label; keep all others separate."""
     together: dict[tuple[QueryRegion, int], dict[int, list[Case]]] = {}
     groups: list[_Group] = []
     for case in query.cases:

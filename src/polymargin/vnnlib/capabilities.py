@@ -8,7 +8,7 @@ from polymargin.networks.readers.onnx_operators import OPERATORS
 
 
 def capabilities() -> dict[str, list[str]]:
-    """Lines to print by capability. Analysis is sound over the reals, so `real` is the only element type."""
+    """Return lines to print by capability. Analysis is sound over the reals, so `real` is the only element type."""
     return {
         "onnx-opset-versions": [str(OLDEST_OPSET), str(package("onnx", "onnx").defs.onnx_opset_version())],
         "onnx-element-types": ["real"],

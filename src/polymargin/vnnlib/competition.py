@@ -47,7 +47,7 @@ class ResultRow:
 
 
 def read_instances(path: Path) -> list[CompetitionInstance]:
-    """The instances; every line needs a network, a query and a positive time."""
+    """Read the instances; every line needs a network, a query and a positive time."""
     try:
         if not path.is_file():
             raise InputError(f"{path}: no such file")
@@ -83,12 +83,12 @@ def write_results(path: Path, rows: list[ResultRow]) -> None:
 
 
 def counterexample_text(inputs: NDArray[np.float64], outputs: NDArray[np.float64]) -> str:
-    """The assignment as VNN-COMP reads it."""
+    """Return the assignment in VNN-COMP's format."""
     lines = [f"(X_{i} {decimal(value)})" for i, value in enumerate(inputs.tolist())]
     lines += [f"(Y_{j} {decimal(value)})" for j, value in enumerate(outputs.tolist())]
     return "(" + "\n".join(lines) + ")\n"
 
 
 def counterexample_name(instance: CompetitionInstance) -> str:
-    """network_property.counterexample, as in the competition's results."""
+    """Return network_property.counterexample, as in the competition's results."""
     return f"{Path(instance.onnx).stem}_{Path(instance.vnnlib).stem}.counterexample"

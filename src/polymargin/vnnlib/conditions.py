@@ -29,7 +29,7 @@ LARGEST_FACTOR = 1 << 53
 
 
 def compares_classes(comparison: ConstraintComparison) -> tuple[int, int] | None:
-    """(label, rival) of a condition Y_rival ≥ Y_label or Y_rival > Y_label."""
+    """Return (label, rival) of a condition Y_rival ≥ Y_label or Y_rival > Y_label."""
     terms = comparison.polynomial.terms
     if len(terms) != 2 or comparison.polynomial.degree != 1 or comparison.polynomial.kinds != {"Y"} or () in terms:
         return None
@@ -41,14 +41,14 @@ def compares_classes(comparison: ConstraintComparison) -> tuple[int, int] | None
 
 
 def against_classes(network: Classifier, label: int, rivals: Sequence[int]) -> Classifier:
-    """A network whose class 0 is the label and whose other classes are the rivals."""
+    """Return a network whose class 0 is the label and whose other classes are the rivals."""
     weights, bias = _readout(network)
     chosen = [label, *rivals]
     return _with_readout(network, weights[chosen], bias[chosen])
 
 
 def linear_condition(network: Classifier, comparison: ConstraintComparison) -> Classifier | None:
-    """A network with two classes, the second of which ties or wins wherever the condition holds.
+    """Return a network with two classes, the second of which ties or wins wherever the condition holds.
 
     None if the condition is not linear, or cannot be written with exact weights.
     """
@@ -69,12 +69,12 @@ def linear_condition(network: Classifier, comparison: ConstraintComparison) -> C
 
 
 def output_conditions(case: Case) -> list[ConstraintComparison]:
-    """The comparisons of a case that speak of outputs alone."""
+    """Return the comparisons of a case that involve outputs only."""
     return [comparison for comparison in case if comparison.polynomial.kinds == {"Y"}]
 
 
 def _rows_compared(network: Classifier, label: list[int], rival: list[int], constant: Fraction) -> Classifier:
-    """Y_label against Y_rival + constant; an empty list stands for the number 0."""
+    """Compare Y_label with Y_rival + constant; an empty list stands for the number 0."""
     rows, constants = _readout(network)
     weights = np.zeros((2, rows.shape[1]))
     biases = [Fraction(0), constant]
@@ -86,7 +86,7 @@ def _rows_compared(network: Classifier, label: list[int], rival: list[int], cons
 
 
 def _outputs_compared(network: Classifier, factors: dict[int, Fraction], constant: Fraction) -> Classifier | None:
-    """0 against Σ factor · Y + constant, by a layer of its own behind the outputs; None if a factor is no float."""
+    """Compare 0 with Σ factor · Y + constant in an additional layer; None if a factor is no float."""
     if not isinstance(network, PolynomialNetwork) or any(abs(factor) >= LARGEST_FACTOR for factor in factors.values()):
         return None
     weights = np.zeros((2, network.class_count))
@@ -98,7 +98,7 @@ def _outputs_compared(network: Classifier, factors: dict[int, Fraction], constan
 
 
 def _readout(network: Classifier) -> tuple[Array, Array]:
-    """Weights and bias of the last affine map."""
+    """Return weights and bias of the last affine map."""
     if isinstance(network, LightningAttention):
         return network.readout, network.bias
     if isinstance(network, ProductNetwork):
@@ -107,7 +107,7 @@ def _readout(network: Classifier) -> tuple[Array, Array]:
 
 
 def _with_readout(network: Classifier, weights: Array, bias: Array) -> Classifier:
-    """The network with another last affine map."""
+    """Return the network with another last affine map."""
     if isinstance(network, LightningAttention):
         return LightningAttention(network.V, network.K, network.Q, weights, bias)
     if isinstance(network, ProductNetwork):

@@ -70,7 +70,7 @@ class VariablePolynomial:
 
     @property
     def kinds(self) -> set[str]:
-        """Which of X and Y occur."""
+        """Return which of X and Y occur."""
         return {variable.kind for monomial in self.terms for variable in monomial}
 
     def coefficient(self, *monomial: Variable) -> Fraction:
@@ -116,7 +116,7 @@ Formula = tuple[Case, ...]
 
 
 def compared(operator: str, left: VariablePolynomial, right: VariablePolynomial) -> Formula:
-    """`left operator right` as cases."""
+    """Return `left operator right` as cases."""
     up, down = left - right, right - left
     match operator:
         case ">=":
@@ -135,7 +135,7 @@ def compared(operator: str, left: VariablePolynomial, right: VariablePolynomial)
 
 
 def all_of(formulas: Sequence[Formula]) -> Formula:
-    """The conjunction, multiplied out."""
+    """Return the conjunction, multiplied out."""
     result: Formula = (tuple(comparison for formula in formulas if len(formula) == 1 for comparison in formula[0]),)
     for formula in formulas:
         if len(formula) == 1:
@@ -152,7 +152,7 @@ def any_of(formulas: Sequence[Formula]) -> Formula:
 
 
 def exact_number(text: str) -> Fraction:
-    """A decimal as a rational."""
+    """Convert a decimal to a rational."""
     value = Fraction(text) if _NUMBER.fullmatch(text) else None
     if value is None or abs(value) > LARGEST_NUMBER:
         raise InputError(

@@ -15,7 +15,7 @@ from polymargin.vnnlib.query import Query
 
 
 def network_file(query: Query, networks: list[str]) -> Path:
-    """The one network of a query, from name=path."""
+    """Return the one network of a query, from name=path."""
     if len(networks) != 1:
         raise InputError(f"{len(networks)} networks given; expected one, as the query declares")
     name, equals, path = networks[0].partition("=")
@@ -44,7 +44,7 @@ def check_fit(query: Query, model: OnnxModel, as_real: bool) -> None:
 def answer_about(
     query: Query, model: OnnxModel, *, timeout: float | None = 60.0, seed: int = 0, threads: int | None = None
 ) -> QueryAnswer:
-    """The answer to a query about an ONNX file. A file with one output f is a network with the logits (0, f)."""
+    """Answer a query about an ONNX file. A file with one output f is a network with the logits (0, f)."""
     options: dict[str, Any] = {"timeout": timeout, "seed": seed, "threads": threads}
     if prod(model.output_shape) != 1:
         return answer_query(query, model.network, **options)

@@ -63,7 +63,7 @@ def read_query(path: Any) -> Query:
 
 
 def read_text(file: Path) -> str:
-    """The text of a query file, if it is text, not too long and not nested too deeply for a recursive parser."""
+    """Read a query file; refuse files that are not text, too long, or nested too deeply."""
     try:
         if not file.is_file():
             raise InputError(f"{file}: no such file")

@@ -33,12 +33,12 @@ class Ball:
 
     @property
     def outer_radius(self) -> float:
-        """A radius with which the ball around the rounded centre contains this one, and no point of it on its sphere."""
+        """Return a radius with which the ball around the rounded centre contains this one, and no point of it on its sphere."""
         return math.nextafter(root_above(self.squared_radius) + root_above(self._offset), math.inf)
 
     @property
     def inner_radius(self) -> float:
-        """A radius with which the ball around the rounded centre lies inside this one; may be negative."""
+        """Return a radius with which the ball around the rounded centre lies inside this one; it may be negative."""
         low = math.nextafter(root_above(self.squared_radius), 0.0)
         while Fraction(low) ** 2 > self.squared_radius:
             low = math.nextafter(low, -1.0)
@@ -62,17 +62,17 @@ class InputBox:
 
     @property
     def enclosing(self) -> Ball:
-        """The smallest ball around the box."""
+        """Return the smallest ball around the box."""
         halves = [(high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)]
         return Ball(self.centre, sum((half**2 for half in halves), Fraction(0)))
 
     @property
     def enclosed(self) -> Ball:
-        """The largest ball inside the box, around its centre."""
+        """Return the largest ball inside the box, around its centre."""
         return Ball(self.centre, min((high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)) ** 2)
 
     def clip(self, points: Array) -> Array:
-        """The nearest points whose coordinates, as they stand in float64, lie in the box."""
+        """Return the nearest points whose float64 coordinates lie in the box."""
         low = np.array([float_above(value) for value in self.lower])
         high = np.array([-float_above(-value) for value in self.upper])
         return np.clip(points, low, np.maximum(low, high))
@@ -89,7 +89,7 @@ class Asked:
 
     @property
     def within(self) -> Region:
-        """What `verify` is asked about, without the radius."""
+        """Return the region that `verify` receives, without the radius."""
         return Linf(self.domain) if self.norm is Norm.LINF else L2(self.domain)
 
 
@@ -111,7 +111,7 @@ class QueryRegion:
 
     @property
     def asked(self) -> list[Asked]:
-        """The box as a box; a ball within the bounds; and the smallest ball alone."""
+        """Return the box as a box; a ball within the bounds; and the smallest ball alone."""
         result = []
         bounded = any(end is not None for end in (*self.lower, *self.upper))
         low = tuple(-math.inf if end is None else -float_above(-end) for end in self.lower)
@@ -129,7 +129,7 @@ class QueryRegion:
 
 
 def region_of(case: Case, dimension: int) -> QueryRegion:
-    """The region of a case; only comparisons that speak of inputs alone count."""
+    """Return the region of a case from the comparisons that involve inputs only."""
     lower: list[Fraction | None] = [None] * dimension
     upper: list[Fraction | None] = [None] * dimension
     balls: list[Ball] = []
@@ -166,7 +166,7 @@ def _tighten(comparison: ConstraintComparison, lower: list[Fraction | None], upp
 
 
 def _ball(comparison: ConstraintComparison, dimension: int) -> Ball | None:
-    """The ball of a quadratic comparison −q Σ x_i² + 2q Σ c_i x_i + b ≥ 0."""
+    """Return the ball of a quadratic comparison −q Σ x_i² + 2q Σ c_i x_i + b ≥ 0."""
     polynomial = comparison.polynomial
     variables = [Variable("X", index) for index in range(dimension)]
     size = -polynomial.coefficient(variables[0], variables[0])
@@ -178,7 +178,7 @@ def _ball(comparison: ConstraintComparison, dimension: int) -> Ball | None:
 
 
 def root_above(value: Fraction) -> float:
-    """A float that is at least the square root of a rational, and close to it."""
+    """Return a float that is at least the square root of a rational, and close to it."""
     if value <= 0:
         return 0.0
     # isqrt on a scaled numerator: the quotient has about 120 bits, and one more in the last place makes it an upper bound.
@@ -189,6 +189,6 @@ def root_above(value: Fraction) -> float:
 
 
 def float_above(value: Fraction) -> float:
-    """The smallest float that is at least a rational."""
+    """Return the smallest float that is at least a rational."""
     result = float(value)
     return result if Fraction(result) >= value else math.nextafter(result, math.inf)

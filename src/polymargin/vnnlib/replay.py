@@ -53,7 +53,7 @@ def replay(path: Path, model: OnnxModel, point: Array, expected: Array) -> Repla
 
 
 def confirmed_outputs(file: Path, model: OnnxModel, answer: QueryAnswer) -> Array | None:
-    """ONNX Runtime's outputs at the witness, None without one; a disagreement is an error, never an answer."""
+    """Return ONNX Runtime's outputs at the witness, None without one; raise an error if they disagree."""
     if answer.witness is None or answer.outputs is None:
         return None
     again = replay(file, model, answer.witness, answer.outputs)

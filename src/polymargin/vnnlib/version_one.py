@@ -24,7 +24,7 @@ MOST_VARIABLES = 1_000_000
 
 
 def parse(text: str) -> Query:
-    """The query; X_0 … X_{n−1} and Y_0 … Y_{k−1} must be declared without gaps."""
+    """Parse a query; X_0 … X_{n−1} and Y_0 … Y_{k−1} must be declared without gaps."""
     declared: dict[str, set[int]] = {"X": set(), "Y": set()}
     formulas: list[Formula] = []
     for statement in _statements(text):
@@ -55,7 +55,7 @@ def parse(text: str) -> Query:
 
 
 def _statements(text: str) -> list[Any]:
-    """Nested lists of words."""
+    """Return nested lists of words."""
     stack: list[list[Any]] = [[]]
     for line in text.splitlines():
         for token in _TOKEN.findall(line.partition(";")[0]):

@@ -61,7 +61,7 @@ def _tensor(definition: Any) -> DeclaredTensor:
 
 
 def _type_name(name: str) -> str:
-    """The standard's name of an element type: F32 is float32, Real is real."""
+    """Return the standard's name of an element type: F32 is float32, Real is real."""
     match = re.fullmatch(r"(BF|F|I|U)([0-9]+)", name)
     return f"{_FAMILIES[match[1]]}{match[2]}" if match else name.lower()
 
@@ -108,7 +108,7 @@ class _FormulaReader:
 
 
 def _reason(error: Exception) -> str:
-    """One line out of a parser's message, which is a sentence or a JSON list of errors."""
+    """Return one line of a parser's message, which is a sentence or a JSON list of errors."""
     text = str(error).strip()
     try:
         first = json.loads(text)["errors"][0]

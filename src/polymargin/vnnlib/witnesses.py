@@ -24,7 +24,7 @@ STEPS, STARTS = 30, 8
 
 
 def satisfies(network: Classifier, cases: Sequence[Case], point: Array) -> bool:
-    """Whether one of the cases holds at a float point, in exact arithmetic."""
+    """Return whether one of the cases holds at a float point, in exact arithmetic."""
     inputs = [Fraction(value) for value in point.tolist()]
     possible = [case for case in cases if all(c.holds(inputs, []) for c in case if "Y" not in c.polynomial.kinds)]
     # Exact outputs are dear: they are computed only where the rounded ones leave a chance.
@@ -50,7 +50,7 @@ def _slope(polynomial: VariablePolynomial) -> Fraction:
 
 
 def first_witness(network: Classifier, cases: Sequence[Case], candidates: Sequence[Array]) -> Array | None:
-    """The first candidate that satisfies one of the cases, after rounding to float32 if possible."""
+    """Return the first candidate that satisfies one of the cases, after rounding to float32 if possible."""
     with np.errstate(over="ignore"):
         rounded = [point.astype(np.float32).astype(np.float64) for point in candidates]
     for point in (*rounded, *candidates):
@@ -60,7 +60,7 @@ def first_witness(network: Classifier, cases: Sequence[Case], candidates: Sequen
 
 
 def around(region: QueryRegion, point: Array) -> Iterator[Array]:
-    """Candidates suggested by a point where the outputs are nearly right: on the ray through it, within the region."""
+    """Yield candidates on the ray through a point whose outputs are nearly right, within the region."""
     ball = region.balls[0]
     centre = ball.float_centre
     distance, reach = float(np.linalg.norm(point - centre)), ball.inner_radius
@@ -75,7 +75,7 @@ def around(region: QueryRegion, point: Array) -> Iterator[Array]:
 
 
 def ascended(network: Classifier, region: QueryRegion, seed: int) -> list[Array]:
-    """Points of the region where class 0 of a comparator does badly: projected ascent of the best rival's lead."""
+    """Return points of the region where class 0 of a comparator is weak, by projected ascent of the best rival's lead."""
     generator = np.random.default_rng(seed)
     ball = region.balls[0]
     centre, radius = ball.float_centre, max(ball.inner_radius, 0.0)
@@ -100,7 +100,7 @@ def ascended(network: Classifier, region: QueryRegion, seed: int) -> list[Array]
 
 
 def _lead_gradient(network: Classifier, place: Array) -> Array:
-    """The gradient of max_r f_r − f_0, by complex steps: as exact as the values themselves."""
+    """Return the gradient of max_r f_r − f_0 by complex steps, as exact as the values themselves."""
     logits = network(place)
     rival = 1 + int(np.argmax(logits[1:]))
     steps = place + 1e-30j * np.eye(len(place))

@@ -50,13 +50,13 @@ def write_robustness_query(
 
 
 def decimal(value: float | Decimal) -> str:
-    """A float or a decimal written out exactly, without an exponent; always with a point, as a real number."""
+    """Write a float or a decimal exactly, without an exponent and with a decimal point."""
     text = f"{Decimal(value):f}"
     return text if "." in text else f"{text}.0"
 
 
 def assignment_lines(assignment: Sequence[tuple[DeclaredTensor, Any]]) -> list[str]:
-    """A witness as the standard prints it: a header per variable, then one value per line."""
+    """Return a witness in the standard's format: a header per variable, then one value per line."""
     lines = []
     for tensor, values in assignment:
         lines.append(f"{tensor.name} {tensor.element_type} [{','.join(map(str, tensor.shape))}]")
