@@ -45,7 +45,7 @@ def test_attention_as_a_table() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "expected one of MODEL, --architecture or --attention"),
+        ((), "expected one of MODEL, --expression, --architecture or --attention"),
         (("--architecture", "3,3,2,2"), "needs --degree"),
         (("--architecture", "3,x,2", "--degree", "2"), "expected inputs, hidden widths, classes"),
         (("--attention", "2,2,1"), "four numbers"),
@@ -119,3 +119,49 @@ def test_reproduce_a_table_and_continue_it(tmp_path: Path) -> None:
     rows = json.loads(again.stdout)["rows"]
     assert {row["ours"] for row in rows} == {7, 12, 17}
     assert (tmp_path / "table2-seed0.csv").read_text().count("\n") == 15
+
+
+def test_expressions_on_the_command_line() -> None:
+    ellipse = ("--expression", "x**2 + 4*y**2 = 4")
+    counted = json.loads(run("ed-degree", *ellipse, "--json").stdout)
+    assert (counted["ed_degree"], counted["status"]) == (4, "CERTIFIED")
+    assert json.loads(run("ed-degree", *ellipse, "--metric", "1,4", "--json").stdout)["ed_degree"] == 2
+    assert json.loads(run("ed-degree", *ellipse, "--metric", "5,4;4,5", "--json").stdout)["ed_degree"] == 4
+    variety = run("ed-degree", "--expression", "x**2+y**2+z**2=1", "--expression", "x*y=z", "--json")
+    assert json.loads(variety.stdout)["ed_degree"] == 8
+    parabola = run("discriminant", "--expression", "y = x**2", "--json")
+    assert json.loads(parabola.stdout)["generators"] == ["16*u2^3 - 27*u1^2 - 24*u2^2 + 12*u2 - 2"]
+    family = run("discriminant", "--expression", "a*x**2 + y**2 = b", "--variables", "x y", "--parameters", "--json")
+    assert json.loads(family.stdout)["factors"] == ["a", "a - 1", "b"]
+    regions = json.loads(run("chambers", *ellipse, "--samples", 200, "--json").stdout)
+    assert set(regions["shares"]) == {"2", "4"}
+
+
+def test_critical_points_of_an_expression() -> None:
+    found = run("critical-points", "--expression", "x**2 + y**2 = 4", "--point", "1.5,2", "--json")
+    assert found.returncode == 0, found.stderr
+    data = json.loads(found.stdout)
+    assert data["complete"]
+    assert [point["distance"] for point in data["points"]] == pytest.approx([0.5, 4.5])
+    table = run(
+        "critical-points", "--expression", "x**2 + y**2 + z**2 = 4", "--expression", "z = 0", "--point", "3,0,4"
+    )
+    assert "4.123105626" in table.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("critical-points", "--point", "1,2"), "expected MODEL or --expression"),
+        (("critical-points", "--expression", "x*y-1", "--point", "a,b"), "numbers separated by commas"),
+        (("critical-points", "--expression", "x*y-1", "--point", "1,2,3"), "expected 2 finite numbers"),
+        (("ed-degree", "--expression", "x**2+y**2-1", "--metric", "one"), "--metric 'one'"),
+        (("ed-degree", "--expression", "x**2 + I*y"), "imaginary unit"),
+        (("discriminant", "--expression", "x**3 + y", "--parameters"), "degree at most two"),
+    ],
+)
+def test_bad_expressions_are_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr

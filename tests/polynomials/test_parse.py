@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import polymargin as pm
-from polymargin.polynomials import Graph, evaluate, flatten, parse_polynomial, variable_names
+from polymargin.polynomials import Graph, evaluate, flatten, modulo, parse_polynomial, variable_names
 
 
 def _value(source: object, **values: Fraction) -> Fraction:
@@ -77,3 +77,42 @@ def test_variables() -> None:
         variable_names("3", None)
     with pytest.raises(pm.InputError, match="each name once"):
         variable_names("x", "x x")
+
+
+@pytest.mark.parametrize("text", ["x**2 + y = 1 - y", "x**2 + y == 1 - y", "x^2+2*y-1"])
+def test_equations_stand_for_the_difference_of_their_sides(text: str) -> None:
+    assert _value(text, x=Fraction(3), y=Fraction(1, 2)) == 9
+
+
+def test_sympy_equations() -> None:
+    sympy = pytest.importorskip("sympy")
+    x, y = sympy.symbols("x y")
+    assert _value(sympy.Eq(x**2 + y, 1 - y), x=Fraction(3), y=Fraction(1, 2)) == 9
+    assert variable_names(sympy.Eq(x**2, y), None) == ["x", "y"]
+    with pytest.raises(pm.InputError, match="imaginary unit"):
+        variable_names(x + sympy.I, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 1 = y", "x < 1", "(x = 1) + 2", "sqrt(x)", "sqrt(0-2)*x", "sqrt(2, 3)*x", "x*sqrt(sqrt(2))"]
+)
+def test_what_is_no_equation_or_root(text: str) -> None:
+    with pytest.raises(pm.InputError):
+        _value(text, x=Fraction(1), y=Fraction(1))
+
+
+def test_roots_are_square_roots_in_every_arithmetic() -> None:
+    graph = Graph()
+    (x,) = graph.inputs(1)
+    names = {"x": x}
+    assert parse_polynomial("sqrt(2)*sqrt(2)*x - 2*x", graph, names) == graph.constant(0)
+    assert parse_polynomial("sqrt(6)*x", graph, names) == parse_polynomial("sqrt(2)*sqrt(3)*x", graph, names)
+    assert parse_polynomial("x/sqrt(2)", graph, names) == parse_polynomial("2**(1/2)*x/2", graph, names)
+    assert parse_polynomial("sqrt(4/9)*x", graph, names) == parse_polynomial("2*x/3", graph, names)
+    program = flatten(graph, [parse_polynomial("(sqrt(2)*x + sqrt(3))**2", graph, names)])
+    assert evaluate(program, [0.5])[0] == pytest.approx((2**0.5 / 2 + 3**0.5) ** 2, rel=1e-15)
+    (prime,) = [71]  # 2 = 12², 3 = 28² modulo 71
+    value = evaluate(program, [modulo(prime)(Fraction(5))], lift=modulo(prime))[0]
+    assert value * value - 2 * 53 * value + (2 * 25 - 3) ** 2 == 0  # its minimal polynomial, for x = 5
+    with pytest.raises(pm.InputError, match="no rational number"):
+        evaluate(program, [Fraction(1)], lift=Fraction)

@@ -7,6 +7,7 @@ from polymargin.boundary.degree import axis_coefficients, generic_critical_count
 from polymargin.boundary.families import BoundaryFamily, architecture_family, boundary_family
 from polymargin.boundary.leading_axes import LeadingAxes, leading_axes
 from polymargin.boundary.metric import Metric, bombieri_weyl, in_metric
+from polymargin.boundary.parametric import ParametricBoundary
 from polymargin.boundary.reduction import Reduction
 from polymargin.boundary.sources import ExpressionSource
 
@@ -20,6 +21,7 @@ __all__ = [
     "LeadingAxes",
     "Metric",
     "NetworkArchitecture",
+    "ParametricBoundary",
     "Reduction",
     "architecture_family",
     "axis_coefficients",

@@ -47,6 +47,8 @@ def active_space(source: Source) -> ActiveSpace:
     seen = source if len(columns) == source.dimension else source.on_subspace(selection, np.zeros(source.dimension))
     program = _gradient_program(seen)
     rank = _gradient_rank(source, program)
+    if source.radicands:  # directions could be irrational: they are not looked for
+        return ActiveSpace(len(columns), None)
     if rank == len(columns):
         if rank == source.dimension or rows is None:
             return ActiveSpace(rank, None)
@@ -68,7 +70,7 @@ def _gradient_program(source: Source) -> Program:
 def _independent_columns(source: Source, rows: NDArray[np.float64]) -> list[int]:
     """The first columns that span the column space."""
     best: list[int] = []
-    for field in residue_fields(source.fingerprint, PRIMES):
+    for field in residue_fields(source.fingerprint, PRIMES, source.radicands):
         pivots = _pivots(field, [[field(Fraction(entry)) for entry in row] for row in rows.tolist()])
         best = max(best, pivots, key=len)
         if len(best) == min(rows.shape):
@@ -86,7 +88,7 @@ def _gradient_rank(source: Source, program: Program) -> int:
     """Rank of gradients at random points; it can only be underestimated, so several primes have to agree on less than all."""
     size = program.input_count
     samples, best = min(size, MOST_SAMPLES), 0
-    for field in residue_fields(source.fingerprint, PRIMES):
+    for field in residue_fields(source.fingerprint, PRIMES, source.radicands):
         points = [[field.random() for _ in range(size)] for _ in range(samples)]
         best = max(best, field.rank([evaluate(program, point, lift=field) for point in points]))
         if best == samples:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import real_array
 from polymargin.boundary.active_space import ActiveSpace, active_space
 from polymargin.boundary.degree import exact_degree, generic_critical_count
+from polymargin.boundary.formula import as_sympy, has_sympy, latex_of
 from polymargin.boundary.metric import Metric
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
 from polymargin.class_names import class_name
 from polymargin.networks.protocols import LogitMap
 from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient, hessian
+
+if TYPE_CHECKING:
+    from polymargin.boundary.parametric import ParametricBoundary
 
 # Of an expression that `repr` shows.
 MOST_CHARACTERS = 80
@@ -54,10 +58,59 @@ class Boundary:
         return cls(source, " against ".join(f"class {class_name(network, number)}" for number in (label, rival)))
 
     @classmethod
-    def from_expression(cls, expression: Any, variables: Any = None) -> Boundary:
-        """B from a string or a SymPy expression; `variables` fixes their order ('x y' or a list)."""
+    @overload
+    def from_expression(cls, expression: Any, variables: Any = None, *, parameters: None = None) -> Boundary: ...
+
+    @classmethod
+    @overload
+    def from_expression(cls, expression: Any, variables: Any = None, *, parameters: Any) -> ParametricBoundary: ...
+
+    @classmethod
+    def from_expression(
+        cls, expression: Any, variables: Any = None, *, parameters: Any = None
+    ) -> Boundary | ParametricBoundary:
+        """B from a string, a SymPy expression or an equation; `variables` fixes their order ('x y' or a list).
+
+        With `parameters` ('a b' or a list) the other names are parameters, and the result is a ParametricBoundary.
+
+        >>> Boundary.from_expression("a*x**2 + y**2 = 1", parameters="a").at(a=2)
+        Boundary(a*x**2 + y**2 = 1, a = 2; 2 inputs)
+        """
+        if parameters is not None:
+            from polymargin.boundary.parametric import ParametricBoundary
+
+            return ParametricBoundary(expression, variables, parameters)
         source = ExpressionSource(expression, variables)
         return cls(source, source.text)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the inputs: those of the expression, otherwise x1, x2, …."""
+        if isinstance(self.source, ExpressionSource):
+            return list(self.source.names)
+        return [f"x{index}" for index in range(1, self.dimension + 1)]
+
+    def sympy(self) -> Any:
+        """B as a SymPy expression with exact coefficients, as factored as it was given.
+
+        >>> Boundary.from_expression("(x + y/3)**2 - sqrt(2)").sympy()
+        (x + y/3)**2 - sqrt(2)
+        """
+        return as_sympy(self.program, self.names)
+
+    def latex(self) -> str:
+        """B = 0 in LaTeX.
+
+        >>> Boundary.from_expression("(x + y/3)**2 = sqrt(2)").latex()
+        '\\\\left(x + \\\\frac{y}{3}\\\\right)^{2} - \\\\sqrt{2} = 0'
+        """
+        return f"{latex_of(self.sympy())} = 0"
+
+    def _repr_latex_(self) -> str | None:
+        """For notebooks: expressions of a moderate length; None, as for any other object, where SymPy is missing."""
+        if not isinstance(self.source, ExpressionSource) or len(self.name) > MOST_CHARACTERS or not has_sympy():
+            return None
+        return f"${self.latex()}$"
 
     @property
     def dimension(self) -> int:

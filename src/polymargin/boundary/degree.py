@@ -17,6 +17,7 @@ import flint
 from polymargin.boundary.residues import PRIMES, ResidueField, residue_fields
 from polymargin.boundary.sources import Source
 from polymargin.polynomials import Graph, Program, evaluate, flatten, to_rational
+from polymargin.polynomials.roots import Root
 
 
 def exact_degree(source: Source) -> int:
@@ -43,12 +44,12 @@ def is_reduced(source: Source) -> bool:
 
 def _on_random_lines(source: Source, program: Program) -> Iterator[Any]:
     """The restrictions to random lines, modulo one prime each."""
-    for field in residue_fields(source.fingerprint, PRIMES):
+    for field in residue_fields(source.fingerprint, PRIMES, source.radicands):
         line = [field.polynomial(field.random(), field.random()) for _ in range(source.dimension)]
         yield evaluate(program, line, lift=partial(_constant, field))[0]
 
 
-def _constant(field: ResidueField, number: Fraction) -> Any:
+def _constant(field: ResidueField, number: Fraction | Root) -> Any:
     return field.polynomial(field(number))
 
 
@@ -60,10 +61,15 @@ def axis_coefficients(source: Source, degree: int) -> list[float]:
     sizes = []
     for axis in range(source.dimension):
         line = [variable if i == axis else zero for i in range(source.dimension)]
-        restricted = evaluate(program, line, lift=lambda number: flint.fmpq_poly([to_rational(number)]))[0]
+        restricted = evaluate(program, line, lift=lambda number: flint.fmpq_poly([to_rational(_rational(number))]))[0]
         leading = restricted[degree]
         sizes.append(abs(int(leading.p) / int(leading.q)))
     return sizes
+
+
+def _rational(number: Fraction | Root) -> Fraction:
+    """The number itself, or so close to it that no size changes."""
+    return number.approximation() if isinstance(number, Root) else number
 
 
 def generic_critical_count(dimension: int, degree: int) -> int:

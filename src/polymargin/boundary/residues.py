@@ -14,6 +14,8 @@ from typing import Any
 
 import flint
 
+from polymargin.polynomials.roots import Root, is_square, prime_factors
+
 # Primes that have to agree where a rank or a degree is lower than the shape of the polynomial allows.
 PRIMES = 3
 
@@ -25,7 +27,9 @@ class ResidueField:
         self.prime = prime
         self._generator = generator
 
-    def __call__(self, number: Fraction) -> Any:
+    def __call__(self, number: Fraction | Root) -> Any:
+        if isinstance(number, Root):
+            return number.modulo(self.prime)
         return flint.nmod(number.numerator, self.prime) / flint.nmod(number.denominator, self.prime)
 
     def random(self) -> Any:
@@ -42,20 +46,21 @@ class ResidueField:
         return int(flint.nmod_mat([[int(entry) for entry in row] for row in rows], self.prime).rank())
 
 
-def residue_fields(fingerprint: str, count: int) -> Iterator[ResidueField]:
+def residue_fields(fingerprint: str, count: int, radicands: Sequence[int] = ()) -> Iterator[ResidueField]:
     """Fields for a polynomial with this fingerprint; the same ones every time."""
     generator = random.Random(f"residues of {fingerprint}")
     for _ in range(count):
-        yield ResidueField(random_prime(generator, 62), generator)
+        yield ResidueField(random_prime(generator, 62, radicands), generator)
 
 
-def random_prime(generator: random.Random, bits: int) -> int:
-    """A prime with so many bits.
+def random_prime(generator: random.Random, bits: int, radicands: Sequence[int] = ()) -> int:
+    """A prime with so many bits, modulo which the prime factors of the radicands are squares.
 
     >>> random_prime(random.Random(0), 30)
     950524921
     """
     candidate = generator.randrange(1 << bits - 1, 1 << bits) | 1
-    while not flint.fmpz(candidate).is_prime():
+    factors = {factor for radicand in radicands for factor in prime_factors(radicand)}
+    while not (flint.fmpz(candidate).is_prime() and all(is_square(factor, candidate) for factor in factors)):
         candidate += 2
     return candidate

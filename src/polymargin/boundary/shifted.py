@@ -28,6 +28,10 @@ class ShiftedSource:
     def fingerprint(self) -> str:
         return hashlib.sha256(f"{self.inner.fingerprint} - {self.lead.hex()}".encode()).hexdigest()
 
+    @property
+    def radicands(self) -> tuple[int, ...]:
+        return self.inner.radicands
+
     def polynomial(self, variables: list[Expression]) -> Expression:
         return self.inner.polynomial(variables) - self.lead
 

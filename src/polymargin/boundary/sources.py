@@ -7,6 +7,7 @@ it can depend on at most. That is all the later stages ask.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from polymargin.errors import InputError
 from polymargin.networks.protocols import LogitMap
 from polymargin.polynomials import Expression, Graph, evaluate, flatten, parse_polynomial, variable_names
+from polymargin.polynomials.roots import radicands
 from polymargin.polynomials.steps import LinearStep
 
 Array = NDArray[np.float64]
@@ -37,6 +39,11 @@ class Source(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes whenever a coefficient changes by one ulp."""
+        ...
+
+    @property
+    def radicands(self) -> tuple[int, ...]:
+        """What stands under square roots among the coefficients; empty if all of them are rational."""
         ...
 
     def polynomial(self, variables: list[Expression]) -> Expression:
@@ -91,6 +98,10 @@ class NetworkSource:
     def fingerprint(self) -> str:
         return f"{self.network.fingerprint}:{self.label}:{self.rival}"
 
+    @property
+    def radicands(self) -> tuple[int, ...]:
+        return ()
+
     def polynomial(self, variables: list[Expression]) -> Expression:
         both = self.network.logits(np.array(variables, dtype=object))
         difference: Expression = both[self.label] - both[self.rival]
@@ -141,10 +152,11 @@ class PlainSource(Protocol):
 
 
 class ExpressionSource(PlainSource):
-    """A polynomial given as text or as a SymPy expression."""
+    """A polynomial given as text or as a SymPy expression; `fixed` has exact values for some of its names."""
 
-    def __init__(self, source: Any, variables: Any = None) -> None:
+    def __init__(self, source: Any, variables: Any = None, fixed: Mapping[str, Fraction] | None = None) -> None:
         self.text = str(source)
+        self.fixed = dict(fixed or {})
         self.names = variable_names(source, variables)
         self._source = source
         graph = Graph()
@@ -162,8 +174,14 @@ class ExpressionSource(PlainSource):
         exact = repr((program.steps, program.constants, program.values, program.input_count))
         return hashlib.sha256(exact.encode()).hexdigest()
 
+    @property
+    def radicands(self) -> tuple[int, ...]:
+        return radicands(self._program.constants)
+
     def polynomial(self, variables: list[Expression]) -> Expression:
-        return parse_polynomial(self._source, variables[0].graph, dict(zip(self.names, variables, strict=True)))
+        graph = variables[0].graph
+        names = {name: graph.constant(value) for name, value in self.fixed.items()}
+        return parse_polynomial(self._source, graph, names | dict(zip(self.names, variables, strict=True)))
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
         value = evaluate(self._program, list(np.moveaxis(points, -1, 0)))[0]
@@ -202,6 +220,10 @@ class AffineSource(PlainSource):
     @property
     def fingerprint(self) -> str:
         return hashlib.sha256(repr((self.inner.fingerprint, self.matrix, self.offset)).encode()).hexdigest()
+
+    @property
+    def radicands(self) -> tuple[int, ...]:
+        return self.inner.radicands
 
     @cached_property
     def _floats(self) -> tuple[Array, Array]:

@@ -56,6 +56,7 @@ for _command, _example in (
     (geometry.ed_degree, "ed-degree --architecture 3,3,2,2 --degree 2 --method all"),
     (geometry.discriminant, "discriminant model.npz --plot discriminant.png"),
     (geometry.chambers, "chambers model.npz --window -3,3,-3,3 --plot chambers.png"),
+    (geometry.critical_points, "critical-points --expression 'x**2 + 4*y**2 = 4' --point 0.3,0.4"),
     (geometry.expected, "expected --dimension 2 --degree 3 --simulate 1000"),
     (answers.demo, "demo --radius 0.3"),
 ):

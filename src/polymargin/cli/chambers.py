@@ -5,21 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from polymargin import __version__
-from polymargin.boundary import Boundary
 from polymargin.cli.jobs import workers
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
+from polymargin.cli.subjects import Subject
 from polymargin.errors import InputError, printable
 from polymargin.geometry import Plane, chambers
 
 
 def run_chambers(
-    model: Path,
-    reading: ModelOptions,
+    subject: Subject,
     *,
-    label: int,
-    rival: int,
     window: str,
     samples: int,
     seed: int,
@@ -30,7 +25,8 @@ def run_chambers(
     as_json: bool,
 ) -> int:
     """Two inputs are the plane themselves; otherwise a random plane through the inputs, chosen by the seed."""
-    boundary = Boundary.from_network(read_polynomial(model, reading), label, rival)
+    boundary = subject.boundary()
+    title = subject.title(boundary)
     corners = parse_window(window)
     check_pictures(plot)
     two = boundary.dimension == 2
@@ -45,16 +41,17 @@ def run_chambers(
             limit=limit,
             executor=executor,
             progress=lambda done: bar.update(task, completed=done),
+            metric=subject.measured(),
         )
     for file in plot:
         from polymargin.plots.chambers import draw_chambers
 
-        draw_chambers([found], file, title=f"{model.name}: {boundary.name}", boundary=boundary)
+        draw_chambers([found], file, title=title, boundary=boundary)
     unknown = int((found.counts < 0).sum())
     if as_json:
         data = {
             "version": __version__,
-            "model": str(model),
+            "model": subject.name,
             "total": found.total,
             "shares": {str(number): share for number, share in found.shares().items()},
             "samples": len(found.counts),
@@ -65,7 +62,7 @@ def run_chambers(
         }
         print_json(data)
         return 0
-    table = plain_table(f"{model.name}: {found.total} complex critical points")
+    table = plain_table(f"{title}: {found.total} complex critical points")
     table.add_column("real critical points", justify="right")
     table.add_column("share of the window", justify="right")
     for number, share in found.shares().items():

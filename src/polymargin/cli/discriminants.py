@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from polymargin import __version__
-from polymargin.boundary import Boundary
 from polymargin.cli.chambers import check_pictures, parse_window
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import print_json
+from polymargin.cli.subjects import Subject
 from polymargin.errors import InputError, PolymarginError, printable
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
 from polymargin.geometry.algebra import EngineError
@@ -21,11 +19,8 @@ MOST_CHARACTERS = 2_000
 
 
 def run_ed_discriminant(
-    model: Path,
-    reading: ModelOptions,
+    subject: Subject,
     *,
-    label: int,
-    rival: int,
     window: str,
     plot: list[Path],
     timeout: float,
@@ -33,17 +28,17 @@ def run_ed_discriminant(
     as_json: bool,
 ) -> int:
     """The polynomial where it can be computed in the time there is, and the picture; 2 if neither was possible."""
-    boundary = Boundary.from_network(read_polynomial(model, reading), label, rival)
+    boundary, metric = subject.boundary(), subject.measured()
     corners = parse_window(window)
     check_pictures(plot)
     if plot and boundary.dimension != 2:
         raise InputError(
-            f"the network has {boundary.dimension} inputs; draw slices with: polymargin chambers {model} --plot …"
+            f"the boundary has {boundary.dimension} inputs; draw slices with: polymargin chambers … --plot …"
         )
     found: EDDiscriminant | None = None
     reason = None
     try:
-        found = ed_discriminant(boundary, timeout=timeout)
+        found = ed_discriminant(boundary, timeout=timeout, metric=metric)
     except (EngineError, PolymarginError) as error:
         if not plot:
             raise
@@ -52,14 +47,14 @@ def run_ed_discriminant(
         from polymargin.plots.chambers import draw_chambers
 
         plane = Plane.of_two_inputs(corners)
-        regions = chambers(boundary, plane, SAMPLES, threads=threads)
+        regions = chambers(boundary, plane, SAMPLES, threads=threads, metric=metric)
         for file in plot:
-            draw_chambers([regions], file, title=f"{model.name}: {boundary.name}", boundary=boundary)
+            draw_chambers([regions], file, title=subject.title(boundary), boundary=boundary)
     polynomials = [] if found is None else [str(generator) for generator in found.generators]
     if as_json:
         data = {
             "version": __version__,
-            "model": str(model),
+            "model": subject.name,
             "degree": None if found is None else found.degree,
             "method": None if found is None else found.method,
             "generators": polynomials,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from polymargin import __version__
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, wide_console
+from polymargin.cli.subjects import Subject
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDegree, ed_degree
 from polymargin.geometry.ed_degrees.ed_degree import METHODS
@@ -19,15 +17,12 @@ from polymargin.times import readable_time
 
 
 def run_ed_degree(
-    model: Path | None,
-    reading: ModelOptions,
+    subject: Subject,
     *,
     architecture: str | None,
     degree: int | None,
     attention: str | None,
     method: str,
-    label: int,
-    rival: int,
     seed: int,
     threads: int | None,
     limit: int,
@@ -35,7 +30,7 @@ def run_ed_degree(
     as_json: bool,
 ) -> int:
     """Status 0 if every method that applies gave the same number, 2 if none did or two disagree."""
-    source, name = _source(model, reading, architecture, degree, attention)
+    source, name = _source(subject, architecture, degree, attention)
     if method not in (*METHODS, "all"):
         raise InputError(f"--method {method}: expected one of {', '.join(METHODS)}, all")
     wanted = [m for m in METHODS if m != "auto"] if method == "all" else [method]
@@ -43,7 +38,15 @@ def run_ed_degree(
     for way in wanted:
         try:
             answers[way] = ed_degree(
-                source, method=way, label=label, rival=rival, seed=seed, threads=threads, limit=limit, timeout=timeout
+                source,
+                method=way,
+                label=subject.label,
+                rival=subject.rival,
+                seed=seed,
+                threads=threads,
+                limit=limit,
+                timeout=timeout,
+                metric=subject.measured(),
             )
         except PolymarginError as refusal:
             if method != "all":
@@ -59,20 +62,23 @@ def run_ed_degree(
     return 0 if len(values) == 1 else 2
 
 
-def _source(
-    model: Path | None, reading: ModelOptions, architecture: str | None, degree: int | None, attention: str | None
-) -> tuple[Any, str]:
+def _source(subject: Subject, architecture: str | None, degree: int | None, attention: str | None) -> tuple[Any, str]:
     given = [
         name
-        for name, value in (("MODEL", model), ("--architecture", architecture), ("--attention", attention))
+        for name, value in (
+            ("MODEL", subject.model),
+            ("--expression", subject.expressions),
+            ("--architecture", architecture),
+            ("--attention", attention),
+        )
         if value
     ]
     if len(given) != 1:
         raise InputError(
-            f"{' and '.join(given) or 'nothing'} given: expected one of MODEL, --architecture or --attention"
+            f"{' and '.join(given) or 'nothing'} given: expected one of MODEL, --expression, --architecture or --attention"
         )
-    if model is not None:
-        return read_polynomial(model, reading), str(model)
+    if subject.model is not None or subject.expressions:
+        return subject.source(), subject.name
     if attention is not None:
         sizes = _integers(attention, "--attention", "t,d,d',a such as 2,2,1,1")
         if len(sizes) != 4:

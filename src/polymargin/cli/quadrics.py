@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from polymargin import __version__
-from polymargin.boundary import Boundary
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_polynomial
 from polymargin.cli.printing import plain_table, print_json, wide_console
+from polymargin.cli.subjects import Subject
 from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
 
 
-def run_discriminant(model: Path, reading: ModelOptions, *, label: int, rival: int, exact: bool, as_json: bool) -> int:
+def run_discriminant(subject: Subject, *, exact: bool, as_json: bool) -> int:
     """The parameter discriminant of one boundary and the stratum it lies in."""
-    boundary = _boundary(model, reading, label, rival)
-    found = parameter_discriminant(boundary, exact=exact)
+    if subject.expressions and subject.variables is not None:
+        return _of_family(subject, as_json)
+    boundary = subject.boundary()
+    if boundary.degree > 2:
+        raise InputError(f"{subject.name}: the boundary has degree {boundary.degree}; this needs degree at most two")
+    found = parameter_discriminant(boundary, exact=exact or bool(subject.expressions))
     if as_json:
-        asked = {"version": __version__, "model": str(model), "label": label, "rival": rival}
+        asked = {"version": __version__, "model": subject.name, "label": subject.label, "rival": subject.rival}
         print_json({**asked, **found.to_dict()})
         return 0
-    table = _two_columns(f"{model.name}: {boundary.name}")
+    table = _two_columns(subject.title(boundary))
     rows: list[tuple[str, Any]] = [
         ("stratum", found.stratum),
         ("det A", found.rank_factor),
@@ -42,13 +43,17 @@ def run_discriminant(model: Path, reading: ModelOptions, *, label: int, rival: i
     return 0
 
 
-def _boundary(model: Path, reading: ModelOptions, label: int, rival: int) -> Boundary:
-    network = read_polynomial(model, reading)
-    if network.degree > 2:
-        raise InputError(
-            f"{model}: the logits have degree {network.degree}; this needs a network of degree at most two"
-        )
-    return Boundary.from_network(network, label, rival)
+def _of_family(subject: Subject, as_json: bool) -> int:
+    """An expression with parameters: polynomials in them."""
+    found = parameter_discriminant(subject.family())
+    factors = [str(factor) for factor in found.factors]
+    if as_json:
+        print_json({"version": __version__, "model": subject.name, "factors": factors})
+        return 0
+    print(f"{subject.name}: the ED degree drops where one of these vanishes")
+    for factor in factors:
+        print(f"  {factor}")
+    return 0
 
 
 def _two_columns(title: str) -> Table:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.polynomials import Program
+from polymargin.polynomials.roots import Root
 from polymargin.polynomials.steps import LinearStep, SquareStep
 
 
@@ -70,8 +71,10 @@ class BallProgram:
         return values, flint.acb_mat([entries[row * n : (row + 1) * n] for row in range(n)])
 
 
-def ball(number: Fraction | float) -> Any:
+def ball(number: Fraction | Root | float) -> Any:
     """Convert an exact rational to a complex ball."""
+    if isinstance(number, Root):
+        return flint.acb(flint.arb(number.radicand).sqrt())
     exact = Fraction(number)
     return flint.acb(flint.fmpq(exact.numerator, exact.denominator))
 

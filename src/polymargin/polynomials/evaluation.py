@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from polymargin.errors import InputError
 from polymargin.polynomials.program import Program
+from polymargin.polynomials.roots import Root
 from polymargin.polynomials.steps import LinearStep, SquareStep
 
 Number = TypeVar("Number")
@@ -23,7 +25,7 @@ def evaluate(
     inputs: Sequence[Any],
     parameters: Sequence[Any] = (),
     *,
-    lift: Callable[[Fraction], Any] = float,
+    lift: Callable[[Any], Any] = float,
     derivatives: bool = False,
 ) -> list[Any]:
     """Return the values of the program, followed by its derivatives if wanted.
@@ -40,6 +42,10 @@ def evaluate(
     registers[: program.input_count] = inputs
     registers[program.input_count : first_constant] = parameters
     for offset, constant in enumerate(program.constants):
+        if lift is Fraction and isinstance(constant, Root):
+            raise InputError(
+                f"sqrt({constant.radicand}) is no rational number: there is no exact answer for this polynomial"
+            )
         registers[first_constant + offset] = lift(constant)
     for step in program.steps if derivatives else program.steps[: program.value_length]:
         if isinstance(step, LinearStep):
@@ -59,25 +65,31 @@ def evaluate(
     return [registers[output] for output in outputs]
 
 
-def to_rational(number: Fraction) -> Any:
+def to_rational(number: Fraction | Root) -> Any:
     """Convert an exact rational to python-flint's type."""
     import flint
 
+    if isinstance(number, Root):
+        raise InputError(f"sqrt({number.radicand}) is no rational number: there is no exact answer for this polynomial")
     return flint.fmpq(number.numerator, number.denominator)
 
 
-def to_ball(number: Fraction) -> Any:
+def to_ball(number: Fraction | Root) -> Any:
     """Convert an exact rational to a python-flint complex ball of the current precision."""
     import flint
 
+    if isinstance(number, Root):
+        return flint.acb(flint.arb(number.radicand).sqrt())
     return flint.acb(to_rational(number))
 
 
-def modulo(prime: int) -> Callable[[Fraction], Any]:
+def modulo(prime: int) -> Callable[[Fraction | Root], Any]:
     """Return a lift into the integers modulo a prime; denominators must not be divisible by it."""
     import flint
 
-    def lift(number: Fraction) -> Any:
+    def lift(number: Fraction | Root) -> Any:
+        if isinstance(number, Root):
+            return number.modulo(prime)
         return flint.nmod(number.numerator, prime) / flint.nmod(number.denominator, prime)
 
     return lift

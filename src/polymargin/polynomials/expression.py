@@ -37,6 +37,7 @@ class Kind(Enum):
     LINEAR = "linear"
     PRODUCT = "product"
     SQUARE = "square"
+    ROOT = "root"
 
 
 class Expression:
@@ -138,6 +139,10 @@ class Graph:
         """Return a constant: a linear combination of no arguments."""
         return self._node(Kind.LINEAR, Linear((), (), exact(value)), 0)
 
+    def root(self, radicand: int) -> Expression:
+        """Return √radicand for a squarefree integer ≥ 1."""
+        return self.constant(1) if radicand == 1 else self._node(Kind.ROOT, radicand, 0)
+
     # -- operations ----------------------------------------------------------------------------
 
     def linear(
@@ -179,6 +184,10 @@ class Graph:
         if right_node is None:
             return self.linear([right_factor], [left])
         factor = left_factor * right_factor
+        if self._kinds[left_node] is self._kinds[right_node] is Kind.ROOT:  # √a √b = g √(ab/g²)
+            first, second = self._contents[left_node], self._contents[right_node]
+            common = math.gcd(first, second)
+            return self.linear([factor * common], [self.root(first * second // common**2)])
         degree = self._degrees[left_node] + self._degrees[right_node]
         if left_node == right_node:
             result = self._node(Kind.SQUARE, left_node, degree)
@@ -205,7 +214,7 @@ class Graph:
         return self._kinds[_number(node)]
 
     def content(self, node: Expression | int) -> Any:
-        """Return the index of a leaf, `Linear`, pair of factors, or the squared node."""
+        """Return the index of a leaf, radicand of a root, `Linear`, pair of factors, or the squared node."""
         return self._contents[_number(node)]
 
     def degree(self, node: Expression | int) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 
 from polymargin import _core
 from polymargin.polynomials.expression import ONE, ZERO, Expression, Graph, Kind, Linear
+from polymargin.polynomials.roots import Root
 from polymargin.polynomials.steps import LinearStep, ProductStep, SquareStep, Step, encode, split
 
 
@@ -30,7 +31,7 @@ class Program:
 
     input_count: int
     parameter_count: int
-    constants: tuple[Fraction, ...]
+    constants: tuple[Fraction | Root, ...]
     register_count: int
     steps: tuple[Step, ...]
     value_length: int
@@ -106,9 +107,13 @@ class _Flattener:
             offset = 0 if graph.kind(number) is Kind.INPUT else graph.input_count
             self.registers[number] = offset + index
 
-    def _place_constants(self, outputs: Sequence[Expression]) -> tuple[Fraction, ...]:
-        """Place constants, which survive only as outputs; elsewhere the graph has folded them."""
-        constants = []
+    def _place_constants(self, outputs: Sequence[Expression]) -> tuple[Fraction | Root, ...]:
+        """Place constants: rational ones survive only as outputs, everywhere else the graph has folded them; roots survive everywhere."""
+        constants: list[Fraction | Root] = []
+        for number in self.graph.reachable(outputs):
+            if self.graph.kind(number) is Kind.ROOT:
+                self.registers[number] = len(self.registers)
+                constants.append(Root(self.graph.content(number)))
         for node in outputs:
             value = self.graph.constant_value(node)
             if value is not None and node.number not in self.registers:

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.polynomials.roots import Root
+
 # Operations of the core. Linear steps of one row make a group of rows with arguments of their own.
 LINEAR, SINGLE_ROWS, PRODUCT, SQUARE = range(4)
 
@@ -124,10 +126,11 @@ def _operands(step: Step) -> tuple[int, ...]:
     return (step.left, step.right) if isinstance(step, ProductStep) else (step.argument,)
 
 
-def split(numbers: Sequence[Fraction]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def split(numbers: Sequence[Fraction | Root]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each rational as a double and the double nearest to its remainder."""
     hi, lo = [], []
-    for number in numbers:
+    for entry in numbers:
+        number = entry.approximation() if isinstance(entry, Root) else entry
         head = number.numerator / number.denominator
         top, bottom = head.as_integer_ratio()
         # Division of integers rounds correctly, whatever their size.

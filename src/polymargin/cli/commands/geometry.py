@@ -1,4 +1,4 @@
-"""`discriminant`, `ed-degree`, `chambers` and `expected`: questions about a boundary, not about single points."""
+"""`discriminant`, `ed-degree`, `chambers`, `critical-points` and `expected`: questions about a boundary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from polymargin.cli.options import (
     AsJson,
     Cluster,
     Label,
-    Model,
     Outputs,
     Plots,
     Rival,
@@ -26,9 +25,32 @@ CountLimit = Annotated[
     int, typer.Option(min=1, help="Refuse to count a boundary that may have more critical points than this.")
 ]
 
+OptionalModel = Annotated[
+    Path | None, typer.Argument(help="Network file, for the boundary between two of its classes.")
+]
+Expression = Annotated[
+    str | None, typer.Option(help="A polynomial or an equation instead of a model, such as 'x**2 + 4*y**2 = 4'.")
+]
+Expressions = Annotated[
+    list[str] | None,
+    typer.Option("--expression", help="A polynomial or an equation instead of a model; several are a variety."),
+]
+Variables = Annotated[
+    str | None, typer.Option(help="Names of the inputs of the expression, in order.", show_default="all, sorted")
+]
+MetricText = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="Weights 1,4 of the inputs, rows of a matrix '2,1;1,3', or generic.", show_default="Euclidean"
+    ),
+]
+
 
 def discriminant(
-    model: Model,
+    model: OptionalModel = None,
+    expression: Expression = None,
+    variables: Variables = None,
+    metric: MetricText = None,
     parameters: Annotated[
         bool,
         typer.Option("--parameters", help="In the space of weights instead: where the ED degree of a quadric drops."),
@@ -48,19 +70,19 @@ def discriminant(
     as_json: AsJson = False,
 ) -> None:
     """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
+    from polymargin.cli.subjects import Subject
+
     reading = ModelOptions(trust, activation, outputs)
+    subject = Subject(model, reading, [expression] if expression else [], variables, label, rival, metric)
     if parameters:
         from polymargin.cli.quadrics import run_discriminant
 
-        raise typer.Exit(run_discriminant(model, reading, label=label, rival=rival, exact=exact, as_json=as_json))
+        raise typer.Exit(run_discriminant(subject, exact=exact, as_json=as_json))
     from polymargin.cli.discriminants import run_ed_discriminant
 
     raise typer.Exit(
         run_ed_discriminant(
-            model,
-            reading,
-            label=label,
-            rival=rival,
+            subject,
             window=window,
             plot=plot or [],
             timeout=timeout,
@@ -71,9 +93,10 @@ def discriminant(
 
 
 def ed_degree(
-    model: Annotated[
-        Path | None, typer.Argument(help="Network file, for the boundary between two of its classes.")
-    ] = None,
+    model: OptionalModel = None,
+    expression: Expressions = None,
+    variables: Variables = None,
+    metric: MetricText = None,
     architecture: Annotated[str | None, typer.Option(help="Inputs, hidden widths, classes: 3,3,2,2.")] = None,
     degree: Annotated[int | None, typer.Option(min=1, help="Degree of the activation, with --architecture.")] = None,
     attention: Annotated[str | None, typer.Option(help="Lightning self-attention t,d,d',a: 2,2,1,1.")] = None,
@@ -91,17 +114,16 @@ def ed_degree(
 ) -> None:
     """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
     from polymargin.cli.ed_degrees import run_ed_degree
+    from polymargin.cli.subjects import Subject
 
+    reading = ModelOptions(trust, activation, outputs)
     raise typer.Exit(
         run_ed_degree(
-            model,
-            ModelOptions(trust, activation, outputs),
+            Subject(model, reading, expression or [], variables, label, rival, metric),
             architecture=architecture,
             degree=degree,
             attention=attention,
             method=method,
-            label=label,
-            rival=rival,
             seed=seed,
             threads=threads,
             limit=limit,
@@ -112,7 +134,10 @@ def ed_degree(
 
 
 def chambers(
-    model: Model,
+    model: OptionalModel = None,
+    expression: Expression = None,
+    variables: Variables = None,
+    metric: MetricText = None,
     label: Label = 0,
     rival: Rival = 1,
     window: Annotated[str, typer.Option(help="Window left,right,bottom,top of the plane.")] = "-3,3,-3,3",
@@ -129,13 +154,12 @@ def chambers(
 ) -> None:
     """Regions of a plane of inputs in which the number of real critical points is constant."""
     from polymargin.cli.chambers import run_chambers
+    from polymargin.cli.subjects import Subject
 
+    reading = ModelOptions(trust, activation, outputs)
     raise typer.Exit(
         run_chambers(
-            model,
-            ModelOptions(trust, activation, outputs),
-            label=label,
-            rival=rival,
+            Subject(model, reading, [expression] if expression else [], variables, label, rival, metric),
             window=window,
             samples=samples,
             seed=seed,
@@ -146,6 +170,31 @@ def chambers(
             as_json=as_json,
         )
     )
+
+
+def critical_points(
+    model: OptionalModel = None,
+    point: Annotated[str, typer.Option(help="The point, numbers separated by commas.")] = "",
+    expression: Expressions = None,
+    variables: Variables = None,
+    metric: MetricText = None,
+    label: Label = 0,
+    rival: Rival = 1,
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: CountLimit = 200_000,
+    trust: Trust = False,
+    activation: Activation = None,
+    outputs: Outputs = None,
+    as_json: AsJson = False,
+) -> None:
+    """All critical points of the distance from one point to a boundary, real and complex, the nearest first."""
+    from polymargin.cli.critical_points import run_critical_points
+    from polymargin.cli.subjects import Subject
+
+    reading = ModelOptions(trust, activation, outputs)
+    subject = Subject(model, reading, expression or [], variables, label, rival, metric)
+    raise typer.Exit(run_critical_points(subject, point, seed=seed, threads=threads, limit=limit, as_json=as_json))
 
 
 def expected(

@@ -23,6 +23,8 @@ from typing import Any
 import flint
 
 from polymargin.errors import InputError
+from polymargin.polynomials import to_rational
+from polymargin.polynomials.roots import Root
 
 # Random rationals are integers of this size: general enough, and short.
 RATIONAL_RANGE = 1 << 20
@@ -47,8 +49,10 @@ class Ring:
     def variables(self) -> tuple[Any, ...]:
         return tuple(self.context.gens())
 
-    def scalar(self, number: Fraction | int) -> Any:
+    def scalar(self, number: Fraction | Root | int) -> Any:
         """A number as an element of the field."""
+        if isinstance(number, Root):
+            return to_rational(number) if self.prime is None else number.modulo(self.prime)
         exact = Fraction(number)
         if self.prime is None:
             return flint.fmpq(exact.numerator, exact.denominator)
@@ -58,7 +62,7 @@ class Ring:
 
     def constant(self, number: Any) -> Any:
         """A number as a polynomial: the lift with which a program runs on polynomials."""
-        return self.context.constant(self.scalar(number) if isinstance(number, (int, Fraction)) else number)
+        return self.context.constant(self.scalar(number) if isinstance(number, (int, Fraction, Root)) else number)
 
     def random_scalar(self, generator: random.Random) -> Any:
         """A random element of the field, not zero."""

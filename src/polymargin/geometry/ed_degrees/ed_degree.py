@@ -132,7 +132,7 @@ def ed_degree(
     boundary = in_metric(boundary, metric, seed)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
-    chosen = "formula" if method == "auto" and boundary.degree <= 2 else method
+    chosen = "formula" if method == "auto" and boundary.degree <= 2 and not boundary.source.radicands else method
     return _of_boundary(boundary, chosen, tracker, seed, limit, timeout, cache, started)
 
 
@@ -238,7 +238,7 @@ def _corrected(
 ) -> EDDegree:
     """What algebra says, where paths say something else."""
     components = None
-    if isinstance(boundary.source, ExpressionSource):
+    if isinstance(boundary.source, ExpressionSource) and not boundary.source.radicands:
         parts = [symbolic_ed_degree(part, seed=seed, timeout=timeout) for part in rational_factors(boundary)]
         components = tuple(sorted(map(int, parts), reverse=True))
     notes = (f"paths found {found.value}, which is wrong: {exact.note}",)

@@ -102,11 +102,12 @@ def symbolic_ed_degree(
     name = source.fingerprint if isinstance(source, Boundary) else repr(source)
     generator = random.Random(f"symbolic ED degree of {name}, seed {seed}")
     wanted = 2 if prime is None and field == "modular" and isinstance(source, Boundary) else 1
+    radicands = source.source.radicands if isinstance(source, Boundary) else ()
     counts: list[int] = []
     primes: list[int] = []
     while len(counts) < wanted:
         if field == "modular":
-            primes.append(prime or random_prime(generator, PRIME_BITS))
+            primes.append(prime or random_prime(generator, PRIME_BITS, radicands))
         surface = _hypersurface(source, primes[-1] if primes else None, generator, metric)
         form, engine = _choice(form, engine, surface.dimension, field)
         point = [surface.ring.random_scalar(generator) for _ in range(surface.rows.ncols())]

@@ -18,15 +18,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from polymargin.arguments import checked
-from polymargin.boundary import Boundary
+from polymargin.boundary import Boundary, ParametricBoundary
 from polymargin.boundary.sources import ExpressionSource
 from polymargin.errors import InputError
 from polymargin.geometry.strata.conics import Conic, conic_of
+from polymargin.geometry.strata.parameter_polynomials import ParameterPolynomials, parameter_polynomials
 from polymargin.geometry.strata.quadric_invariants import (
     QuadricInvariants,
     invariants_in_doubles,
@@ -103,7 +104,18 @@ class ParameterDiscriminant:
         return plain
 
 
-@checked(PolynomialNetwork, Boundary, QuadricForm)
+@overload
+def parameter_discriminant(
+    source: ParametricBoundary,
+    label: int = 0,
+    rival: int = 1,
+    *,
+    exact: bool | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> ParameterPolynomials: ...
+
+
+@overload
 def parameter_discriminant(
     source: PolynomialNetwork | Boundary | QuadricForm,
     label: int = 0,
@@ -111,7 +123,18 @@ def parameter_discriminant(
     *,
     exact: bool | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
-) -> ParameterDiscriminant:
+) -> ParameterDiscriminant: ...
+
+
+@checked(PolynomialNetwork, Boundary, QuadricForm, ParametricBoundary)
+def parameter_discriminant(
+    source: PolynomialNetwork | Boundary | QuadricForm | ParametricBoundary,
+    label: int = 0,
+    rival: int = 1,
+    *,
+    exact: bool | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> ParameterDiscriminant | ParameterPolynomials:
     """The stratum of the boundary between `label` and `rival`, or of a boundary or quadric given alone.
 
     Boundaries given as expressions are judged in rational arithmetic, others in doubles with a relative `tolerance`;
@@ -119,7 +142,14 @@ def parameter_discriminant(
 
     >>> parameter_discriminant(Boundary.from_expression("y - x**2"))
     ParameterDiscriminant(parabola, rank-deficient, ED degree 3 of 4; exact)
+
+    Of an expression with parameters it is a set of polynomials in them:
+
+    >>> parameter_discriminant(Boundary.from_expression("a*x**2 + y**2 - b*y", parameters="a b"))
+    ParameterPolynomials(a, a - 1, b)
     """
+    if isinstance(source, ParametricBoundary):
+        return parameter_polynomials(source)
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance {tolerance}: expected a relative size, at least 0 and below 1")
     if isinstance(source, PolynomialNetwork):

@@ -141,7 +141,8 @@ class Variety:
     def primes(self, seed: int, number: int) -> list[int]:
         """Primes drawn from a hash of the equations."""
         generator = random.Random(f"{[equation.fingerprint for equation in self.equations]}, seed {seed}")
-        return [random_prime(generator, PRIME_BITS) for _ in range(number)]
+        radicands = [radicand for equation in self.equations for radicand in equation.source.radicands]
+        return [random_prime(generator, PRIME_BITS, radicands) for _ in range(number)]
 
     def modulo(self, prime: int, metric: Metric | None) -> Equations:
         """The equations modulo a prime."""

@@ -54,6 +54,10 @@ class PieceSource:
     constant: float
 
     @property
+    def radicands(self) -> tuple[int, ...]:
+        return ()
+
+    @property
     def dimension(self) -> int:
         return int(self.weights.shape[1])
 
