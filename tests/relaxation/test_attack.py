@@ -17,16 +17,18 @@ from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial
 from polymargin.regions import L1, L2, Linf, Region
 from polymargin.relaxation.attack import nearest_counterexample
-from polymargin.relaxation.confirmation import Counterexample
+from polymargin.relaxation.confirmation import ConfirmedCounterexample
 
 
-def attacked(network: Network, point: np.ndarray, region: Region, **options: float) -> Counterexample | None:
+def attacked(network: Network, point: np.ndarray, region: Region, **options: float) -> ConfirmedCounterexample | None:
     label = int(network.predict(point))
     rivals = [rival for rival in range(network.class_count) if rival != label]
     return nearest_counterexample(network, point, label, rivals, region.in_dimension(network.dimension), **options)
 
 
-def check(network: Network, point: np.ndarray, region: Region, found: Counterexample, abstain: float = 0.0) -> None:
+def check(
+    network: Network, point: np.ndarray, region: Region, found: ConfirmedCounterexample, abstain: float = 0.0
+) -> None:
     """Compare logits straight from the definition, domain, moved inputs and length in Fractions."""
     whole, label = region.in_dimension(len(point)), int(network.predict(point))
     start = [Fraction(value) for value in point.tolist()]

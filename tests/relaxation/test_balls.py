@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import linprog
 
 from polymargin.regions import Norm
-from polymargin.relaxation.balls import Ball
+from polymargin.relaxation.balls import NormBall
 
 BOXES = ["none", "around", "one sided", "aside"]
 
 
-def random_ball(norm: Norm, box: str, draw: np.random.Generator, size: int = 6) -> Ball:
+def random_ball(norm: Norm, box: str, draw: np.random.Generator, size: int = 6) -> NormBall:
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     if box != "none":
         low, high = -draw.uniform(0.05, 1.0, size), draw.uniform(0.05, 1.0, size)
@@ -20,10 +20,10 @@ def random_ball(norm: Norm, box: str, draw: np.random.Generator, size: int = 6) 
         low[:2], high[2:4] = -np.inf, 0.0
     if box == "aside":  # as the part of a box that was cut
         low[0], high[1] = 0.02, -0.03
-    return Ball(norm, low, high)
+    return NormBall(norm, low, high)
 
 
-def least(ball: Ball, slope: np.ndarray, radius: float | None = None, drop: float | None = None) -> float:
+def least(ball: NormBall, slope: np.ndarray, radius: float | None = None, drop: float | None = None) -> float:
     """min g·δ within the radius, or the least length with g·δ ≤ −drop; δ = p − n, and a bound t for L∞."""
     size = len(slope)
     ends = [(0, max(h, 0.0) if np.isfinite(h) else None) for h in ball.high]

@@ -16,8 +16,8 @@ from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.forms import dense
 from polymargin.networks.network import Network
 from polymargin.regions import Region
-from polymargin.relaxation.balls import TINY, Ball
-from polymargin.relaxation.confirmation import Confirmation, Counterexample
+from polymargin.relaxation.balls import TINY, NormBall
+from polymargin.relaxation.confirmation import Confirmation, ConfirmedCounterexample
 from polymargin.relaxation.coordinates import Coordinates
 from polymargin.relaxation.gradients import Functionals
 from polymargin.relaxation.kinks import nearest_at_kinks
@@ -47,7 +47,7 @@ def nearest_counterexample(
     seed: int = 0,
     deadline: Deadline = NEVER,
     abstain: float = 0.0,
-) -> Counterexample | None:
+) -> ConfirmedCounterexample | None:
     """Return the nearest point found at which f_rival + abstain ≥ f_label for one of the rivals; None if none is found.
 
     The point lies in the region. `starts` is the number of walks for each rival. At the deadline the search makes do with what
@@ -60,7 +60,7 @@ def nearest_counterexample(
     ball = coordinates.ball
     if basis is not None:
         ends = np.full(basis.shape[1], np.inf)
-        leads, ball = leads.along(basis), Ball(ball.norm, -ends, ends)
+        leads, ball = leads.along(basis), NormBall(ball.norm, -ends, ends)
     search = RadiusSearch(leads, ball, network.is_polynomial, deadline)
     return _Attack(search, confirmation, basis).run(starts, np.random.default_rng(seed))
 
@@ -73,7 +73,7 @@ class _Attack:
     confirmation: Confirmation
     basis: Array | None
 
-    def run(self, starts: int | None, draw: np.random.Generator) -> Counterexample | None:
+    def run(self, starts: int | None, draw: np.random.Generator) -> ConfirmedCounterexample | None:
         """Return the nearest counterexample found."""
         leads, ball, deadline = self.search.leads, self.search.ball, self.search.deadline
         every, here = np.arange(len(leads)), np.zeros((len(leads), ball.dimension))
@@ -132,12 +132,12 @@ class _Attack:
                 kept.append(i)
         return np.array([i for kept in chosen.values() for i in kept], dtype=np.int64)
 
-    def _confirmed(self, rows: Rows, places: Array) -> Counterexample | None:
+    def _confirmed(self, rows: Rows, places: Array) -> ConfirmedCounterexample | None:
         """The nearest of the places on or beyond the boundary that stands up to exact arithmetic."""
         if not len(rows):
             return None
         lengths = self.search.lengths(rows, places)
-        best: Counterexample | None = None
+        best: ConfirmedCounterexample | None = None
         tried: list[float] = []
         for i in np.argsort(lengths, kind="stable").tolist():
             length = float(lengths[i])

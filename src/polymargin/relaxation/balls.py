@@ -23,7 +23,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class NormBall:
     """A norm, and the ends (d,) of a box, which may be infinite. The box of a ball around the point holds 0."""
 
     norm: Norm

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polymargin.networks.network import Network
 from polymargin.regions.lengths import length_above
-from polymargin.relaxation.balls import Ball
+from polymargin.relaxation.balls import NormBall
 from polymargin.relaxation.coordinates import Coordinates
 from polymargin.relaxation.gradients import Functionals
 
@@ -26,7 +26,7 @@ NUDGES = 14
 
 
 @dataclass(frozen=True, eq=False)
-class Counterexample:
+class ConfirmedCounterexample:
     """A point at which f_rival + abstain ≥ f_label in exact arithmetic, and its length, rounded up.
 
     along    in an ellipsoid or a subspace, sums y for which the inputs are u + E y exactly; `point` may be rounded there
@@ -54,7 +54,7 @@ class Confirmation:
         logits = self.network.exact_logits(self.coordinates.exact_inputs(step))
         return logits[self.label] - logits[self.rivals[row]] - Fraction(self.abstain)
 
-    def found(self, step: Array, row: int) -> Counterexample | None:
+    def found(self, step: Array, row: int) -> ConfirmedCounterexample | None:
         """Return the counterexample at a step, which is known to be one; None outside the domain."""
         region = self.coordinates.region
         exact = [Fraction(value) for value in self.coordinates.exact_inputs(step).tolist()]
@@ -62,13 +62,15 @@ class Confirmation:
             return None
         moved = [value - Fraction(start) for value, start in zip(exact, self.coordinates.point.tolist(), strict=True)]
         point = np.array([float(value) for value in exact])
-        return Counterexample(point, length_above(region, moved), self.rivals[row], self.coordinates.along(step))
+        return ConfirmedCounterexample(
+            point, length_above(region, moved), self.rivals[row], self.coordinates.along(step)
+        )
 
-    def nearest(self, step: Array, row: int) -> Counterexample | None:
+    def nearest(self, step: Array, row: int) -> ConfirmedCounterexample | None:
         """Return the counterexample at the first crossing of the boundary on the way to a step."""
         return self.pushed(self.crossing(step, row), row)
 
-    def pushed(self, step: Array, row: int) -> Counterexample | None:
+    def pushed(self, step: Array, row: int) -> ConfirmedCounterexample | None:
         """Return what lies across the boundary by the shortest push that convinces exact arithmetic."""
         ball = self.coordinates.ball
         start = self.coordinates.inputs(step)
@@ -82,7 +84,7 @@ class Confirmation:
             if behind > sys.float_info.max:  # no double says how far to step
                 return None
             _, slopes = self.leads.gradients(step[None], np.array([row]))
-            rest = Ball(ball.norm, ball.low - step, ball.high - step)
+            rest = NormBall(ball.norm, ball.low - step, ball.high - step)
             drop = float(behind) + extra * float(ball.dual(slopes[0]))
             nudge = rest.shortest(slopes, np.array([drop]))[0]
             if not np.isfinite(nudge).all() or not nudge.any():

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from polymargin.networks.forms import Operator
 from polymargin.regions import Region
-from polymargin.relaxation.balls import Ball
+from polymargin.relaxation.balls import NormBall
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Coordinates:
 
     region: Region
     point: Array
-    ball: Ball
+    ball: NormBall
     moving: NDArray[np.int64] | None
     weights: Array
     directions: Operator | None
@@ -38,7 +38,7 @@ class Coordinates:
         region.check_inside(point)
         if region.frame is not None:
             ends = np.full(region.frame.dimension, np.inf)
-            ball = Ball(region.norm, -ends, ends)
+            ball = NormBall(region.norm, -ends, ends)
             return cls(region, point, ball, None, np.ones(len(ends)), region.frame.directions)
         moving = np.array(region.moving, dtype=np.int64)
         low, high = np.full(len(moving), -np.inf), np.full(len(moving), np.inf)
@@ -46,7 +46,7 @@ class Coordinates:
             moving = moving[region.low[moving] < region.high[moving]]
             low, high = region.low[moving] - point[moving], region.high[moving] - point[moving]
         weights = np.ones(len(moving)) if region.weights is None else region.weights[moving]
-        ball = Ball(region.norm, low * weights, high * weights)
+        ball = NormBall(region.norm, low * weights, high * weights)
         return cls(region, point, ball, moving, weights, directions(len(point), moving, None, weights))
 
     def inputs(self, steps: Array) -> Array:

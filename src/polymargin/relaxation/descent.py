@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.network import Network
 from polymargin.regions import Perturbations
-from polymargin.relaxation.balls import TINY, Ball
+from polymargin.relaxation.balls import TINY, NormBall
 from polymargin.relaxation.coordinates import directions
 from polymargin.relaxation.gradients import Functionals
 
@@ -61,7 +61,7 @@ def lowest_of(
     weights = perturbations.weights
     scaled = directions(len(point), perturbations.moving, perturbations.columns, weights)
     local = functionals.around(point).along(scaled)
-    ball = Ball(perturbations.norm, perturbations.low * weights, perturbations.high * weights)
+    ball = NormBall(perturbations.norm, perturbations.low * weights, perturbations.high * weights)
     if starts is not None:
         rows, first = np.arange(len(functionals)), starts * weights
     else:
@@ -75,7 +75,7 @@ def lowest_of(
     return values[best, each], ball.clipped(chosen) / weights
 
 
-def random_starts(ball: Ball, radius: float, count: int, starts: int, generator: np.random.Generator) -> Array:
+def random_starts(ball: NormBall, radius: float, count: int, starts: int, generator: np.random.Generator) -> Array:
     """Return the point itself, then where random linear functions are lowest."""
     slopes = generator.normal(size=(count * (starts - 1), ball.dimension))
     far = ball.lowest(slopes, np.full(len(slopes), radius))
@@ -86,7 +86,7 @@ def random_starts(ball: Ball, radius: float, count: int, starts: int, generator:
 def descend(
     functionals: Functionals,
     rows: Rows,
-    ball: Ball,
+    ball: NormBall,
     radii: Array,
     starts: Array,
     rounds: int = ROUNDS,

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from polymargin.deadlines import Deadline
 from polymargin.regions import Norm
-from polymargin.relaxation.balls import TINY, Ball
+from polymargin.relaxation.balls import TINY, NormBall
 from polymargin.relaxation.descent import descend
 from polymargin.relaxation.gradients import Functionals
 from polymargin.relaxation.lagrange import refined
@@ -44,7 +44,7 @@ class RadiusSearch:
     """Functionals that are positive at 0, in a ball of any radius."""
 
     leads: Functionals
-    ball: Ball
+    ball: NormBall
     smooth: bool
     deadline: Deadline
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.deadlines import Deadline
-from polymargin.relaxation.balls import TINY, Ball
+from polymargin.relaxation.balls import TINY, NormBall
 from polymargin.relaxation.gradients import Functionals
 
 Array = NDArray[np.float64]
@@ -25,14 +25,14 @@ PARTS, SETTLING, SETTLED = (1.0, 0.5, 0.25), 60, 1e-6
 REACHES = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0, 12.0, 25.0, 60.0])
 
 
-def first_lengths(leads: Functionals, ball: Ball) -> Array:
+def first_lengths(leads: Functionals, ball: NormBall) -> Array:
     """Return about how far each functional (R,) is from zero: to first order, as long as forms of the inputs stay alike."""
     count = len(leads)
     values, slopes = leads.gradients(np.zeros((count, ball.dimension)), np.arange(count))
     return np.minimum(np.abs(values) / np.maximum(ball.dual(slopes), TINY), 2 * _natural_length(leads, ball))
 
 
-def _natural_length(leads: Functionals, ball: Ball) -> float:
+def _natural_length(leads: Functionals, ball: NormBall) -> float:
     lengths = []
     for group in leads.forms[:-1]:
         for form in group:
@@ -48,7 +48,9 @@ def _row_norms(block: Array) -> Array:
     return np.asarray(np.sqrt((block * block).sum(axis=1)))
 
 
-def rays(leads: Functionals, ball: Ball, rows: Rows, starts: int, lengths: Array, draw: np.random.Generator) -> Array:
+def rays(
+    leads: Functionals, ball: NormBall, rows: Rows, starts: int, lengths: Array, draw: np.random.Generator
+) -> Array:
     """Return where paths of lowest points seem to cross the boundary first: downhill, then in random directions.
 
     rows       (S,) every functional `starts` times
@@ -66,7 +68,7 @@ def rays(leads: Functionals, ball: Ball, rows: Rows, starts: int, lengths: Array
     return points.reshape(len(REACHES), count, -1)[crossing, np.arange(count)]
 
 
-def walked(leads: Functionals, ball: Ball, rows: Rows, places: Array, deadline: Deadline) -> Array:
+def walked(leads: Functionals, ball: NormBall, rows: Rows, places: Array, deadline: Deadline) -> Array:
     """Onto the linearised boundary in full, towards the shortest point of it in part, and never too far at once."""
     for part in WALK:
         if deadline.passed:
@@ -80,7 +82,7 @@ def walked(leads: Functionals, ball: Ball, rows: Rows, places: Array, deadline: 
     return places
 
 
-def settled(leads: Functionals, ball: Ball, deadline: Deadline) -> tuple[Rows, Array]:
+def settled(leads: Functionals, ball: NormBall, deadline: Deadline) -> tuple[Rows, Array]:
     """Rows and places of walks from the point itself in full steps, or parts of them, until they stand still."""
     rows, parts = np.repeat(np.arange(len(leads)), len(PARTS)), np.tile(PARTS, len(leads))
     places = np.zeros((len(rows), ball.dimension))
@@ -94,7 +96,7 @@ def settled(leads: Functionals, ball: Ball, deadline: Deadline) -> tuple[Rows, A
     return rows, places
 
 
-def _foot(ball: Ball, values: Array, slopes: Array, places: Array) -> Array:
+def _foot(ball: NormBall, values: Array, slopes: Array, places: Array) -> Array:
     """The shortest point of the linearised boundary."""
     drops = values - (slopes * places).sum(axis=1)
     return ball.shortest(np.where(drops < 0, -1.0, 1.0)[:, None] * slopes, np.abs(drops))
