@@ -108,7 +108,7 @@ class _Flattener:
             self.registers[number] = offset + index
 
     def _place_constants(self, outputs: Sequence[Expression]) -> tuple[Fraction | Root, ...]:
-        """Place constants: rational ones survive only as outputs, everywhere else the graph has folded them; roots survive everywhere."""
+        """Place rational constants, which survive only as outputs, and roots, which survive everywhere."""
         constants: list[Fraction | Root] = []
         for number in self.graph.reachable(outputs):
             if self.graph.kind(number) is Kind.ROOT:
