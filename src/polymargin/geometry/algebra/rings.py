@@ -99,6 +99,18 @@ def gradient(polynomial: Any, count: int) -> list[Any]:
     return [polynomial.derivative(index) for index in range(count)]
 
 
+def determinant(rows: list[list[Any]]) -> Any:
+    """Return the determinant, by expansion along the first row; for the few rows that elimination can master."""
+    if len(rows) == 1:
+        return rows[0][0]
+    total = 0 * rows[0][0]
+    for column, entry in enumerate(rows[0]):
+        if entry != 0:
+            minor = determinant([[*row[:column], *row[column + 1 :]] for row in rows[1:]])
+            total += (-1) ** column * entry * minor
+    return total
+
+
 def integer_form(polynomial: Any) -> Any:
     """The primitive integer multiple of a rational polynomial with positive leading coefficient, as an fmpz_mpoly."""
     context = polynomial.context()

@@ -12,6 +12,7 @@ from typing import Any
 
 from polymargin.geometry.algebra.critical_ideals import MULTIPLIER, System, lagrange_equations, lagrange_jacobian
 from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.rings import determinant
 from polymargin.geometry.algebra.singular import eliminated_primes
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
@@ -31,15 +32,3 @@ def eliminated_components(surface: Hypersurface, *, timeout: float) -> list[Disc
     system = System(ring, (*equations, determinant(jacobian)))
     primes = eliminated_primes(system, size, saturate=minors, timeout=timeout)
     return [DiscriminantComponent(tuple(prime), size - dimension) for dimension, prime in primes]
-
-
-def determinant(rows: list[list[Any]]) -> Any:
-    """By expansion along the first row; for the few rows that elimination can master."""
-    if len(rows) == 1:
-        return rows[0][0]
-    total = 0 * rows[0][0]
-    for column, entry in enumerate(rows[0]):
-        if entry != 0:
-            minor = determinant([[*row[:column], *row[column + 1 :]] for row in rows[1:]])
-            total += (-1) ** column * entry * minor
-    return total

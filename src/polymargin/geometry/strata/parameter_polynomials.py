@@ -15,8 +15,7 @@ from typing import Any
 
 from polymargin.boundary import ParametricBoundary
 from polymargin.errors import InputError
-from polymargin.geometry.algebra.rings import Ring, integer_form
-from polymargin.geometry.discriminants.elimination import determinant
+from polymargin.geometry.algebra.rings import Ring, determinant, integer_form
 from polymargin.polynomials import Graph, evaluate, exact, flatten, parse_polynomial
 
 # Determinants of polynomials are expanded along rows.
