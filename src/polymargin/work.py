@@ -17,6 +17,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_comp
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from polymargin.blas import blas_threads
 from polymargin.errors import InputError
 
 Common = TypeVar("Common")
@@ -144,4 +145,5 @@ def _unpacked(function: Callable[[Any, Item], Result], parcel: _Parcel, item: It
     """Return the unpacked parcel on a worker; every thread keeps the last one with everything computed since."""
     if getattr(_kept, "name", None) != parcel.name:
         _kept.value, _kept.name = pickle.loads(parcel.content), parcel.name
-    return function(_kept.value, item)
+    with blas_threads():
+        return function(_kept.value, item)

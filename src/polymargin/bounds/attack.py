@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point
+from polymargin.blas import few_blas_threads
 from polymargin.bounds.regions.attack import nearest_in
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.tie_search import nearest_losing_point
@@ -61,6 +62,7 @@ def attack(
 def attack(network: Any, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
 @any_model()
 @checked(Network)
+@few_blas_threads
 def attack(
     network: Network,
     points: ArrayLike,
@@ -114,7 +116,7 @@ def nearest_attack(
         raise InputError(f"rival {rival}: expected one of the classes {others}")
     if not asked.is_ball:
         at = NetworkAt.of(network, u, asked)
-        other = nearest_in(at, label, others if rival is None else [rival], starts, seed)
+        other = nearest_in(at, label, others if rival is None else [rival], starts, seed, deadline)
         return None if other is None else Attack(other.point, other.length, label, other.rival, asked.region.norm.value)
     found = [
         nearest_losing_point(view, label, group, starts, seed, deadline)

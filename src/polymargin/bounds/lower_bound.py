@@ -14,6 +14,7 @@ from typing import Any, Unpack, overload
 from numpy.typing import ArrayLike
 
 from polymargin.arguments import checked, checked_point, positive
+from polymargin.blas import few_blas_threads
 from polymargin.bounds.attack import nearest_attack
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.provers import FIRST_TRIAL, Prover, first_order, is_lifted, nothing, provers
@@ -62,6 +63,7 @@ def lower_bound(network: Any, points: ManyPoints, **options: Unpack[LowerBoundOp
 def lower_bound(network: Any, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
 @any_model()
 @checked(Network)
+@few_blas_threads
 def lower_bound(
     network: Network,
     points: ArrayLike,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked
+from polymargin.blas import few_blas_threads
 from polymargin.bounds import pair_lower_bound
 from polymargin.certificates.acceptance import UpperProof, accepted_margin
 from polymargin.certificates.block import BlockProofs
@@ -93,6 +94,7 @@ def certify(network: Any, points: ManyPoints, **options: Unpack[CertifyOptions])
 def certify(network: Any, points: ArrayLike, **options: Unpack[CertifyOptions]) -> Any: ...
 @any_model()
 @checked(Network)
+@few_blas_threads
 def certify(
     network: Network,
     points: ArrayLike,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.regions.attack import loss_within, nearest_in
-from polymargin.bounds.regions.bracket import trial_radii
+from polymargin.bounds.regions.bracket import ATTACK, trial_radii
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
@@ -131,7 +131,9 @@ class RegionSearch:
         session = self.session
         if self._lost_at_once() is not None:
             raise InputError("the point is not ahead of all rivals: the margin is 0, nothing to certify")
-        found = nearest_in(self.at, session.label, session.rivals, None, session.options.seed)
+        found = nearest_in(
+            self.at, session.label, session.rivals, None, session.options.seed, session.deadline.part(ATTACK)
+        )
         upper = None if found is None else _counterexample(found)
         limit = math.inf if upper is None else upper.distance
         best = {rival: trivial(rival) for rival in session.rivals}

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
+from polymargin.blas import few_blas_threads
 from polymargin.certificates.acceptance import judged_loss, judged_radius, strongest
 from polymargin.certificates.counterexample import search
 from polymargin.certificates.region_search import RegionSearch
@@ -80,6 +81,7 @@ def verify(network: Any, points: ManyPoints, radius: float, **options: Unpack[Pr
 def verify(network: Any, points: ArrayLike, radius: float, **options: Unpack[ProofOptions]) -> Any: ...
 @any_model("piecewise_verify")
 @checked(Network)
+@few_blas_threads
 def verify(
     network: Any,
     points: ArrayLike,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
+from polymargin.blas import few_blas_threads
 from polymargin.boundary import Boundary
 from polymargin.class_names import names_of, with_names
 from polymargin.continuation import Tracker, TrackerSettings
@@ -59,6 +60,7 @@ def margin(model: Any, points: ManyPoints, **options: Unpack[MarginOptions]) -> 
 def margin(model: Any, points: ArrayLike, **options: Unpack[MarginOptions]) -> Any: ...
 @any_model("piecewise_margin")
 @checked(Network, Boundary)
+@few_blas_threads
 def margin(
     model: Any,
     points: ArrayLike,
@@ -87,7 +89,7 @@ def margin(
     model        a network, a PyTorch module, a scikit-learn estimator, the path of a model file, or a boundary alone
     points       one vector, or a batch; a bad row of a batch reports its own error
     seed         of every random choice; the answer is the same for any number of threads
-    threads      worker threads, all available cores by default
+    threads      of the core that follows paths, all available ones by default, and of BLAS, one by default
     limit        networks whose boundaries have more critical points get proved bounds instead; a boundary alone is refused
     cache        keep stage-1 solutions on disk (True), nowhere (False) or in a directory
     settings     of the path tracker

@@ -13,6 +13,7 @@ from polymargin.bounds.regions.lowest import lowest_points, nearest_loss, random
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.regions import Norm, Region
 
 Array = NDArray[np.float64]
@@ -29,11 +30,13 @@ STARTS, FEW, MANY_STARTS = 4, 32, 24
 
 
 @np.errstate(all="ignore")  # numbers far out may overflow; what is found there is looked at in exact arithmetic
-def nearest_in(at: NetworkAt, label: int, rivals: list[int], starts: int | None, seed: int) -> FoundLoss | None:
-    """The nearest counterexample against any of the rivals; None if the search finds none."""
+def nearest_in(
+    at: NetworkAt, label: int, rivals: list[int], starts: int | None, seed: int, deadline: Deadline = NEVER
+) -> FoundLoss | None:
+    """The nearest counterexample against any of the rivals; None if the search finds none until the deadline."""
     best: FoundLoss | None = None
     for steps, group in at.grouped(label, rivals):
-        found = _NearestSearch(at, steps, label, group, starts or _starts(at.near), seed).run(best)
+        found = _NearestSearch(at, steps, label, group, starts or _starts(at.near), seed, deadline).run(best)
         best = found if found is not None else best
     return best
 
@@ -69,13 +72,14 @@ def _several(
     constants: Array,
     starts: int,
     generator: np.random.Generator,
+    deadline: Deadline = NEVER,
 ) -> tuple[Array, Array]:
     """The best of several starts for each functional: the point itself, and random ones."""
     count = len(constants)
     first = np.repeat(np.clip(region.point, region.low, region.high)[None], count, axis=0)
     places = np.concatenate([first, random_starts(region, count * (starts - 1), generator)])
     many = [np.tile(w, (starts, 1)) for w in weights]
-    values, points = lowest_points(steps, region, many, np.tile(constants, starts), places)
+    values, points = lowest_points(steps, region, many, np.tile(constants, starts), places, deadline=deadline)
     values = np.where(np.isfinite(values), values, np.inf).reshape(starts, count)
     best = values.argmin(axis=0)
     return values[best, np.arange(count)], points.reshape(starts, count, -1)[best, np.arange(count)]
@@ -83,8 +87,16 @@ def _several(
 
 class _NearestSearch:
     def __init__(
-        self, at: NetworkAt, steps: NetworkSteps, label: int, rivals: list[int], starts: int, seed: int
+        self,
+        at: NetworkAt,
+        steps: NetworkSteps,
+        label: int,
+        rivals: list[int],
+        starts: int,
+        seed: int,
+        deadline: Deadline,
     ) -> None:
+        self.deadline = deadline
         self.at, self.near, self.start, self.steps = at, at.near, at.start, steps
         self.label, self.rivals, self.starts = label, rivals, starts
         self.weights, constants = steps.difference(label, rivals)
@@ -98,6 +110,8 @@ class _NearestSearch:
         shrinkings = iter(SHRINKINGS)
         factor = next(shrinkings)
         for _ in range(ROUNDS):
+            if self.deadline.passed:
+                break
             nearer = self._look(found.length * factor, found.place)
             if nearer is not None and nearer.length < found.length:
                 found = nearer
@@ -109,7 +123,7 @@ class _NearestSearch:
 
     def _grow(self, limit: float) -> FoundLoss | None:
         radius = min(self._first_radius(), limit)
-        for _ in range(GROWTHS):
+        for _ in range(GROWTHS):  # without descents once the time is up
             found = self._look(radius, None)
             if found is not None and found.length < limit:
                 return found
@@ -136,7 +150,9 @@ class _NearestSearch:
     def _look(self, radius: float, start: Array | None) -> FoundLoss | None:
         """The nearest counterexample on the ways to the lowest points of the region of this radius."""
         region = self.at.region(radius)
-        values, points = _several(self.steps, region, self.weights, self.constants, self.starts, self.generator)
+        values, points = _several(
+            self.steps, region, self.weights, self.constants, self.starts, self.generator, self.deadline
+        )
         if start is not None:
             pulled = np.clip(self.start + 0.9 * (start - self.start), region.low, region.high)
             again = np.repeat(pulled[None], len(self.rivals), axis=0)

@@ -17,6 +17,8 @@ from polymargin.deadlines import Deadline
 # Fractions of the distance of the nearest counterexample: halves of the first of them, then ever closer ones.
 FIRST_FRACTION, FRACTIONS, CLOSEST = 0.95, (0.8, 0.9, 0.98, 0.995, 0.999, 0.99999), 1 - 5e-7
 HALVINGS = 7
+# Share of the time for the search from above.
+ATTACK = 0.4
 
 
 def trial_radii(limit: float) -> list[float]:
@@ -32,7 +34,7 @@ def bracket_in(
 ) -> tuple[float, dict[int, RegionProof], FoundLoss | None]:
     """The largest radius proved against all rivals until the deadline, its proofs, and the nearest loss found."""
     best: dict[int, RegionProof] = {}
-    nearest = nearest_in(at, label, rivals, None, seed)
+    nearest = nearest_in(at, label, rivals, None, seed, deadline.part(ATTACK))
     low, high = 0.0, math.inf if nearest is None else nearest.length
     for radius in trial_radii(high):
         if low < radius < high and not deadline.passed:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.regions import Norm
 
 Array = NDArray[np.float64]
@@ -33,6 +34,7 @@ def lowest_points(
     constants: Array,
     starts: Array,
     descents: int = DESCENTS,
+    deadline: Deadline = NEVER,
 ) -> tuple[Array, Array]:
     """Values (R,) and points (R, n) where functionals with weights (R, ·) are small; one start for each."""
     points, moving = starts, region.moving
@@ -40,6 +42,8 @@ def lowest_points(
     with np.errstate(all="ignore"):
         values, slopes = steps.slopes(points, weights, constants)
         for _ in range(descents):
+            if deadline.passed:
+                break
             tried = _tried(region, points, slopes[:, moving])
             flat, times = tried.reshape(-1, points.shape[1]), len(tried)
             found, gradients = steps.slopes(flat, [np.tile(w, (times, 1)) for w in weights], np.tile(constants, times))

@@ -10,6 +10,7 @@ from time import perf_counter
 
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.regions.attack import loss_within, nearest_in
+from polymargin.bounds.regions.bracket import ATTACK
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.search import RegionProof, prove_whole
 from polymargin.deadlines import Deadline
@@ -30,7 +31,7 @@ def largest_proved(
 ) -> tuple[float, int, tuple[Exclusion, ...]]:
     """The radius, the rival that limits it, and one proof per rival; no proofs at radius 0."""
     started = perf_counter()
-    nearest = nearest_in(at, label, rivals, None, 0) if limit is None else None
+    nearest = nearest_in(at, label, rivals, None, 0, deadline.part(ATTACK)) if limit is None else None
     high = limit if limit is not None else LARGEST if nearest is None else nearest.length
     low, limiting = 0.0, rivals[0] if nearest is None else nearest.rival
     best: dict[int, RegionProof] = {}
@@ -42,7 +43,7 @@ def largest_proved(
         if lost is None:
             for steps, group in at.grouped(label, rivals):
                 rows = lowest[[rivals.index(rival) for rival in group]]
-                proofs |= prove_whole(steps, region, label, group, rows)
+                proofs |= prove_whole(steps, region, label, group, rows, deadline)
         if len(proofs) == len(rivals):
             low, best = trial, proofs
         else:
