@@ -82,12 +82,12 @@ def main() -> None:
     check_agreement(outcomes)
 
 
-def run_polymargin(net: pm.PolynomialNetwork, points: Array) -> list[Outcome]:
+def run_polymargin(net: pm.Network, points: Array) -> list[Outcome]:
     """The first point from nothing, and further points of a batch that shares stage 1."""
     seconds = []
     for _ in range(REPETITIONS):
-        layers = [(layer.weights, layer.bias) for layer in net.layers]
-        fresh = pm.PolynomialNetwork(layers, activations=net.activations)
+        layers = [(layer.weights, layer.bias) for layer in net.chain.layers]
+        fresh = pm.PolynomialNetwork(layers, activations=net.chain.activations)
         started = process_time()
         first = pm.margin(fresh, points[0], cache=False, threads=1)
         seconds.append(process_time() - started)
@@ -99,7 +99,7 @@ def run_polymargin(net: pm.PolynomialNetwork, points: Array) -> list[Outcome]:
     ]
 
 
-def run_phc(phc: str, net: pm.PolynomialNetwork, u: Array, degree: int) -> Outcome:
+def run_phc(phc: str, net: pm.Network, u: Array, degree: int) -> Outcome:
     """`phc -b` on the critical system; the CPU time is that of the child process."""
     with tempfile.TemporaryDirectory() as folder:
         source, answer = Path(folder, "input"), Path(folder, "output")
@@ -113,7 +113,7 @@ def run_phc(phc: str, net: pm.PolynomialNetwork, u: Array, degree: int) -> Outco
     return Outcome(PHC, len(solutions), seconds, float(nearest))
 
 
-def critical_system(net: pm.PolynomialNetwork, u: Array, degree: int) -> str:
+def critical_system(net: pm.Network, u: Array, degree: int) -> str:
     """The critical equations in PHCpack's input format."""
     weights, bias, outer, offset = common.shallow_coefficients(net)
     neurons = [

@@ -71,13 +71,13 @@ def main() -> None:
     common.print_table(header, [[f"{count:,}", memory(net, points[:count])] for count in (1_024, 4_096, 16_384)])
 
 
-def draw(widths: tuple[int, ...], degree: int, rows: int, seed: int) -> tuple[pm.PolynomialNetwork, Array]:
+def draw(widths: tuple[int, ...], degree: int, rows: int, seed: int) -> tuple[pm.Network, Array]:
     generator = np.random.default_rng([seed, *widths])
     layers = [(generator.normal(size=(b, a)), generator.normal(size=b)) for a, b in pairwise(widths)]
     return pm.PolynomialNetwork(layers, degree=degree), generator.normal(size=(rows, widths[0]))
 
 
-def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[str]:
+def cubic(net: pm.Network, points: Array, repetitions: int) -> list[str]:
     found = pm.margin(net, points, threads=1)  # stage 1 is in the cache from here on
     paths = sum(pair.complex_count or 0 for row in found for pair in row.pairs)
     numerical = sum(row.standing.name == "NUMERICAL" for row in found)
@@ -105,7 +105,7 @@ def cubic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[st
     ]
 
 
-def quadratic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> list[str]:
+def quadratic(net: pm.Network, points: Array, repetitions: int) -> list[str]:
     labels = net.predict(points)
 
     def inner() -> None:
@@ -134,7 +134,7 @@ def quadratic(net: pm.PolynomialNetwork, points: Array, repetitions: int) -> lis
     ]
 
 
-def read(net: pm.PolynomialNetwork, points: Array, threads: int) -> list[object]:
+def read(net: pm.Network, points: Array, threads: int) -> list[object]:
     return [(row.radius, row.standing, row.point) for row in pm.margin(net, points, threads=threads)]
 
 
@@ -157,7 +157,7 @@ def products(threads: int) -> None:
         list(pool.map(some, [400 // threads] * threads))
 
 
-def memory(net: pm.PolynomialNetwork, points: Array) -> str:
+def memory(net: pm.Network, points: Array) -> str:
     pm.margin(net, points[:8], threads=1)
     tracemalloc.start()
     found = pm.margin(net, points, threads=1)

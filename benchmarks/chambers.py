@@ -15,7 +15,7 @@ from polymargin.continuation import Tracker, available_threads
 from polymargin.geometry import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
 from polymargin.gpu.device import cupy_or_reason
-from polymargin.networks import LightningAttention
+from polymargin.networks.attention import random_attention
 from polymargin.reproduce.figure_chambers import NETWORK_SEED, SLICES
 
 
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=15_000)
     options = parser.parse_args()
-    boundary = Boundary.from_network(LightningAttention.random(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
+    boundary = Boundary.from_network(random_attention(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
     started = perf_counter()
     counter = RealCounter.of(boundary, Tracker(), cache=False)
     print(f"stage 1: {counter.total} critical points in {perf_counter() - started:.2f} s")

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
 
-def network(inputs: int, hidden: Sequence[int], degree: int, generator: np.random.Generator) -> pm.PolynomialNetwork:
+def network(inputs: int, hidden: Sequence[int], degree: int, generator: np.random.Generator) -> pm.Network:
     """Two classes, activations z^degree, all weights and biases standard normal."""
     widths = [inputs, *hidden, 2]
     layers = [
@@ -30,9 +30,9 @@ def network(inputs: int, hidden: Sequence[int], degree: int, generator: np.rando
     return pm.PolynomialNetwork(layers, degree=degree)
 
 
-def shallow_coefficients(net: pm.PolynomialNetwork) -> tuple[Array, Array, Array, float]:
+def shallow_coefficients(net: pm.Network) -> tuple[Array, Array, Array, float]:
     """W, b, a, β of the boundary B(x) = Σ a_j (w_j·x + b_j)^d + β between class 0 and class 1."""
-    first, last = net.layers
+    first, last = net.chain.layers
     outer = last.weights[0] - last.weights[1]
     return first.weights, first.bias, outer, float(last.bias[0] - last.bias[1])
 

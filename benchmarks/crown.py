@@ -70,8 +70,8 @@ class Propagation:
     """A network, and the bounds of everything in it on balls around points."""
 
     def __init__(self, network: Any, lines: Any) -> None:
-        self.layers = [(_packed(layer.weights), layer.bias) for layer in network.layers]
-        self.activations = [np.array(sigma, dtype=float) for sigma in network.activations]
+        self.layers = [(_packed(layer.weights), layer.bias) for layer in network.chain.layers]
+        self.activations = [np.array(sigma, dtype=float) for sigma in network.chain.activations]
         self.lines = lines
 
     def below(self, rows: Any, constants: np.ndarray, known: list[Lines], u: np.ndarray, r: float) -> np.ndarray:
@@ -122,7 +122,7 @@ def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> dict[str,
     network: Any = (
         trained_squares(pixels, labels(options.mnist)) if name == "squares" else pm.load(options.zoo / f"{name}.onnx")
     )
-    squares = all(tuple(sigma) == (0.0, 0.0, 1.0) for sigma in network.activations)
+    squares = all(tuple(sigma) == (0.0, 0.0, 1.0) for sigma in network.chain.activations)
     choices = {"zero": zero, "parallel": parallel} if squares else {"parallel": parallel}
     theirs = json.loads(options.lirpa.read_text()).get(name, {}) if options.lirpa else {}
     rows = []

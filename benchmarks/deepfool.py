@@ -38,11 +38,11 @@ def values_and_gradients(
 
 
 def _of_layers(network: Any) -> Callable[[np.ndarray, int, int], tuple[float, np.ndarray]]:
-    last = network.layers[-1]
+    last = network.chain.layers[-1]
 
     def evaluate(x: np.ndarray, label: int, rival: int) -> tuple[float, np.ndarray]:
         values, slopes = x, []
-        for layer, sigma in zip(network.layers[:-1], network.activations, strict=True):
+        for layer, sigma in zip(network.chain.layers[:-1], network.chain.activations, strict=True):
             z = layer.weights @ values + layer.bias
             values, derivative = polyval(z, sigma), polyval(z, polyder(sigma))
             slopes.append((layer.weights, derivative))

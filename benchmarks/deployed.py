@@ -47,7 +47,7 @@ def labels(folder: Path) -> np.ndarray:
         return np.frombuffer(stream.read(), np.uint8, offset=8).astype(np.int64)
 
 
-def trained_squares(pixels: np.ndarray, classes: np.ndarray) -> pm.PolynomialNetwork:
+def trained_squares(pixels: np.ndarray, classes: np.ndarray) -> pm.Network:
     """784-64-32-10 with x² between the layers, trained on the first 8,000 images."""
     import torch
 
@@ -99,7 +99,7 @@ def stamp() -> dict[str, str]:
     return {"version": pm.__version__, "date": datetime.now(UTC).date().isoformat()}
 
 
-def measure(network: pm.PolynomialNetwork, u: np.ndarray, clock: Callable[[], float]) -> dict[str, Any]:
+def measure(network: pm.Network, u: np.ndarray, clock: Callable[[], float]) -> dict[str, Any]:
     """In CPU seconds, which do not depend on what else the machine is doing, and by the clock."""
     began, started = perf_counter(), clock()
     nearest = pm.attack(network, u)
@@ -118,7 +118,7 @@ def measure(network: pm.PolynomialNetwork, u: np.ndarray, clock: Callable[[], fl
     } | stamp()
 
 
-def prove_and_check(network: pm.PolynomialNetwork, u: np.ndarray, radius: float) -> dict[str, Any]:
+def prove_and_check(network: pm.Network, u: np.ndarray, radius: float) -> dict[str, Any]:
     """`verify`, and the checker on what it made."""
     started = process_time()
     verdict = pm.verify(network, u, radius, timeout=600)

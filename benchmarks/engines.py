@@ -17,14 +17,17 @@ from typing import Any
 
 import common
 import numpy as np
+from polymargin.bounds.products.of_layers import products_of
 
 import polymargin as pm
 from polymargin.bounds.lifted.expansion import expansion_at
-from polymargin.bounds.products.of_layers import products_of
 from polymargin.bounds.provers import LiftedProver, ParabolaProver, Prover, provers
 from polymargin.bounds.views import view_of
 from polymargin.deadlines import NEVER
-from polymargin.networks.product_network import Forms, Product, ProductNetwork
+from polymargin.networks.attention import random_attention
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Product
 
 TOLERANCE = 1e-3
 BETTER = 3e-3
@@ -53,7 +56,7 @@ def shallow() -> Iterator[Problem]:
 def attention() -> Iterator[Problem]:
     for sizes in ((2, 2, 1, 1), (2, 2, 2, 2), (3, 2, 2, 1), (4, 3, 2, 2), (4, 3, 3, 3)):
         for seed in range(3):
-            network = pm.LightningAttention.random(*sizes, 2, seed)
+            network = random_attention(*sizes, 2, seed)
             yield f"{sizes} {seed}", network, np.random.default_rng(100 + seed).normal(size=network.dimension)
 
 
@@ -80,9 +83,9 @@ def wide() -> Iterator[Problem]:
         yield from (layered(widths, activations, seed) for seed in range(2))
 
 
-def as_products(network: pm.LightningAttention) -> ProductNetwork:
+def as_products(network: pm.Network) -> Network:
     """Σ_σ v_σi k_σj first, and each of these sums times q_τj."""
-    t, d, n = network.t, network.d, network.dimension
+    t, d, n = network.structure.t, network.structure.d, network.dimension
 
     def forms(matrix: np.ndarray, rows: list[tuple[int, int]], width: int) -> np.ndarray:
         """Row i of the matrix at token σ, for every (σ, i)."""
@@ -91,18 +94,18 @@ def as_products(network: pm.LightningAttention) -> ProductNetwork:
             result[place, token * d : (token + 1) * d] = matrix[index]
         return result
 
-    pairs = [(i, j) for i in range(network.d_prime) for j in range(network.a)]
+    pairs = [(i, j) for i in range(network.structure.d_prime) for j in range(network.structure.a)]
     first = second = [(token, i, j) for token in range(t) for i, j in pairs]
-    values = forms(network.V, [(token, i) for token, i, _ in first], n)
-    keys = forms(network.K.T, [(token, j) for token, _, j in first], n)
+    values = forms(network.structure.V, [(token, i) for token, i, _ in first], n)
+    keys = forms(network.structure.K.T, [(token, j) for token, _, j in first], n)
     sums = np.zeros((len(second), n + len(first)))
     readout = np.zeros((network.class_count, n + len(first) + len(second)))
     for place, (token, i, j) in enumerate(second):
         sums[place, [n + k for k, entry in enumerate(first) if entry[1:] == (i, j)]] = 1.0
-        readout[:, n + len(first) + place] = network.readout[:, token * network.d_prime + i]
-    queries = forms(network.Q.T, [(token, j) for token, _, j in second], n + len(first))
+        readout[:, n + len(first) + place] = network.structure.readout[:, token * network.structure.d_prime + i]
+    queries = forms(network.structure.Q.T, [(token, j) for token, _, j in second], n + len(first))
     stages = [Product(Forms.of(values), Forms.of(keys)), Product(Forms.of(sums), Forms.of(queries))]
-    return ProductNetwork(stages, Forms.of(readout, network.bias))
+    return Network(stages, Forms.of(readout, network.structure.bias))
 
 
 def compared(kind: str, network: Any, u: np.ndarray) -> list[tuple[float, float]]:

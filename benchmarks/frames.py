@@ -15,11 +15,11 @@ from time import perf_counter
 import common  # before NumPy
 import numpy as np
 
-import polymargin as pm
 from polymargin import gpu
 from polymargin.explorer.application import Application
 from polymargin.explorer.scene import Scene
 from polymargin.networks import Network
+from polymargin.networks.attention import random_attention
 
 WINDOW = (-2.0, 2.0, -2.0, 2.0)
 
@@ -31,7 +31,7 @@ def main() -> None:
     print(gpu.description())
     generator = np.random.default_rng(0)
     networks = {
-        "attention (2, 2, 1, 1)": pm.LightningAttention.random(2, 2, 1, 1, seed=1),
+        "attention (2, 2, 1, 1)": random_attention(2, 2, 1, 1, seed=1),
         "shallow (2, 6), z³": common.network(2, [6], 3, generator),
     }
     rows = [frames(name, network, options.frames) for name, network in networks.items()]

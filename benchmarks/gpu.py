@@ -36,6 +36,7 @@ from polymargin.gpu import device
 from polymargin.gpu.source import layout_for
 from polymargin.gpu.tape import PRODUCT, Tape
 from polymargin.networks import Network
+from polymargin.networks.attention import random_attention
 
 ROWS = {"4,6": 100_000, "8,10": 8_000, "10,12": 1_000, "12,14": 200, "16,18": 8}
 T = TypeVar("T")
@@ -71,7 +72,7 @@ def main() -> None:
 def network(name: str, seed: int) -> Network:
     generator = np.random.default_rng(seed)
     if name == "attention":
-        return pm.LightningAttention.random(2, 2, 2, 2, seed=seed + 1)
+        return random_attention(2, 2, 2, 2, seed=seed + 1)
     if name == "deep":
         return common.network(4, [4, 3], 2, generator)
     inputs, hidden = map(int, name.split(","))

@@ -84,9 +84,7 @@ def main() -> None:
     print(f"largest relative difference between the steps: {difference:.1e}")
 
 
-def handwritten(
-    net: pm.PolynomialNetwork, boundary: pm.Boundary, point: ComplexArray, flags: list[str], folder: Path
-) -> Kernel:
+def handwritten(net: pm.Network, boundary: pm.Boundary, point: ComplexArray, flags: list[str], folder: Path) -> Kernel:
     """The compiled loop, given the network in the reduced coordinates that the interpreter works in."""
     function = build("handwritten.cpp", ["-O3", "-march=native", *flags], folder).handwritten
     weights, bias, outer, offset = common.shallow_coefficients(net)

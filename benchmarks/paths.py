@@ -26,6 +26,7 @@ from polymargin.continuation import Paths, Tracker, duplicates
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.networks import Network
+from polymargin.networks.attention import random_attention
 from polymargin.polynomials import Graph, Program, flatten, jacobian
 
 # Starts in one call.
@@ -79,7 +80,7 @@ def main() -> None:
 def others(generator: np.random.Generator) -> Iterator[Work]:
     yield stage_2("(3, [20, 20]), d = 2", common.network(3, [20, 20], 2, generator), 4, generator)
     for shape in ((2, 2, 1, 1), (2, 2, 2, 2)):
-        attention = pm.LightningAttention.random(*shape, seed=int(generator.integers(2**31)))
+        attention = random_attention(*shape, seed=int(generator.integers(2**31)))
         yield stage_2(f"attention {shape}", attention, 8, generator)
     for unknowns, degree in ((3, 3), (6, 2), (4, 3)):
         yield dense_system(unknowns, degree, generator)

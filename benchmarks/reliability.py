@@ -33,6 +33,7 @@ from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.critical_points import critical_points_at
 from polymargin.networks import Network
+from polymargin.networks.attention import random_attention
 
 KINDS = ("shallow", "deep", "attention", "scaled")
 ATTENTION_SHAPES = ((2, 2, 1, 1), (2, 3, 1, 1), (2, 2, 2, 2))
@@ -78,7 +79,7 @@ def draw(kind: str, generator: np.random.Generator) -> Network:
     """A random network of the given kind."""
     if kind == "attention":
         shape = ATTENTION_SHAPES[int(generator.integers(len(ATTENTION_SHAPES)))]
-        return pm.LightningAttention.random(*shape, seed=int(generator.integers(2**31)))
+        return random_attention(*shape, seed=int(generator.integers(2**31)))
     if kind == "deep":
         inputs = int(generator.integers(2, 4))
         return common.network(inputs, [inputs + 1, inputs + 1], 2, generator)
@@ -87,7 +88,7 @@ def draw(kind: str, generator: np.random.Generator) -> Network:
     net = common.network(inputs, [inputs + int(generator.integers(0, 4))], degree, generator)
     if kind == "shallow":
         return net
-    first, last = net.layers
+    first, last = net.chain.layers
     neurons, columns = (np.exp(1.5 * generator.normal(size=size)) for size in first.weights.shape)
     weights = neurons[:, None] * first.weights * columns
     return pm.PolynomialNetwork([(weights, first.bias), (last.weights, last.bias)], degree=degree)

@@ -29,7 +29,8 @@ import numpy as np
 from common import Array
 
 import polymargin as pm
-from polymargin.piecewise import PiecewiseMargin, ReLUNetwork, linear_regions, piecewise_margin, relu_from_torch
+from polymargin.networks import Network, ReLUNetwork, from_torch
+from polymargin.piecewise import PiecewiseMargin, linear_regions, piecewise_margin
 from polymargin.plots.relu_strata import relu_strata
 
 SEEDS = 5
@@ -41,7 +42,7 @@ DIGITS, TIMEOUT = 20, 60.0
 PICTURE = ([2, 8, 3], 5)
 
 
-def random_network(widths: Sequence[int], seed: int) -> tuple[ReLUNetwork, Array]:
+def random_network(widths: Sequence[int], seed: int) -> tuple[Network, Array]:
     """Normal weights with variance 2 / inputs, biases of size one half, and a standard normal point."""
     generator = np.random.default_rng(seed)
     layers = [
@@ -95,7 +96,7 @@ def search_only(widths: list[int]) -> list[str]:
     return ["-".join(map(str, widths)), existing, *cells, f"{counts[3]:.3f}", f"{done} of {SEEDS}"]
 
 
-def scip_margin(network: ReLUNetwork, u: Array, label: int, rival: int, reach: float) -> float:
+def scip_margin(network: Network, u: Array, label: int, rival: int, reach: float) -> float:
     """min ‖x − u‖ subject to f_rival ≥ f_label in a box, one binary variable per neuron whose sign the box leaves open."""
     import pyscipopt as scip
 
@@ -104,7 +105,7 @@ def scip_margin(network: ReLUNetwork, u: Array, label: int, rival: int, reach: f
     low, high = u - reach, u + reach
     inputs = [model.addVar(lb=float(a), ub=float(b)) for a, b in zip(low, high, strict=True)]
     steps: list[Any] = inputs
-    for layer in network.layers[:-1]:
+    for layer in network.chain.layers[:-1]:
         middle, width = layer((low + high) / 2), np.abs(layer.weights) @ ((high - low) / 2)
         low, high, after = middle - width, middle + width, []
         for row, shift, least, most in zip(layer.weights, layer.bias, low, high, strict=True):
@@ -119,7 +120,7 @@ def scip_margin(network: ReLUNetwork, u: Array, label: int, rival: int, reach: f
                 model.addCons(active <= float(most) * on)
             after.append(active)
         steps, low, high = after, np.maximum(low, 0.0), np.maximum(high, 0.0)
-    last = network.layers[-1]
+    last = network.chain.layers[-1]
     lead, behind = last.weights[rival] - last.weights[label], float(last.bias[label] - last.bias[rival])
     model.addCons(scip.quicksum(float(w) * v for w, v in zip(lead, steps, strict=True)) >= behind)
     square = model.addVar(lb=0.0)
@@ -167,7 +168,7 @@ def trained(widths: list[int], folder: Path) -> list[str]:
             optimiser.zero_grad()
             torch.nn.functional.cross_entropy(module(x[batch]), y[batch]).backward()
             optimiser.step()
-    network = relu_from_torch(module)
+    network = from_torch(module)
     right = float(np.mean(network.predict(images[8000:]) == labels[8000:]))
     found = piecewise_margin(network, images[8000 : 8000 + DIGITS], timeout=TIMEOUT)
     done = [each for each in found if each.standing is pm.Standing.NUMERICAL]

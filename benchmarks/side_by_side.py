@@ -33,7 +33,6 @@ import numpy as np
 from against_phc import critical_system, distinct, regular_solutions
 
 import polymargin as pm
-from polymargin.networks import LightningAttention
 from polymargin.soundness import ExactPlan, Instance, Score, generate_exact_edition, read_instances, score
 
 SAT, UNSAT, UNKNOWN = "sat", "unsat", "unknown"
@@ -96,7 +95,7 @@ class Phc(Solver):
 
     def answer(self, question: Question) -> str:
         network, instance = question.network, question.instance
-        if isinstance(network, LightningAttention) or network.hidden_layers != 1 or network.class_count != 2:
+        if network.structure is not None or len(network.stages) != 1 or network.class_count != 2:
             return UNKNOWN
         with tempfile.TemporaryDirectory() as folder:
             source, output = Path(folder, "input"), Path(folder, "output")
@@ -160,24 +159,24 @@ def _scip_logits(network: Any, x: list[Any], named: Any, quicksum: Any) -> list[
         rows = zip(np.asarray(weights).tolist(), np.asarray(bias).tolist(), strict=True)
         return [quicksum(w * v for w, v in zip(row, values, strict=True)) + b for row, b in rows]
 
-    if isinstance(network, LightningAttention):
-        tokens = [x[i : i + network.d] for i in range(0, len(x), network.d)]
+    if network.structure is not None:
+        tokens = [x[i : i + network.structure.d] for i in range(0, len(x), network.structure.d)]
         values, keys, queries = (
             [named(affine(matrix, np.zeros(len(matrix)), token)) for token in tokens]
-            for matrix in (network.V, network.K.T, network.Q.T)
+            for matrix in (network.structure.V, network.structure.K.T, network.structure.Q.T)
         )
-        count, width = network.d_prime, network.a
+        count, width = network.structure.d_prime, network.structure.a
         sums = [
             named([quicksum(v[i] * k[j] for v, k in zip(values, keys, strict=True)) for j in range(width)])
             for i in range(count)
         ]
         flat = [quicksum(sums[i][j] * query[j] for j in range(width)) for query in queries for i in range(count)]
-        return affine(network.readout, network.bias, named(flat))
+        return affine(network.structure.readout, network.structure.bias, named(flat))
     values = x
-    for layer, coefficients in zip(network.layers[:-1], network.activations, strict=True):
+    for layer, coefficients in zip(network.chain.layers[:-1], network.chain.activations, strict=True):
         z = named(affine(layer.weights, layer.bias, values))
         values = named([quicksum(c * v**k for k, c in enumerate(coefficients) if c) for v in z])
-    return affine(network.layers[-1].weights, network.layers[-1].bias, values)
+    return affine(network.chain.layers[-1].weights, network.chain.layers[-1].bias, values)
 
 
 class Crown(Solver):
@@ -196,7 +195,7 @@ class Crown(Solver):
         from auto_LiRPA.perturbations import PerturbationLpNorm
 
         network, instance = question.network, question.instance
-        if isinstance(network, LightningAttention) or not _plain_powers(network):
+        if network.structure is not None or not _plain_powers(network):
             return UNKNOWN
         point = torch.tensor(instance.point[None], dtype=torch.float32)
         model = _torch_module(network, spelled_with_pow=Path(instance.onnx).stem.endswith("Pow"))
@@ -210,7 +209,7 @@ class Crown(Solver):
 
 
 def _plain_powers(network: Any) -> bool:
-    return all(set(row[:-1]) == {0.0} and row[-1] == 1.0 for row in network.activations)
+    return all(set(row[:-1]) == {0.0} and row[-1] == 1.0 for row in network.chain.activations)
 
 
 def _torch_module(network: Any, *, spelled_with_pow: bool) -> Any:
@@ -219,14 +218,16 @@ def _torch_module(network: Any, *, spelled_with_pow: bool) -> Any:
     class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
-            self.linear = torch.nn.ModuleList(torch.nn.Linear(*layer.weights.shape[::-1]) for layer in network.layers)
+            self.linear = torch.nn.ModuleList(
+                torch.nn.Linear(*layer.weights.shape[::-1]) for layer in network.chain.layers
+            )
             with torch.no_grad():
-                for linear, layer in zip(self.linear, network.layers, strict=True):
+                for linear, layer in zip(self.linear, network.chain.layers, strict=True):
                     linear.weight.copy_(torch.tensor(layer.weights))
                     linear.bias.copy_(torch.tensor(layer.bias))
 
         def forward(self, x: Any) -> Any:
-            for linear, coefficients in zip(self.linear[:-1], network.activations, strict=True):
+            for linear, coefficients in zip(self.linear[:-1], network.chain.activations, strict=True):
                 z = linear(x)
                 x = z ** (len(coefficients) - 1) if spelled_with_pow else z
                 if not spelled_with_pow:

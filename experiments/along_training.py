@@ -25,7 +25,7 @@ from sinusoid import wave_data
 import polymargin as pm
 from polymargin.learning import Factor, Regulariser, train
 from polymargin.learning.shallow import shallow_network
-from polymargin.networks import PolynomialNetwork, from_torch
+from polymargin.networks import Network, from_torch
 from polymargin.plots.boundaries import COLOURS
 from polymargin.plots.figure_file import new_figure
 from polymargin.reproduce.figure_xor import xor_data
@@ -75,7 +75,7 @@ CANDIDATES = (
 )
 
 
-def look(network: PolynomialNetwork, points: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, float]:
+def look(network: Network, points: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, float]:
     right = points[network.predict(points) == labels][:SHOWN]
     boundary = pm.Boundary.from_network(network, 0, 1)
     radii = pm.margin(network, right, threads=1).radii if len(right) else np.array([np.nan])

@@ -45,7 +45,7 @@ COSTS = (
 REPEATS = 5
 
 
-def random_problem(shape: tuple[int, int, int, int], seed: int) -> tuple[pm.PolynomialNetwork, Array]:
+def random_problem(shape: tuple[int, int, int, int], seed: int) -> tuple[pm.Network, Array]:
     """A network with normal weights of variance 1 / inputs, and a point near the origin."""
     inputs, hidden, classes, degree = shape
     generator = np.random.default_rng([seed, *shape])
@@ -122,15 +122,15 @@ def cost(shape: tuple[int, int, int, int]) -> dict[str, Any]:
     }
 
 
-def _relaxed_by_total_degree(network: pm.PolynomialNetwork, u: Array) -> float:
+def _relaxed_by_total_degree(network: pm.Network, u: Array) -> float:
     """Seconds for the relaxed systems from the same kind of start system: a two-class network per rival."""
     label = int(network.predict(u))
-    first, last = network.layers
+    first, last = network.chain.layers
     total = 0.0
     for rival in [c for c in range(network.class_count) if c != label]:
         rows = [label, rival]
         pair = pm.PolynomialNetwork(
-            [(first.weights, first.bias), (last.weights[rows], last.bias[rows])], activations=network.activations
+            [(first.weights, first.bias), (last.weights[rows], last.bias[rows])], activations=network.chain.activations
         )
         total += kkt_margin(pair, u, threads=1).seconds
     return total

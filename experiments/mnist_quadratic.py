@@ -20,9 +20,10 @@ import torch
 from common import arguments, write_section, write_table
 from numpy.typing import NDArray
 
-from polymargin import PolynomialNetwork, attack
+from polymargin import attack
 from polymargin.errors import InputError
 from polymargin.learning import read_idx, shallow_network, to_network, train
+from polymargin.networks import Network
 from polymargin.plots.digits import DigitPair, margin_distribution, nearest_images
 from polymargin.quadric import NetworkSolvers
 
@@ -60,7 +61,7 @@ def digits_from_sklearn(seed: int) -> Digits:
     return Digits("Digits", (8, 8), points[:1200], labels[:1200], points[1200:], labels[1200:])
 
 
-def learn(data: Digits, hidden: int, seed: int, steps: int) -> PolynomialNetwork:
+def learn(data: Digits, hidden: int, seed: int, steps: int) -> Network:
     """Mini-batches of 256 with weight decay, in float32; the weights are then taken exactly."""
     module = shallow_network(data.train_points.shape[1], hidden, 10, seed=seed)
     options: dict[str, Any] = {"batch": 256, "rate": 3e-3, "decay": 0.1, "seed": seed}
@@ -80,7 +81,7 @@ class Margins:
     seconds: float
 
 
-def exact_margins(network: PolynomialNetwork, points: Array) -> Margins:
+def exact_margins(network: Network, points: Array) -> Margins:
     """The nearest boundary point to each image over all rivals."""
     start = time.perf_counter()
     solvers = NetworkSolvers(network)
@@ -106,7 +107,7 @@ def exact_margins(network: PolynomialNetwork, points: Array) -> Margins:
     return Margins(labels, rivals, radii, nearest, ready - start, time.perf_counter() - ready)
 
 
-def compare_with_attack(network: PolynomialNetwork, points: Array, margins: Margins, rows: Any) -> Array:
+def compare_with_attack(network: Network, points: Array, margins: Margins, rows: Any) -> Array:
     """attack / margin − 1 for the rows: an upper bound that is checked in exact arithmetic, against the exact margin."""
     ratios = []
     for row in rows:

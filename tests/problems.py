@@ -27,7 +27,7 @@ class Problem:
     degree: int
     critical_points: int
 
-    def network(self, seed: int = 0, classes: int = 2) -> pm.PolynomialNetwork:
+    def network(self, seed: int = 0, classes: int = 2) -> pm.Network:
         return random_network([self.inputs, *self.hidden, classes], self.degree, seed)
 
     def point(self, seed: int = 0) -> np.ndarray:
@@ -49,7 +49,7 @@ PROBLEMS = (
 SMALL = tuple(problem for problem in PROBLEMS if problem.critical_points <= 60)
 
 
-def random_network(widths: Sequence[int], degree: int, seed: int, scale: float = 1.0) -> pm.PolynomialNetwork:
+def random_network(widths: Sequence[int], degree: int, seed: int, scale: float = 1.0) -> pm.Network:
     """Normal weights with variance 1 / inputs, so that values stay of order one through the layers."""
     generator = np.random.default_rng(seed)
     layers = [

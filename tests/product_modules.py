@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
-from polymargin.networks.product_network import Forms, Polynomial, ProductNetwork
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Polynomial
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -147,7 +149,7 @@ def examples() -> dict[str, tuple[Any, tuple[int, ...]]]:
     }
 
 
-def chebyshev_network(degree: int, seed: int = 0) -> tuple[ProductNetwork, Any]:
+def chebyshev_network(degree: int, seed: int = 0) -> tuple[Network, Any]:
     """Two neurons with a series each, and the same logits by NumPy."""
     generator = np.random.default_rng(seed)
     weights, coefficients = (
@@ -156,5 +158,5 @@ def chebyshev_network(degree: int, seed: int = 0) -> tuple[ProductNetwork, Any]:
     )
     top = generator.normal(size=(2, 2))
     stage = Polynomial(Forms.of(weights, [0.1, -0.2]), tuple(coefficients.tolist()), "chebyshev")
-    made = ProductNetwork([stage], Forms.of(np.hstack([np.zeros((2, 2)), top])))
+    made = Network([stage], Forms.of(np.hstack([np.zeros((2, 2)), top])))
     return made, lambda x: chebyshev.chebval(x @ weights.T + [0.1, -0.2], coefficients) @ top.T

@@ -50,16 +50,21 @@ CALLS: dict[str, dict[str, Any]] = {
     "verify": {"network": POLYNOMIAL, "points": U, "radius": 0.1},
 }
 ELSEWHERE = {
+    "L1",
+    "L2",
+    "Linf",
+    "LightningAttention",
+    "PolynomialNetwork",
+    "ReLUNetwork",
+    "SplineNetwork",
     "explore",
     "from_arrays",
     "from_sklearn",
     "from_torch",
     "load",
     "pi_net",
-    "relu_from_onnx",
-    "relu_from_torch",
 }
-# These read models from paths and other frameworks; the first two answer for networks with ReLU too.
+# These read models from paths and other frameworks.
 READING = {"margin", "verify", "attack", "certify", "lower_bound"}
 
 NUMBERS: dict[str, tuple[Any, ...]] = {
@@ -72,15 +77,8 @@ POINTS = (["a", "b"], [float("nan"), 0.0], [1.0, 2.0, 3.0], 0.5, [[1.0, 2.0], [3
 MODELS = (Path("model.npz"), "model.npz", None, [[1.0, 2.0]], 3)
 
 
-def wrong_models(name: str, good: Any) -> tuple[Any, ...]:
-    """What may be given instead of a model, networks of the other kinds among them."""
-    if name in READING:
-        return tuple(value for value in MODELS if not isinstance(value, (str, Path)))
-    if name == "report":  # it answers for networks with ReLU too
-        return MODELS
-    if isinstance(good, pm.ReLUNetwork):
-        return (*MODELS, POLYNOMIAL)
-    return (*MODELS, RELU, POLYNOMIAL) if isinstance(good, pm.Boundary) else (*MODELS, RELU)
+def wrong_models(name: str) -> tuple[Any, ...]:
+    return tuple(value for value in MODELS if name not in READING or not isinstance(value, (str, Path)))
 
 
 def cases() -> list[Any]:
@@ -91,11 +89,7 @@ def cases() -> list[Any]:
         wrong |= {key: POINTS for key in ("point", "points", "start", "end") if key in parameters}
         if name.startswith("expected"):
             wrong["point"] = tuple(value for value in POINTS if value is not None)  # None is the origin
-        wrong |= {
-            key: wrong_models(name, good[key])
-            for key in ("network", "boundary", "source", "model", "field")
-            if key in good
-        }
+        wrong |= {key: wrong_models(name) for key in ("network", "boundary", "source", "model", "field") if key in good}
         for key, values in wrong.items():
             found += [pytest.param(name, key, value, id=f"{name}-{key}-{index}") for index, value in enumerate(values)]
     return found
@@ -117,7 +111,19 @@ def test_a_wrong_argument_gets_one_sentence(name: str, parameter: str, value: An
     assert len(sentence) < 300
 
 
-@pytest.mark.parametrize("name", ["attack", "certify", "lower_bound"])
-def test_networks_with_relu_are_sent_to_the_functions_for_them(name: str) -> None:
-    with pytest.raises(pm.InputError, match=f"{name} is for polynomial networks; piecewise_margin and"):
-        getattr(pm, name)(**{**CALLS[name], "network": RELU})
+OF_POLYNOMIALS = ("attack", "certify", "lower_bound", "ed_degree", "kkt_margin", "kkt_solutions", "to_torch")
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        *((name, RELU) for name in OF_POLYNOMIALS),
+        *((name, POLYNOMIAL) for name in ("linear_regions", "piecewise_margin")),
+    ],
+)
+def test_networks_of_the_other_kind_are_refused(name: str, model: Any) -> None:
+    first = next(iter(CALLS[name]))
+    with pytest.raises(
+        pm.InputError, match=r"is piecewise|piecewise polynomial is not|expected (fully connected )?layers"
+    ):
+        getattr(pm, name)(**{**CALLS[name], first: model})

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import polymargin as pm
+from polymargin.networks.attention import random_attention
 from polymargin.plots.chambers import draw_chambers
 from polymargin.plots.margin_plane import margin_plane
 from polymargin.reproduce.figure_chambers import NETWORK_SEED, SLICES
@@ -22,7 +23,7 @@ def main() -> None:
     title = "The largest disc around each point that keeps its class"
     margin_plane(pm.load(data / "moons.npz"), points, IMAGES / "margins.png", title=title)
 
-    boundary = pm.Boundary.from_network(pm.LightningAttention.random(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
+    boundary = pm.Boundary.from_network(random_attention(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
     planes = [pm.Plane.random(boundary.dimension, window, seed) for seed, window in SLICES[1:]]
     captions = ["a plane near the origin", "another plane, farther out"]
     slices = [pm.chambers(boundary, plane, 15_000) for plane in planes]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import polymargin as pm
+from polymargin.networks.attention import random_attention
 
 
 def make_corpus(folder: Path) -> dict[str, list[Path]]:
@@ -21,7 +22,7 @@ def make_corpus(folder: Path) -> dict[str, list[Path]]:
         ],
         degree=2,
     )
-    layers = [(layer.weights, layer.bias) for layer in net.layers]
+    layers = [(layer.weights, layer.bias) for layer in net.chain.layers]
     cubic = pm.PolynomialNetwork(layers, activations=[[0.1, 1.0, 0.0, 0.5]])
     corpus: dict[str, list[Path]] = collections.defaultdict(list)
     for name, network in (("square", net), ("cubic", cubic)):
@@ -64,27 +65,30 @@ def _add_queries(folder: Path, corpus: dict[str, list[Path]]) -> None:
 
 
 def _add_attention(folder: Path, corpus: dict[str, list[Path]]) -> None:
-    from polymargin.networks.attention import LightningAttention
 
-    LightningAttention.random(2, 2, 1, 1).save(folder / "attention.npz")
+    random_attention(2, 2, 1, 1).save(folder / "attention.npz")
     corpus["attention"].append(folder / "attention.npz")
 
 
 def _add_products(folder: Path, corpus: dict[str, list[Path]]) -> None:
     """A program with products and both kinds of activations; the checker reads it too."""
-    from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
+    from polymargin.networks.forms import Forms
+    from polymargin.networks.network import Network
+    from polymargin.networks.stages import Polynomial, Product
 
     first = Product(Forms.of([[1.0, 0.5], [0.0, -1.0]], [0.1, 0.0]), Forms.of([[0.25, 0.0], [1.0, 1.0]]))
     second = Polynomial(Forms.of([[0.1, 0.0, 0.2, -0.1]], [0.3]), (0.0, 0.5, 0.25, 0.125), "chebyshev")
     third = Polynomial(Forms.of([[0.1, 0.0, 0.2, -0.1, 1.0]]), (0.0, 1.0, 0.0, 0.5))
     readout = Forms.of([[1.0, 0.0, 0.5, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.5, 0.0, 1.0]], [0.2, 0.0])
-    ProductNetwork([first, second, third], readout).save(folder / "products.npz")
+    Network([first, second, third], readout).save(folder / "products.npz")
     corpus["products"].append(folder / "products.npz")
     corpus["checked-model"].append(folder / "products.npz")
 
 
 def _add_plain_weights(folder: Path, corpus: dict[str, list[Path]], net: Any) -> None:
-    arrays = {f"{part}{k}": a for k, y in enumerate(net.layers, 1) for part, a in (("W", y.weights), ("b", y.bias))}
+    arrays = {
+        f"{part}{k}": a for k, y in enumerate(net.chain.layers, 1) for part, a in (("W", y.weights), ("b", y.bias))
+    }
     np.savez(folder / "plain.npz", **arrays)
     corpus["plain-npz"].append(folder / "plain.npz")
     header, content = {}, b""
@@ -102,10 +106,9 @@ def _add_onnx(folder: Path, corpus: dict[str, list[Path]], net: Any, cubic: Any)
         import onnx
     except ImportError:
         return
-    from polymargin.networks.attention import LightningAttention
     from polymargin.networks.writers.to_onnx import to_onnx
 
-    corpus["onnx"].append(to_onnx(LightningAttention.random(2, 2, 1, 1), folder / "attention.onnx"))
+    corpus["onnx"].append(to_onnx(random_attention(2, 2, 1, 1), folder / "attention.onnx"))
     corpus["onnx"] += [to_onnx(net, folder / "square.onnx"), to_onnx(cubic, folder / "cubic.onnx", powers="Mul")]
     make, array = onnx.helper.make_node, onnx.numpy_helper.from_array
     generator = np.random.default_rng(0)

@@ -34,6 +34,7 @@ import torch
 from numpy.typing import NDArray
 
 from polymargin import PolynomialNetwork
+from polymargin.networks import Network
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -127,7 +128,7 @@ def parameter(values: Array) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float32, requires_grad=True)
 
 
-def train(demo: Demo, points: Array, labels: Labels, rng: np.random.Generator) -> PolynomialNetwork:
+def train(demo: Demo, points: Array, labels: Labels, rng: np.random.Generator) -> Network:
     """Minimise the cross entropy of the network with activation z**degree."""
     inputs, targets = torch.tensor(points, dtype=torch.float32), torch.tensor(labels)
     layers = []
@@ -168,7 +169,7 @@ def build(demo: Demo, folder: Path) -> None:
     trained, fresh = (
         float(np.mean(network.predict(p) == k)) for p, k in ((points, labels), (fresh_points, fresh_labels))
     )
-    largest = max(float(np.abs(layer.weights).max()) for layer in network.layers)
+    largest = max(float(np.abs(layer.weights).max()) for layer in network.chain.layers)
     print(f"{demo.name}: accuracy {trained:.4f} trained, {fresh:.4f} fresh; largest weight {largest:.2f}")
     if min(trained, fresh) < demo.accuracy:
         raise SystemExit(f"{demo.name}: accuracy below {demo.accuracy}; try another seed or more steps")

@@ -49,8 +49,10 @@ if TYPE_CHECKING:
     from polymargin.margins.margin import margin
     from polymargin.networks import (
         LightningAttention,
+        Network,
         PolynomialNetwork,
-        ProductNetwork,
+        ReLUNetwork,
+        SplineNetwork,
         from_arrays,
         from_sklearn,
         from_torch,
@@ -59,14 +61,7 @@ if TYPE_CHECKING:
         to_onnx,
         to_torch,
     )
-    from polymargin.piecewise import (
-        PiecewiseMargin,
-        ReLUNetwork,
-        SplineNetwork,
-        linear_regions,
-        relu_from_onnx,
-        relu_from_torch,
-    )
+    from polymargin.piecewise import PiecewiseMargin, linear_regions
     from polymargin.piecewise.piecewise_margin import piecewise_margin
     from polymargin.piecewise.piecewise_verify import piecewise_verify
     from polymargin.regions import L1, L2, Linf
@@ -145,8 +140,10 @@ _ROOMS = {
     ),
     "networks": (
         "LightningAttention",
+        "Network",
         "PolynomialNetwork",
-        "ProductNetwork",
+        "ReLUNetwork",
+        "SplineNetwork",
         "from_arrays",
         "from_sklearn",
         "from_torch",
@@ -157,13 +154,9 @@ _ROOMS = {
     ),
     "piecewise": (
         "PiecewiseMargin",
-        "ReLUNetwork",
-        "SplineNetwork",
         "linear_regions",
         "piecewise_margin",
         "piecewise_verify",
-        "relu_from_onnx",
-        "relu_from_torch",
     ),
     "regions": (
         "L1",
@@ -198,6 +191,7 @@ __all__ = [
     "Linf",
     "Margin",
     "Margins",
+    "Network",
     "NetworkArchitecture",
     "ParameterDiscriminant",
     "PathEnd",
@@ -205,7 +199,6 @@ __all__ = [
     "Plane",
     "PolymarginError",
     "PolynomialNetwork",
-    "ProductNetwork",
     "ReLUNetwork",
     "Report",
     "Solutions",
@@ -241,8 +234,6 @@ __all__ = [
     "piecewise_margin",
     "piecewise_verify",
     "polar_degrees",
-    "relu_from_onnx",
-    "relu_from_torch",
     "report",
     "solve",
     "symbolic_parameter_discriminant",

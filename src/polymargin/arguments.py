@@ -134,18 +134,13 @@ def _methods(protocol: type) -> frozenset[str]:
 
 def _remedy(value: Any, expected: str) -> str:
     """What to do with things that are often given instead."""
-    kinds = {kind.__name__ for kind in type(value).__mro__}
     packages = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
     if isinstance(value, (str, PathLike)):
         return "polymargin.load(path) reads a network from a file"
     if "torch" in packages or "sklearn" in packages:
         return f"polymargin.from_{'torch' if 'torch' in packages else 'sklearn'} makes a network of it"
-    if kinds & {"ReLUNetwork", "SplineNetwork"}:
-        return "piecewise_margin and piecewise_verify are for such networks"
     if "Boundary" in expected and hasattr(value, "class_count"):
         return "Boundary.from_network(network, label, rival) makes one of two classes"
-    if "ReLUNetwork" in expected and "PolynomialNetwork" in kinds:
-        return "margin and verify are for polynomial networks"
     if "Network" in expected:
         return "load, from_torch, from_sklearn and from_arrays read models"
     return ""

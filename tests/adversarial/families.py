@@ -52,7 +52,7 @@ def case(index: int, seed: int = 0) -> Case:
             return Case(family, *made)
 
 
-Made = tuple[pm.PolynomialNetwork, np.ndarray, float] | None
+Made = tuple[pm.Network, np.ndarray, float] | None
 
 
 # -- one active direction ------------------------------------------------------------------------------

@@ -148,9 +148,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("model", "point", "truth"), [row[1:] for row in KNOWN], ids=[row[0] for row in KNOWN])
-def test_answers_that_were_once_wrong(
-    model: pm.PolynomialNetwork | pm.Boundary, point: list[float], truth: float
-) -> None:
+def test_answers_that_were_once_wrong(model: pm.Network | pm.Boundary, point: list[float], truth: float) -> None:
     found = pm.margin(model, point, threads=1, cache=False)
     if found.standing is Standing.BRACKETED:
         assert found.lower <= truth * (1 + 1e-7)

@@ -8,6 +8,7 @@ import pytest
 import polymargin as pm
 from polymargin.boundary import axis_coefficients, leading_axes
 from polymargin.networks import Network
+from polymargin.networks.attention import random_attention
 
 
 def orthogonal(size: int, generator: np.random.Generator) -> np.ndarray:
@@ -28,7 +29,7 @@ def test_orthogonal_weights_are_the_axes(size: int, degree: int) -> None:
 @pytest.mark.parametrize(
     "network",
     [
-        pm.LightningAttention.random(2, 2, 2, 2, seed=1),
+        random_attention(2, 2, 2, 2, seed=1),
         pm.PolynomialNetwork([np.eye(3), np.eye(3), np.eye(3)], degree=2),
     ],
     ids=["attention", "deep"],

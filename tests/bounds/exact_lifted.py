@@ -21,11 +21,13 @@ Range = tuple[Fraction, Fraction]
 class LiftedVerifier:
     """Raises AssertionError unless the proof shows B > 0 on the ball."""
 
-    def __init__(self, network: pm.PolynomialNetwork, point: np.ndarray, label: int, rival: int) -> None:
-        self.weights = [[[Fraction(w) for w in row] for row in layer.weights.tolist()] for layer in network.layers]
-        self.bias = [[Fraction(b) for b in layer.bias.tolist()] for layer in network.layers]
-        self.sigma = [([Fraction(c) for c in row] + [Fraction(0)] * 2)[:3] for row in network.activations]
-        self.last = [Fraction(c) for c in network.activations[-1]]
+    def __init__(self, network: pm.Network, point: np.ndarray, label: int, rival: int) -> None:
+        self.weights = [
+            [[Fraction(w) for w in row] for row in layer.weights.tolist()] for layer in network.chain.layers
+        ]
+        self.bias = [[Fraction(b) for b in layer.bias.tolist()] for layer in network.chain.layers]
+        self.sigma = [([Fraction(c) for c in row] + [Fraction(0)] * 2)[:3] for row in network.chain.activations]
+        self.last = [Fraction(c) for c in network.chain.activations[-1]]
         self.u = [Fraction(v) for v in point.tolist()]
         self.label, self.rival = label, rival
         self.sizes = [len(b) for b in self.bias[1:-1]]

@@ -80,9 +80,9 @@ def test_no_counterexample_where_there_is_none() -> None:
     assert attack(network, [0.3, 0.4]) is None
 
 
-def deepfool(network: pm.PolynomialNetwork, u: np.ndarray, label: int, rival: int) -> tuple[float, bool]:
+def deepfool(network: pm.Network, u: np.ndarray, label: int, rival: int) -> tuple[float, bool]:
     """A plain DeepFool iteration for two layers of squares, run to convergence: the distance, and whether it converged."""
-    (first, second, last), x = network.layers, u.copy()
+    (first, second, last), x = network.chain.layers, u.copy()
     v, shift = last.weights[label] - last.weights[rival], last.bias[label] - last.bias[rival]
     for _ in range(500):
         z = first(x)

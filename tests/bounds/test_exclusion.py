@@ -25,10 +25,12 @@ Range = tuple[Fraction, Fraction]
 class Verifier:
     """Raises AssertionError unless the proof shows B > 0 on the ball."""
 
-    def __init__(self, network: pm.PolynomialNetwork, point: np.ndarray, label: int, rival: int) -> None:
-        self.weights = [[[Fraction(w) for w in row] for row in layer.weights.tolist()] for layer in network.layers]
-        self.bias = [[Fraction(b) for b in layer.bias.tolist()] for layer in network.layers]
-        self.sigma = [[Fraction(c) for c in row] for row in network.activations]
+    def __init__(self, network: pm.Network, point: np.ndarray, label: int, rival: int) -> None:
+        self.weights = [
+            [[Fraction(w) for w in row] for row in layer.weights.tolist()] for layer in network.chain.layers
+        ]
+        self.bias = [[Fraction(b) for b in layer.bias.tolist()] for layer in network.chain.layers]
+        self.sigma = [[Fraction(c) for c in row] for row in network.chain.activations]
         u = [Fraction(v) for v in point.tolist()]
         first = zip(self.weights[0], self.bias[0], strict=True)
         self.shift = [sum((w * v for w, v in zip(row, u, strict=True)), b) for row, b in first]
@@ -121,16 +123,16 @@ def number(text: str) -> Fraction:
     return Fraction(float.fromhex(text))
 
 
-def general_network(seed: int) -> pm.PolynomialNetwork:
+def general_network(seed: int) -> pm.Network:
     plain = random_network((3, 4, 2), 3, seed)
-    layers = [(layer.weights, layer.bias) for layer in plain.layers]
+    layers = [(layer.weights, layer.bias) for layer in plain.chain.layers]
     return pm.PolynomialNetwork(layers, activations=[0.2, 0.5, 0.3, -0.1, 0.05])
 
 
-def mixed_network(widths: tuple[int, ...], seed: int, degrees: tuple[int, ...] = (2, 3)) -> pm.PolynomialNetwork:
+def mixed_network(widths: tuple[int, ...], seed: int, degrees: tuple[int, ...] = (2, 3)) -> pm.Network:
     """Different powers in different layers: x² and then x³ is lifted, x³ first is not."""
     plain = random_network(widths, 2, seed)
-    layers = [(layer.weights, layer.bias) for layer in plain.layers]
+    layers = [(layer.weights, layer.bias) for layer in plain.chain.layers]
     return pm.PolynomialNetwork(layers, activations=[[0.0] * degree + [1.0] for degree in degrees])
 
 

@@ -10,9 +10,9 @@ import polymargin as pm
 from polymargin.bounds import attack, exclude, lower_bound, pair_lower_bound
 
 
-def polynomial_network(seed: int) -> pm.PolynomialNetwork:
+def polynomial_network(seed: int) -> pm.Network:
     plain = random_network((3, 5, 2), 3, seed)
-    layers = [(layer.weights, layer.bias) for layer in plain.layers]
+    layers = [(layer.weights, layer.bias) for layer in plain.chain.layers]
     return pm.PolynomialNetwork(layers, activations=[0.2, 0.5, 0.3, -0.1])
 
 

@@ -12,7 +12,7 @@ from polymargin.bounds.interior_point import least_eigenvalue, maximise, start
 from polymargin.bounds.ranges import layer_ranges
 from polymargin.bounds.relaxation import GramRelaxation
 from polymargin.bounds.view import View
-from polymargin.networks import LightningAttention
+from polymargin.networks.attention import random_attention
 from polymargin.networks.network import Network
 
 
@@ -108,9 +108,9 @@ def _triangles(cones: list[np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize(
     "network",
     [
-        LightningAttention.random(2, 2, 1, 1, seed=1),
-        LightningAttention.random(2, 2, 2, 2, seed=0),
-        LightningAttention.random(3, 2, 2, 1, seed=2),
+        random_attention(2, 2, 1, 1, seed=1),
+        random_attention(2, 2, 2, 2, seed=0),
+        random_attention(3, 2, 2, 1, seed=2),
         random_network((3, 5, 2), 3, 0),
         random_network((3, 4, 3, 2), 3, 1),
     ],

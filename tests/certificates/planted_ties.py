@@ -78,7 +78,7 @@ def planted_tie(number: int) -> PlantedTie:
         [([list(map(float, weights))], [float(bias)]), ([[1.0], [0.0]], None)],
         activations=[list(map(float, coefficients))],
     )
-    assert [Fraction(c) for c in network.activations[0]] == coefficients
+    assert [Fraction(c) for c in network.chain.activations[0]] == coefficients
     powers = [_to_hyperplane(norm, weights, root - at, point, low, high) for root in roots]
     power = min((p for p in powers if p is not None), default=None)
     return PlantedTie(family, network, list(map(float, point)), norm, power, options)
@@ -116,7 +116,7 @@ def _polynomial(generator: random.Random, family: str, at: Fraction) -> tuple[li
 
 def _touching_at_a_point(
     generator: random.Random, point: list[Fraction], low: list[Any], high: list[Any]
-) -> tuple[pm.PolynomialNetwork, list[Fraction]]:
+) -> tuple[pm.Network, list[Fraction]]:
     """Σ (w_i·(x − tie))² with independent rows w_i: a lower triangle with ones on the diagonal, in both orders."""
     size = len(point)
     tie = [
@@ -135,7 +135,7 @@ def _touching_at_a_point(
         ([[1.0] * size, [0.0] * size], None),
     ]
     network = pm.PolynomialNetwork(layers, degree=2)
-    assert [Fraction(b) for b in network.layers[0].bias.tolist()] == biases
+    assert [Fraction(b) for b in network.chain.layers[0].bias.tolist()] == biases
     return network, tie
 
 

@@ -11,18 +11,19 @@ import pytest
 
 import polymargin as pm
 from polymargin import Answer, Standing
-from polymargin.networks.attention import LightningAttention
+from polymargin.networks import Network
+from polymargin.networks.attention import LightningAttention, random_attention
 from polymargin_checker.checker import check
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 
 
-def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[LightningAttention, np.ndarray]:
-    network = LightningAttention.random(*shape, classes=classes, seed=seed)
+def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[Network, np.ndarray]:
+    network = random_attention(*shape, classes=classes, seed=seed)
     return network, np.random.default_rng([seed, 1]).normal(size=network.dimension)
 
 
-def accepted(network: LightningAttention, certificate: pm.Certificate, folder: Path) -> str:
+def accepted(network: Network, certificate: pm.Certificate, folder: Path) -> str:
     jsonschema.Draft202012Validator(SCHEMA).validate(certificate.data)
     network.save(folder / "model.npz")
     certificate.save(folder / "certificate.json")
@@ -85,7 +86,8 @@ def test_modules_beyond_enumeration(tmp_path: Path) -> None:
 
 def test_constant_differences_are_robust_at_any_radius(tmp_path: Path) -> None:
     network, u = problem((2, 2, 1, 1), 5)
-    flat = LightningAttention(network.V, network.K, network.Q, np.tile(network.readout[:1], (2, 1)), [1.0, 0.0])
+    module = network.structure
+    flat = LightningAttention(module.V, module.K, module.Q, np.tile(module.readout[:1], (2, 1)), [1.0, 0.0])
     verdict = pm.verify(flat, u, 1e3)
     assert verdict.answer is Answer.ROBUST
     accepted(flat, verdict.certificate, tmp_path)

@@ -33,7 +33,7 @@ ARCHITECTURES = [
 ]
 
 
-def accepted(network: pm.PolynomialNetwork, certificate: pm.Certificate, folder: Path) -> str:
+def accepted(network: pm.Network, certificate: pm.Certificate, folder: Path) -> str:
     network.save(folder / "model.npz")
     certificate.save(folder / "certificate.json")
     verdict = check(folder / "model.npz", folder / "certificate.json")
@@ -131,7 +131,7 @@ def test_without_enumeration_the_bracket_is_honest(tmp_path: Path) -> None:
 def test_scaling_and_permuting_leave_the_certified_margin_alone(seed: int, factor: float) -> None:
     network = random_network([3, 4, 2], 3, seed)
     u = np.random.default_rng(seed).normal(size=3)
-    first, last = network.layers
+    first, last = network.chain.layers
     order = np.random.default_rng(seed).permutation(4)
     other = pm.PolynomialNetwork(
         [(first.weights[order], first.bias[order]), (factor * last.weights[::-1, order], factor * last.bias[::-1])],
@@ -153,15 +153,15 @@ ADVERSARIAL = {
 }
 
 
-def _scaled(network: pm.PolynomialNetwork, inner: float, outer: float) -> pm.PolynomialNetwork:
-    first, last = network.layers
+def _scaled(network: pm.Network, inner: float, outer: float) -> pm.Network:
+    first, last = network.chain.layers
     return pm.PolynomialNetwork(
         [(inner * first.weights, first.bias), (outer * last.weights, outer * last.bias)], degree=3
     )
 
 
-def _doubled(network: pm.PolynomialNetwork, gap: float) -> pm.PolynomialNetwork:
-    first, last = network.layers
+def _doubled(network: pm.Network, gap: float) -> pm.Network:
+    first, last = network.chain.layers
     weights = np.concatenate([first.weights, first.weights[:1] + gap])
     return pm.PolynomialNetwork(
         [

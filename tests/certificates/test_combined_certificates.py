@@ -26,7 +26,7 @@ WIDTHS = {
 }
 
 
-def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.PolynomialNetwork, dict[str, Any]]:
+def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.Network, dict[str, Any]]:
     """A proof of the whole ball in one leaf for every rival."""
     network, u = random_network(WIDTHS[name], 2, 3), np.random.default_rng([3, 1]).normal(size=WIDTHS[name][0])
     nearest = attack(network, u)
@@ -41,7 +41,7 @@ def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.PolynomialNe
             rivals.append({"rival": rival, "lower": float(radius).hex(), "proof": written})
     return network, {
         "format": "polymargin-certificate-1",
-        "model": {"kind": network.kind, "sha256": network.fingerprint},
+        "model": {"sha256": network.fingerprint},
         "point": [float(v).hex() for v in u],
         "label": nearest.label,
         "claim": {"kind": "robust", "radius": float(radius).hex()},

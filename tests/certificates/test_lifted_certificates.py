@@ -23,7 +23,7 @@ from polymargin_checker.float_cholesky import surely_positive_definite
 from polymargin_checker.floats import Floats
 
 
-def document(network: pm.PolynomialNetwork, u: np.ndarray, fraction: float) -> dict[str, Any]:
+def document(network: pm.Network, u: np.ndarray, fraction: float) -> dict[str, Any]:
     nearest = attack(network, u)
     assert nearest is not None
     radius = fraction * nearest.distance
@@ -36,7 +36,7 @@ def document(network: pm.PolynomialNetwork, u: np.ndarray, fraction: float) -> d
     text = float(radius).hex()
     return {
         "format": "polymargin-certificate-1",
-        "model": {"kind": network.kind, "sha256": network.fingerprint},
+        "model": {"sha256": network.fingerprint},
         "point": [float(v).hex() for v in u],
         "label": nearest.label,
         "claim": {"kind": "robust", "radius": text},
@@ -45,7 +45,7 @@ def document(network: pm.PolynomialNetwork, u: np.ndarray, fraction: float) -> d
     }
 
 
-def judged(network: pm.PolynomialNetwork, data: dict[str, Any], folder: Path, *, exact: bool = False) -> Any:
+def judged(network: pm.Network, data: dict[str, Any], folder: Path, *, exact: bool = False) -> Any:
     network.save(folder / "model.npz")
     (folder / "proof.json").write_text(json.dumps(data))
     return check(folder / "model.npz", folder / "proof.json", exact)
@@ -60,17 +60,17 @@ CASES = {
 }
 
 
-def build(name: str) -> tuple[pm.PolynomialNetwork, np.ndarray, float]:
+def build(name: str) -> tuple[pm.Network, np.ndarray, float]:
     widths, seed, fraction = CASES[name]
     network = random_network(widths, 2, seed)
     if name == "quartic":
-        layers = [(layer.weights, layer.bias) for layer in network.layers]
+        layers = [(layer.weights, layer.bias) for layer in network.chain.layers]
         network = pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], [0.1, 0.5, 0.3, 0.0, -0.01]])
     return network, np.random.default_rng([seed, 1]).normal(size=widths[0]), fraction
 
 
 @pytest.fixture(scope="module", params=CASES)
-def case(request: pytest.FixtureRequest) -> tuple[pm.PolynomialNetwork, dict[str, Any]]:
+def case(request: pytest.FixtureRequest) -> tuple[pm.Network, dict[str, Any]]:
     network, u, fraction = build(request.param)
     return network, document(network, u, fraction)
 

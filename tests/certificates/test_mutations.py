@@ -20,7 +20,7 @@ NETWORK = random_network([3, 5, 3], 3, seed=3)
 POINT = np.array([0.4, -0.3, 0.8])
 
 
-def check_document(network: pm.PolynomialNetwork, document: dict[str, Any], folder: Path) -> Any:
+def check_document(network: pm.Network, document: dict[str, Any], folder: Path) -> Any:
     network.save(folder / "model.npz")
     pm.Certificate(document).save(folder / "certificate.json")
     return check(folder / "model.npz", folder / "certificate.json")
@@ -35,7 +35,7 @@ def completeness() -> dict[str, Any]:
 def exclusion() -> dict[str, Any]:
     """A proof that needs branching, of a deep network that is not made of squares alone."""
     plain = random_network([3, 4, 3, 2], 2, seed=0)
-    layers = [(layer.weights, layer.bias) for layer in plain.layers]
+    layers = [(layer.weights, layer.bias) for layer in plain.chain.layers]
     network = pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
     u = np.random.default_rng(1).normal(size=3)
     radius = 0.995 * pm.margin(network, u, cache=False).radius
@@ -126,7 +126,7 @@ def test_damaged_completeness_proofs(
 
 
 def test_one_ulp_in_a_weight(completeness: dict[str, Any], tmp_path: Path) -> None:
-    first, last = NETWORK.layers
+    first, last = NETWORK.chain.layers
     weights = first.weights.copy()
     weights[0, 0] = np.nextafter(weights[0, 0], np.inf)
     other = pm.PolynomialNetwork([(weights, first.bias), (last.weights, last.bias)], degree=3)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from checker.views_of_files import read_view
 from flint import acb, acb_mat, arb, ctx
 
 import polymargin as pm
-from polymargin_checker.model import read_model
 from polymargin_checker.network import LayeredBoundary
 
 Json = dict[str, Any]
@@ -21,11 +21,11 @@ def hexes(values: Any) -> list[str]:
     return [float(value).hex() for value in np.asarray(values, dtype=float)]
 
 
-def certificate(net: pm.PolynomialNetwork, u: Any, label: int, claim: Json, rivals: list[Json], upper: Any) -> Json:
+def certificate(net: pm.Network, u: Any, label: int, claim: Json, rivals: list[Json], upper: Any) -> Json:
     return {
         "format": "polymargin-certificate-1",
         "created": {"version": "test", "seed": 0},
-        "model": {"kind": "polynomial-network", "sha256": net.fingerprint},
+        "model": {"sha256": net.fingerprint},
         "point": hexes(u),
         "label": label,
         "claim": claim,
@@ -34,7 +34,7 @@ def certificate(net: pm.PolynomialNetwork, u: Any, label: int, claim: Json, riva
     }
 
 
-def write(folder: Path, net: pm.PolynomialNetwork, document: Any) -> tuple[Path, Path]:
+def write(folder: Path, net: pm.Network, document: Any) -> tuple[Path, Path]:
     model, file = folder / "model.npz", folder / "certificate.json"
     if not model.exists():
         net.save(model)
@@ -52,7 +52,7 @@ def from_base64(text: str, kind: str = "<f8") -> Any:
 
 def completeness(
     folder: Path,
-    net: pm.PolynomialNetwork,
+    net: pm.Network,
     u: Any,
     label: int,
     rival: int,
@@ -69,7 +69,7 @@ def completeness(
     order = [*np.flatnonzero(real).tolist(), *np.flatnonzero(upper).tolist()]
     before, ctx.prec = ctx.prec, 160
     try:
-        boundary = LayeredBoundary(read_model(path), label, rival)
+        boundary = LayeredBoundary(read_view(path), label, rival)
         solutions = [
             [acb(arb(value.real), arb(0 if real[place] else value.imag)) for value in z]
             for place in order
@@ -149,9 +149,9 @@ def shallow_minorants(alpha: Any, s: Any, low: Any, high: Any, degree: int) -> l
     return result
 
 
-def shallow_bound(net: pm.PolynomialNetwork, u: Any, r: float, degree: int, low: Any, high: Any) -> tuple[float, Json]:
+def shallow_bound(net: pm.Network, u: Any, r: float, degree: int, low: Any, high: Any) -> tuple[float, Json]:
     """A bound for f_0 − f_1 on one leaf and its value."""
-    (first, last), u = net.layers, np.asarray(u)
+    (first, last), u = net.chain.layers, np.asarray(u)
     alpha, constant = last.weights[0] - last.weights[1], float(last.bias[0] - last.bias[1])
     rows = shallow_minorants(alpha, first.weights @ u + first.bias, low, high, degree)
     p, t, c = (np.array(column) for column in zip(*rows, strict=True))
@@ -159,9 +159,9 @@ def shallow_bound(net: pm.PolynomialNetwork, u: Any, r: float, degree: int, low:
     return value, {"slopes": [], "quadratics": [hexes(row) for row in rows], "multiplier": mu.hex()}
 
 
-def shallow_tree(net: pm.PolynomialNetwork, u: Any, r: float, degree: int) -> Json:
+def shallow_tree(net: pm.Network, u: Any, r: float, degree: int) -> Json:
     """Branch on the widest range until every leaf is positive."""
-    norms = np.linalg.norm(net.layers[0].weights, axis=1)
+    norms = np.linalg.norm(net.chain.layers[0].weights, axis=1)
 
     def grow(low: Any, high: Any, depth: int) -> Json:
         value, bound = shallow_bound(net, u, r, degree, low, high)

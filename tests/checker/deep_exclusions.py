@@ -11,7 +11,7 @@ import polymargin as pm
 
 
 def deep_bound(
-    net: pm.PolynomialNetwork, u: Any, r: float, ranges: list[Any], gamma: Any, constant: float, layer: int
+    net: pm.Network, u: Any, r: float, ranges: list[Any], gamma: Any, constant: float, layer: int
 ) -> tuple[float, Json]:
     """γ₀ + Σ γ_i aˡ_i > value on the ball; `ranges` are (low, high) of layers 2, 3, …"""
     slopes = []
@@ -22,10 +22,10 @@ def deep_bound(
         offset = np.where(gamma > 0, -gamma * middle**2, -gamma * low * high)
         offset = offset - 1e-10 * (1 + np.abs(gamma) * np.maximum(low**2, high**2))
         slopes.append([hexes(pair) for pair in zip(slope, offset, strict=True)])
-        affine = net.layers[deep - 1]
+        affine = net.chain.layers[deep - 1]
         constant = constant + float(offset.sum() + slope @ affine.bias)
         gamma = slope @ affine.weights
-    first = net.layers[0]
+    first = net.chain.layers[0]
     s = first.weights @ u + first.bias
     c = gamma * s**2 - 1e-10 * (1 + np.abs(gamma) * s**2)
     value, multiplier = ball_value(first.weights, gamma, 2 * gamma * s, constant + float(c.sum()), r)
@@ -33,19 +33,17 @@ def deep_bound(
     return value, {"slopes": slopes, "quadratics": quadratics, "multiplier": multiplier.hex()}
 
 
-def deep_leaf(
-    net: pm.PolynomialNetwork, u: Any, r: float, label: int, rival: int, intervals_only: bool = False
-) -> Json:
+def deep_leaf(net: pm.Network, u: Any, r: float, label: int, rival: int, intervals_only: bool = False) -> Json:
     """One leaf for the whole ball; ranges by bounds where they beat interval arithmetic."""
     u = np.asarray(u)
-    first = net.layers[0]
+    first = net.chain.layers[0]
     reach = r * np.linalg.norm(first.weights, axis=1)
     centre = first.weights @ u + first.bias
     below = (centre - reach, centre + reach)
     ranges: list[Any] = []
     entries = []
-    for layer in range(2, len(net.layers)):
-        affine = net.layers[layer - 1]
+    for layer in range(2, len(net.chain.layers)):
+        affine = net.chain.layers[layer - 1]
         low, high = below
         top = np.maximum(low**2, high**2)
         bottom = np.where((low < 0) & (high > 0), 0.0, np.minimum(low**2, high**2))
@@ -70,8 +68,8 @@ def deep_leaf(
         entries.append(rows)
         ranges.append((lows, highs))
         below = (lows, highs)
-    last = net.layers[-1]
+    last = net.chain.layers[-1]
     gamma, constant = last.weights[label] - last.weights[rival], float(last.bias[label] - last.bias[rival])
-    value, bound = deep_bound(net, u, r, ranges, gamma, constant, len(net.layers) - 1)
+    value, bound = deep_bound(net, u, r, ranges, gamma, constant, len(net.chain.layers) - 1)
     assert value > 0, f"these bounds do not reach the radius {r}: {value}"
     return {"ranges": entries, "bound": bound}

@@ -17,7 +17,7 @@ Array = Any
 
 def deep_squares(
     widths: tuple[int, ...] = (3, 4, 3, 2), seed: int = 2, change: Callable[[Any], object] | None = None
-) -> tuple[pm.PolynomialNetwork, Array, float]:
+) -> tuple[pm.Network, Array, float]:
     """A network with activations c₀ + c₁z + c₂z², all different, a point of class 0 and a small radius.
 
     `change` may alter the list of weights and biases.
@@ -47,7 +47,9 @@ class Around:
     def __post_init__(self) -> None:
         self.p, self.a, self.d, self.c = [], [], [], []
         values = np.asarray(self.u, dtype=float)
-        for k, (layer, sigma) in enumerate(zip(self.network.layers[:-1], self.network.activations, strict=True)):
+        for k, (layer, sigma) in enumerate(
+            zip(self.network.chain.layers[:-1], self.network.chain.activations, strict=True)
+        ):
             polynomial = np.polynomial.Polynomial(sigma)
             p = layer.weights @ values + layer.bias
             self.a.append(layer.weights @ (self.d[-1][:, None] * self.a[-1]) if k else layer.weights)
@@ -55,16 +57,17 @@ class Around:
             self.d.append(polynomial.deriv()(p))
             self.c.append(float(polynomial.coef[2]) if len(polynomial.coef) > 2 else 0.0)
             values = polynomial(p)
-        last = self.network.layers[-1]
+        last = self.network.chain.layers[-1]
         self.v = last.weights[0] - last.weights[self.rival]
         self.bias = float(last.bias[0] - last.bias[self.rival])
         self.centre = float(self.v @ values + self.bias)
-        self.weights = [layer.weights for layer in self.network.layers[:-1]]
+        self.weights = [layer.weights for layer in self.network.chain.layers[:-1]]
 
     def rests(self, delta: Array) -> list[Array]:
         """w¹ = 0, w², …, by their definition z − p − aδ."""
         values, found = np.asarray(self.u) + delta, []
-        for layer, sigma, p, a in zip(self.network.layers[:-1], self.network.activations, self.p, self.a, strict=True):
+        chain = self.network.chain
+        for layer, sigma, p, a in zip(chain.layers[:-1], chain.activations, self.p, self.a, strict=True):
             z = layer.weights @ values + layer.bias
             found.append(z - p - a @ delta)
             values = np.polynomial.Polynomial(sigma)(z)
@@ -145,7 +148,7 @@ def lifted_proof(around: Around, r: float, tree: Json | None = None) -> Json:
     return {"kind": "lifted", "radius": float(r).hex(), "ranges": ranges, "tree": tree or around.leaf(r)}
 
 
-def lifted_certificate(network: pm.PolynomialNetwork, u: Array, r: float, tree: Json | None = None) -> Json:
+def lifted_certificate(network: pm.Network, u: Array, r: float, tree: Json | None = None) -> Json:
     """For two classes."""
     rivals = [{"rival": 1, "lower": float(r).hex(), "proof": lifted_proof(Around(network, u), r, tree)}]
     return certificate(network, u, 0, {"kind": "robust", "radius": float(r).hex()}, rivals, None)

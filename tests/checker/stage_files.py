@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polymargin.networks.conversion import as_network
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import RELU, Piecewise, Polynomial, Product
@@ -26,8 +25,7 @@ def file_of(arrays: dict[str, Any]) -> bytes:
 
 def about_stages(network: Any, certificate: dict[str, Any]) -> tuple[bytes, bytes]:
     """The same network in a file of version 2, and the certificate about this file."""
-    stages = as_network(network)
-    return model_file(stages), json.dumps({**certificate, "model": {"sha256": stages.fingerprint}}).encode()
+    return model_file(network), json.dumps({**certificate, "model": {"sha256": network.fingerprint}}).encode()
 
 
 def random_network(rng: np.random.Generator, inputs: int, sizes: list[int], kinds: list[str], classes: int) -> Network:

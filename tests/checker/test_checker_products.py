@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.views_of_files import read_view
 from flint import acb, fmpq
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
+from polymargin.bounds.layered.layers import layered
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
-from polymargin_checker.model import read_model
 from polymargin_checker.product_boundary import ProductBoundary
 from polymargin_checker.products import Products
 
@@ -25,7 +26,7 @@ NAMES = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with 
 def saved(name: str, folder: Path) -> tuple[Any, Products]:
     network = chebyshev_network(6)[0] if name == "chebyshev" else pm.from_torch(*examples()[name])
     network.save(folder / "model.npz")
-    model = read_model(folder / "model.npz")
+    model = read_view(folder / "model.npz")
     assert isinstance(model, Products)
     return network, model
 
@@ -33,16 +34,15 @@ def saved(name: str, folder: Path) -> tuple[Any, Products]:
 @pytest.mark.parametrize("name", [*NAMES, "chebyshev"])
 def test_both_read_the_same_polynomial(name: str, tmp_path: Path) -> None:
     network, model = saved(name, tmp_path)
-    assert model.fingerprint() == network.fingerprint
     assert (model.degree, model.dimension) == (network.degree, network.dimension)
-    assert model.variables == min(network.dimension, len(network.forms.bias))
+    assert model.variables == min(network.dimension, len(network.input_forms.bias))
     point = np.random.default_rng(1).integers(-8, 9, size=network.dimension) / 8
     rationals = [fmpq(*float(x).as_integer_ratio()) for x in point]
     exact = network.exact_logits(point)
     assert [Fraction(int(v.p), int(v.q)) for v in model.exact_logits(rationals)] == exact
-    layered = network.layered(0, 1)
-    layers = model.layers({"scales": [float(s).hex() for s in layered.lowering["scales"]]})
-    for ours, theirs in zip(layered.network.layers, layers.weights, strict=True):
+    found = layered(network, 0, 1)
+    layers = model.layers({"scales": [float(s).hex() for s in found.lowering["scales"]]})
+    for ours, theirs in zip(found.chain.layers, layers.weights, strict=True):
         assert ours.weights.ravel().tolist() == [int(w.p) / int(w.q) for w in theirs.values]
     values = rationals
     for weights, bias in zip(layers.weights, layers.biases, strict=True):
@@ -104,7 +104,7 @@ def test_completeness_speaks_of_the_products_themselves(tmp_path: Path) -> None:
 
 def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     network, model = saved("ccp", tmp_path)
-    scales = [float(s).hex() for s in network.layered(0, 1).lowering["scales"]]
+    scales = [float(s).hex() for s in layered(network, 0, 1).lowering["scales"]]
     for wrong in (scales[:-1], [*scales, scales[0]], ["0x0p0", *scales[1:]], [(-1.0).hex(), *scales[1:]]):
         with pytest.raises(Exception, match="scales"):
             model.layers({"scales": wrong})

@@ -29,7 +29,7 @@ def affine(lower: str = "0x1p0", rivals: tuple[int, ...] = (1, 2)) -> Any:
     return certificate(AFFINE, U, 0, claim, entries, tie)
 
 
-def verdict(folder: Path, document: Any, net: pm.PolynomialNetwork = AFFINE) -> Any:
+def verdict(folder: Path, document: Any, net: pm.Network = AFFINE) -> Any:
     return check(*write(folder, net, document))
 
 
@@ -154,7 +154,7 @@ def test_exact_logits_survive_cancellation(tmp_path: Path) -> None:
         (lambda d: d.update(upper={"kind": "critical-point", "rival": 1, "index": 0}), "there is none"),
         (lambda d: d["model"].update(sha256="0" * 64), "SHA-256 of the weights differs"),
         (lambda d: d["model"].update(sha256=None), "SHA-256 of the weights differs"),
-        (lambda d: d["model"].update(kind="attention"), "unknown kind 'attention'"),
+        (lambda d: d["model"].update(name="attention"), "unknown key 'name'"),
         (lambda d: d.update(point=hexes([0.0, 0.1])), "farther"),
         (lambda d: d.update(point=hexes([0.0, 0.0, 0.0])), "expected 2 entries"),
         (lambda d: d.update(point=["0x1p1100"] * 2), "farther"),
@@ -173,9 +173,9 @@ def test_tampering_is_refused_with_its_cause(tmp_path: Path, change: Any, reason
 
 
 def test_one_ulp_in_one_weight_is_another_model(tmp_path: Path) -> None:
-    weights = AFFINE.layers[0].weights.copy()
+    weights = AFFINE.chain.layers[0].weights.copy()
     weights[2, 1] = np.nextafter(weights[2, 1], 1.0)
-    other = pm.PolynomialNetwork([(weights, AFFINE.layers[0].bias)])
+    other = pm.PolynomialNetwork([(weights, AFFINE.chain.layers[0].bias)])
     refused = verdict(tmp_path, affine(), other)
     assert "another model" in refused.reason
     assert not refused.accepted

@@ -24,7 +24,7 @@ from polymargin_checker.refusal import Refused
 class Case:
     """A network, a point, and a margin certificate for it."""
 
-    def __init__(self, folder: Path, net: pm.PolynomialNetwork, u: Any, **how: Any) -> None:
+    def __init__(self, folder: Path, net: pm.Network, u: Any, **how: Any) -> None:
         self.folder, self.net, self.u = folder, net, u
         self.label = int(net.predict(u))
         self.rival = 1 - self.label

@@ -16,17 +16,17 @@ import polymargin as pm
 from polymargin_checker import check
 
 
-def exclusion(net: pm.PolynomialNetwork, u: Any, r: float, proof: Any) -> Any:
+def exclusion(net: pm.Network, u: Any, r: float, proof: Any) -> Any:
     rivals = [{"rival": 1, "lower": float(r).hex(), "proof": proof}]
     return certificate(net, u, 0, {"kind": "robust", "radius": float(r).hex()}, rivals, None)
 
 
-def with_label_zero(net: pm.PolynomialNetwork, u: Any) -> pm.PolynomialNetwork:
+def with_label_zero(net: pm.Network, u: Any) -> pm.Network:
     """The same network with its logits in the order that makes class 0 the label."""
     if net.predict(u) == 0:
         return net
-    *hidden, last = [(layer.weights, layer.bias) for layer in net.layers]
-    return pm.PolynomialNetwork([*hidden, (last[0][::-1], last[1][::-1])], activations=net.activations)
+    *hidden, last = [(layer.weights, layer.bias) for layer in net.chain.layers]
+    return pm.PolynomialNetwork([*hidden, (last[0][::-1], last[1][::-1])], activations=net.chain.activations)
 
 
 class Case:
@@ -180,7 +180,7 @@ def test_tampered_trees(cube: Case) -> None:
     tree = cube.document["rivals"][0]["proof"]["tree"]
     j, v = tree["split"]
     width = len(leaves(tree)[0]["bound"]["quadratics"])
-    shift = 0.2 * cube.radius * np.linalg.norm(cube.net.layers[0].weights[j])
+    shift = 0.2 * cube.radius * np.linalg.norm(cube.net.chain.layers[0].weights[j])
     assert "not shown to lie below" in refusal({**tree, "split": [j, (float.fromhex(v) + shift).hex()]})
     assert "outside the range" in refusal({**tree, "split": [j, "0x1p+9"]})
     assert "outside the range" in refusal({**tree, "split": [j, "-0x1p+9"]})
@@ -230,7 +230,7 @@ def test_one_end_without_a_bound_is_proved_by_intervals_or_not_at_all(deep: Case
     """All other ends have bounds of their own, so that nothing else asks for the intervals."""
     document = copy.deepcopy(deep.document)
     tree = document["rivals"][0]["proof"]["tree"]
-    layer = deep.net.layers[1]
+    layer = deep.net.chain.layers[1]
     for neuron, entry in enumerate(tree["ranges"][0]):
         low, high = float.fromhex(entry[0]), float.fromhex(entry[1])
         row, bias = layer.weights[neuron], float(layer.bias[neuron])

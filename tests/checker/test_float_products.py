@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import polymargin as pm
 from polymargin_checker.checker import check
 from polymargin_checker.floats import Floats
-from polymargin_checker.model import read_model
 
 
 def drawn(generator: np.random.Generator, shape: tuple[int, int], low: int, high: int) -> Any:
@@ -57,23 +57,17 @@ def test_a_network_of_huge_weights_at_a_tiny_point(tmp_path: Path) -> None:
     size, small = 64, 2.0**-1040
     first = np.zeros((1, size))
     first[0, [0, 1, 63]] = 2.0**1000, 2.0**1000 * 0.9 * 2.0**-53, -(2.0**1000)
-    entries = {
-        "format": np.array("polymargin-network-1"),
-        "weight_1": first,
-        "bias_1": np.zeros(1),
-        "weight_2": np.array([[-1.0], [0.0]]),
-        "bias_2": np.array([2.0**-40 * 0.9 * 2.0**-53 * 0.75, 0.0]),
-        "activation_1": np.array([0.0, 1.0]),
-    }
+    shift = 2.0**-40 * 0.9 * 2.0**-53 * 0.75
     model, certificate = tmp_path / "model.npz", tmp_path / "certificate.json"
-    np.savez(model, **entries)
+    network = pm.PolynomialNetwork([first, ([[-1.0], [0.0]], [shift, 0.0])], activations=[0.0, 1.0])
+    network.save(model)
     point = [small if i in (0, 63) else 0.0 for i in range(size)]
 
     def document(radius: float) -> dict[str, Any]:
         proof = {"kind": "region", "radius": radius.hex(), "tree": {"linear": "middle"}}
         return {
             "format": "polymargin-certificate-1",
-            "model": {"kind": "polynomial-network", "sha256": read_model(str(model)).fingerprint()},
+            "model": {"sha256": network.fingerprint},
             "point": [value.hex() for value in point],
             "label": 0,
             "claim": {"kind": "robust", "radius": radius.hex()},

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import certificate, hexes, write
+from checker.views_of_files import read_view
 from flint import arb, arb_mat, arb_poly, fmpq
 
 import polymargin as pm
-from polymargin.networks.attention import LightningAttention
+from polymargin.networks.attention import random_attention
 from polymargin_checker import check
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.attention import Attention
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.exact import exact_logits, slope
 from polymargin_checker.leaf import BallProblem
-from polymargin_checker.model import Matrix, Model, read_model
+from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import value_range
 
@@ -36,7 +37,7 @@ def refused(folder: Path, net: Any, document: Any, reason: str) -> None:
 AFFINE = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [5.0, 0.0])])
 
 
-def robust(net: pm.PolynomialNetwork, radius: str, rivals: list[Any], point: Any = (0.0, 0.0)) -> Any:
+def robust(net: pm.Network, radius: str, rivals: list[Any], point: Any = (0.0, 0.0)) -> Any:
     return certificate(net, point, 0, {"kind": "robust", "radius": radius}, rivals, None)
 
 
@@ -73,7 +74,7 @@ def test_a_key_that_is_given_twice(tmp_path: Path) -> None:
 # -- exclusion -----------------------------------------------------------------------------------
 
 
-def narrow(w: float, radius: float, multiplier: float) -> tuple[pm.PolynomialNetwork, Any]:
+def narrow(w: float, radius: float, multiplier: float) -> tuple[pm.Network, Any]:
     """B = 0.64 − (w x₁)² in two variables: the margin is 0.8 / w."""
     net = pm.PolynomialNetwork([[[w, 0.0]], ([[-1.0], [0.0]], [0.64, 0.0])], degree=2)
     bound = {"slopes": [], "quadratics": [["-0x1p0", "0x0p0", "0x0p0"]], "multiplier": multiplier.hex()}
@@ -151,15 +152,17 @@ def test_the_root_ranges_are_rounded_outward() -> None:
 # -- exact arithmetic ----------------------------------------------------------------------------
 
 
-def logits_by_definition(net: pm.PolynomialNetwork, point: list[Fraction]) -> list[Fraction]:
+def logits_by_definition(net: pm.Network, point: list[Fraction]) -> list[Fraction]:
     values = point
-    for index, layer in enumerate(net.layers):
+    for index, layer in enumerate(net.chain.layers):
         values = [
             sum((Fraction(w) * v for w, v in zip(row, values, strict=True)), Fraction(b))
             for row, b in zip(layer.weights.tolist(), layer.bias.tolist(), strict=True)
         ]
-        if index < len(net.activations):
-            values = [sum(Fraction(float(c)) * z**k for k, c in enumerate(net.activations[index])) for z in values]
+        if index < len(net.chain.activations):
+            values = [
+                sum(Fraction(float(c)) * z**k for k, c in enumerate(net.chain.activations[index])) for z in values
+            ]
     return values
 
 
@@ -175,7 +178,7 @@ def test_exact_logits_are_those_of_the_definition(tmp_path: Path, degree: int, d
     ]
     net = pm.PolynomialNetwork(layers, activations=[generator.normal(size=degree + 1) for _ in range(depth)])
     net.save(tmp_path / "model.npz")
-    model = read_model(tmp_path / "model.npz")
+    model = read_view(tmp_path / "model.npz")
     assert isinstance(model, Model)
     for point in ([0.0, 0.0, 0.0], [1.0, -2.0, 3.0], [2.0**-70, 1e10, -0.1]):
         exact = [fmpq(*value.as_integer_ratio()) for value in point]
@@ -201,9 +204,9 @@ def test_a_boundary_of_attention_depends_on_as_many_forms_as_are_counted(
     tmp_path: Path, shape: tuple[int, ...]
 ) -> None:
     """The span of the gradients at many points, by differences."""
-    network = LightningAttention.random(*shape, classes=2, seed=4)
+    network = random_attention(*shape, classes=2, seed=4)
     network.save(tmp_path / "model.npz")
-    model = read_model(tmp_path / "model.npz")
+    model = read_view(tmp_path / "model.npz")
     assert isinstance(model, Attention)
     points = np.random.default_rng(0).normal(size=(60, network.dimension))
     step = 1e-4

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.views_of_files import read_view
 from flint import fmpq
 from problems import random_network
 
@@ -20,7 +21,7 @@ from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.frame import StatedFrame, squared_length
-from polymargin_checker.model import Model, read_model
+from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import PLAIN, read_neighbourhood
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import check_frame
@@ -267,7 +268,7 @@ def networks() -> dict[str, Any]:
 def test_steps_along_directions_are_those_of_the_network(name: str, tmp_path: Path) -> None:
     network = networks()[name]
     network.save(tmp_path / "model.npz")
-    model = read_model(tmp_path / "model.npz")
+    model = read_view(tmp_path / "model.npz")
     origin, z = np.array(U), np.array([0.5, -0.25])
     with working_precision(128):
         column = Balls.of(3, 1, [rational(v) for v in U])

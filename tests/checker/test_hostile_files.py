@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from checker.certificate_makers import certificate, completeness, hexes, shallow_tree, write
 from checker.deep_exclusions import deep_leaf
+from checker.views_of_files import read_view
 from problems import random_network
 
 import polymargin as pm
 from polymargin_checker import check, npy
 from polymargin_checker.checker import FORMAT as CERTIFICATES
-from polymargin_checker.model import read_model
 from polymargin_checker.refusal import Refused
 
 FORMAT = np.array("polymargin-network-1")
@@ -34,34 +34,6 @@ def saved(folder: Path, **arrays: Any) -> Path:
 
 
 # -- models --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", ["<f8", "<f4", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8"])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_models_read_as_numpy_reads_them(tmp_path: Path, dtype: str, order: str) -> None:
-    generator = np.random.default_rng(0)
-    first = np.asarray(generator.integers(0, 100, size=(4, 3)), dtype=dtype, order=order)
-    if dtype[1] == "f":
-        first = np.asarray(generator.normal(size=(4, 3)), dtype=dtype, order=order)
-    second = generator.normal(size=(2, 4))
-    activation = np.array([0.5, -0.0, 1.0, 0.0])
-    biases = {"bias_1": np.zeros(4), "bias_2": [1.0, 2.0]}
-    path = saved(tmp_path, format=FORMAT, weight_1=first, weight_2=second, activation_1=activation, **biases)
-    model = read_model(path)
-    assert model.fingerprint() == pm.PolynomialNetwork.load(path).fingerprint
-    assert model.weights[0].row(1) == first[1].astype(float).tolist()
-    assert model.activations == ((0.5, -0.0, 1.0),)
-    assert list(model.biases[0]) == [0.0] * 4
-
-
-def test_zero_activations_and_compression(tmp_path: Path) -> None:
-    path = tmp_path / "model.npz"
-    layers = {f"weight_{k}": np.eye(2) for k in (1, 2)} | {f"bias_{k}": np.zeros(2) for k in (1, 2)}
-    np.savez_compressed(path, format=FORMAT, activation_1=np.zeros(3), **layers)
-    model = read_model(path)
-    assert model.activations == ((0.0,),)
-    assert model.degree == 0
-    assert model.fingerprint() == pm.PolynomialNetwork.load(path).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -160,7 +132,7 @@ def test_bombs_and_broken_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         archive.writestr("weight_1.npy", b"")
     assert "two entries are named" in check(path, path).reason
     with pytest.raises(Refused, match="no such file"):
-        read_model(tmp_path / "absent.npz")
+        read_view(tmp_path / "absent.npz")
 
 
 # -- certificates --------------------------------------------------------------------------------
@@ -306,7 +278,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, pm.
     return result
 
 
-def true(net: pm.PolynomialNetwork, document: Any) -> bool:
+def true(net: pm.Network, document: Any) -> bool:
     """Whether the claim holds, by the numerical margin at the point that the document names."""
 
     def value(entry: Any) -> float:

@@ -28,7 +28,7 @@ from polymargin_checker.univariate import shortfall
 ZERO = "0x0p+0"
 
 
-def verdict_of(folder: Path, network: pm.PolynomialNetwork, made: Json, exact: bool = False) -> CheckResult:
+def verdict_of(folder: Path, network: pm.Network, made: Json, exact: bool = False) -> CheckResult:
     return check(*write(folder, network, made), exact)
 
 
@@ -227,7 +227,7 @@ def test_the_parts_of_a_split_together_are_the_whole(tmp_path: Path) -> None:
             assert part.rests == tuple(expected)
 
 
-def one_square(radius: float = 1.0, offset: float = 0.1) -> tuple[pm.PolynomialNetwork, Any]:
+def one_square(radius: float = 1.0, offset: float = 0.1) -> tuple[pm.Network, Any]:
     """B = 4 (x − 1/2)² − offset with one hidden neuron, z = x, and the tree that splits it at 0: η = ±1 above 0, 4 below."""
     network = pm.PolynomialNetwork([([[1.0]], [-0.5]), ([[4.0], [0.0]], [-offset, 0.0])], activations=[(0.0, 0.0, 1.0)])
     leaf = {"ball": ZERO, "equalities": [], "intervals": [], "cuts": [], "minorants": None, "ranges": None}
@@ -271,13 +271,11 @@ def parabolas(around: Around, radius: float, sigma: Any) -> tuple[Any, Any]:
 SIGMA = [0.5, 0.25, 0.5, 0.25, 0.125]
 
 
-def curved(
-    widths: tuple[int, ...] = (3, 4, 3, 2), sigma: Any = SIGMA
-) -> tuple[pm.PolynomialNetwork, Around, float, Json]:
+def curved(widths: tuple[int, ...] = (3, 4, 3, 2), sigma: Any = SIGMA) -> tuple[pm.Network, Around, float, Json]:
     """A last activation of higher degree, with the leaf that proves a small ball."""
     network, u, radius = deep_squares(widths)
-    layers = [(layer.weights, layer.bias) for layer in network.layers]
-    activations = [*network.activations[:-1], sigma]
+    layers = [(layer.weights, layer.bias) for layer in network.chain.layers]
+    activations = [*network.chain.activations[:-1], sigma]
     scores = pm.PolynomialNetwork(layers, activations=activations)(u)
     layers[-1] = (layers[-1][0], layers[-1][1] + [scores[1] - scores[0] + 2, 0])
     network = pm.PolynomialNetwork(layers, activations=activations)
@@ -377,11 +375,11 @@ def test_the_label_has_to_win_against_every_rival(tmp_path: Path) -> None:
         {"rival": 2, "lower": ZERO, "proof": {"kind": "trivial"}},
     ]
     assert verdict_of(tmp_path, network, certificate(network, u, 0, zero, honest, None)).accepted
-    layers = [(layer.weights, layer.bias.copy()) for layer in network.layers]
+    layers = [(layer.weights, layer.bias.copy()) for layer in network.chain.layers]
     scores = network(u)
     for lead in (0.5, 0.0):  # class 2 wins, or ties but for rounding
-        layers[-1][1][2] = network.layers[-1].bias[2] + scores[0] - scores[2] + lead + 1e-12
-        other = pm.PolynomialNetwork(layers, activations=network.activations)
+        layers[-1][1][2] = network.chain.layers[-1].bias[2] + scores[0] - scores[2] + lead + 1e-12
+        other = pm.PolynomialNetwork(layers, activations=network.chain.activations)
         vulnerable = {"kind": "vulnerable", "radius": "0x1p0"}
         for claim, rivals in ((zero, honest), (zero, honest[:1]), (vulnerable, honest[:1])):
             (tmp_path / "model.npz").unlink()

@@ -108,9 +108,9 @@ def spectra_with(balances: Any, errors: list[np.ndarray], t: float = T) -> Json:
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Around, Any]:
     arithmetic, sign = request.param
     network, u, _ = deep_squares(WIDTHS)
-    activations = [list(sigma) for sigma in network.activations]
+    activations = [list(sigma) for sigma in network.chain.activations]
     activations[1][2] *= sign
-    layers = [(layer.weights, layer.bias) for layer in network.layers]
+    layers = [(layer.weights, layer.bias) for layer in network.chain.layers]
     network = pm.PolynomialNetwork(layers, activations=activations)
     return Around(network, u), expansion(tmp_path, network, u, 1, R, arithmetic)
 

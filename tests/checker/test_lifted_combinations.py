@@ -311,8 +311,8 @@ def test_forgeries(change: Callable[[Json], object], reason: str, tmp_path: Path
 
 def test_combinations_need_two_hidden_layers_and_a_last_square(tmp_path: Path) -> None:
     network, u, r = deep_squares()
-    layers = [(layer.weights, layer.bias) for layer in network.layers]
-    cubic = pm.PolynomialNetwork(layers, activations=[network.activations[0], [0.5, 0.5, 0.5, 0.5]])
+    layers = [(layer.weights, layer.bias) for layer in network.chain.layers]
+    cubic = pm.PolynomialNetwork(layers, activations=[network.chain.activations[0], [0.5, 0.5, 0.5, 0.5]])
     shallow = pm.PolynomialNetwork([layers[0], (np.ones((2, 4)), [9.0, 0.0])], degree=2)
     chosen = Chosen(Around(network, u)).written(np.array([[-1.0, 1.0]] * 2))
     for other in (cubic, shallow):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.lifted_proofs import Around, deep_squares, least_over_rests
+from checker.views_of_files import read_view
 from flint import fmpq
 
 import polymargin as pm
@@ -18,7 +19,6 @@ from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_form import ExactMultipliers, TopMinorant, form
 from polymargin_checker.lifted_leaf import _top
-from polymargin_checker.model import read_model
 
 WIDTHS = [(3, 4, 3, 2), (4, 3, 2, 3, 3)]
 
@@ -29,7 +29,7 @@ def rationals(values: Any) -> list[fmpq]:
 
 def expansion(folder: Path, network: Any, u: Any, rival: int, radius: float, arithmetic: Any) -> HiddenLayers:
     network.save(folder / "model.npz")
-    model = read_model(folder / "model.npz")
+    model = read_view(folder / "model.npz")
     return HiddenLayers(model, Surroundings(model, rationals(u), arithmetic), 0, rival, *rationals([radius]))
 
 
@@ -70,8 +70,8 @@ def test_the_network_around_the_point(widths: Any, arithmetic: Any, tmp_path: Pa
 def test_activations_of_any_degree_up_to_two(sigma: list[float], tmp_path: Path) -> None:
     """What is not given of the coefficients is zero."""
     network, u, radius = deep_squares()
-    layers = [(layer.weights, layer.bias) for layer in network.layers]
-    network = pm.PolynomialNetwork(layers, activations=[sigma, network.activations[1]])
+    layers = [(layer.weights, layer.bias) for layer in network.chain.layers]
+    network = pm.PolynomialNetwork(layers, activations=[sigma, network.chain.activations[1]])
     around = Around(network, u)
     with working_precision(128):
         found = expansion(tmp_path, network, u, 1, radius, Balls)

@@ -188,9 +188,9 @@ def test_numbers_of_the_wrong_kind_or_number(made: tuple[Around, Any]) -> None:
 def test_what_is_proved_holds(seed: int, t: float) -> None:
     """Rests of random δ of all lengths within the ball, with a negative bend."""
     network, u, _ = deep_squares(WIDTHS, seed)
-    activations = [list(sigma) for sigma in network.activations]
+    activations = [list(sigma) for sigma in network.chain.activations]
     activations[1][2] *= -1
-    layers = [(layer.weights, layer.bias) for layer in network.layers]
+    layers = [(layer.weights, layer.bias) for layer in network.chain.layers]
     around = Around(pm.PolynomialNetwork(layers, activations=activations), u)
     truth, hessians = Truth(around, t, 0.0), halved_hessians(around)
     generator, closest = np.random.default_rng(1), np.inf

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.views_of_files import read_view
 from flint import acb, arb, fmpq, fmpq_poly
 
 import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.model import read_model
 from polymargin_checker.network import Jet, LayeredBoundary
 
 # The last one has no dependencies that would widen its enclosures.
@@ -25,24 +25,24 @@ SHAPES = [
 ]
 
 
-def network_of(shape: int) -> pm.PolynomialNetwork:
+def network_of(shape: int) -> pm.Network:
     widths, activations = SHAPES[shape]
     generator = np.random.default_rng(shape)
     layers = [(generator.integers(-8, 9, (b, a)) / 4, generator.integers(-8, 9, b) / 8) for a, b in pairwise(widths)]
     return pm.PolynomialNetwork(layers, activations=activations)
 
 
-def along(network: pm.PolynomialNetwork, point: list[Fraction], direction: list[int]) -> fmpq_poly:
+def along(network: pm.Network, point: list[Fraction], direction: list[int]) -> fmpq_poly:
     """B(x + t d) = f₀ − f₁ as an exact polynomial in t."""
     values = [fmpq_poly([fmpq(p.numerator, p.denominator), d]) for p, d in zip(point, direction, strict=True)]
-    for number, layer in enumerate(network.layers):
+    for number, layer in enumerate(network.chain.layers):
         rows = zip(layer.weights.tolist(), layer.bias.tolist(), strict=True)
         values = [
             sum((rational(w) * v for w, v in zip(row, values, strict=True)), fmpq_poly([rational(bias)]))
             for row, bias in rows
         ]
-        if number < len(network.activations):
-            sigma = fmpq_poly([rational(c) for c in network.activations[number]])
+        if number < len(network.chain.activations):
+            sigma = fmpq_poly([rational(c) for c in network.chain.activations[number]])
             values = [sigma(value) for value in values]
     return values[0] - values[1]
 
@@ -51,7 +51,7 @@ def rational(value: float) -> fmpq:
     return fmpq(*float(value).as_integer_ratio())
 
 
-def truth(network: pm.PolynomialNetwork, point: list[Fraction]) -> tuple[fmpq, list[fmpq], dict[tuple[int, int], fmpq]]:
+def truth(network: pm.Network, point: list[Fraction]) -> tuple[fmpq, list[fmpq], dict[tuple[int, int], fmpq]]:
     """B, ∇B and the Hessian, by polarisation of second derivatives along lines."""
     n = network.dimension
     unit = [[int(i == j) for j in range(n)] for i in range(n)]
@@ -63,7 +63,7 @@ def truth(network: pm.PolynomialNetwork, point: list[Fraction]) -> tuple[fmpq, l
     return lines[0][0], [line[1] for line in lines], curved
 
 
-def assert_contains(jet: Jet, network: pm.PolynomialNetwork, point: list[Fraction]) -> None:
+def assert_contains(jet: Jet, network: pm.Network, point: list[Fraction]) -> None:
     value, gradient, curved = truth(network, point)
     assert jet.value.contains(acb(arb(value)))
     for i, slope in enumerate(gradient):
@@ -75,7 +75,7 @@ def assert_contains(jet: Jet, network: pm.PolynomialNetwork, point: list[Fractio
 
 def boundary_of(network: Any, folder: Path) -> LayeredBoundary:
     network.save(folder / "model.npz")
-    return LayeredBoundary(read_model(folder / "model.npz"), 0, 1)
+    return LayeredBoundary(read_view(folder / "model.npz"), 0, 1)
 
 
 @pytest.mark.parametrize("shape", range(len(SHAPES)))

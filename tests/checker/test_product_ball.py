@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.test_lifted_form import matrix_of
+from checker.views_of_files import read_view
 from flint import arb, fmpq
 from product_modules import chebyshev_network, examples
 
@@ -20,7 +21,6 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
-from polymargin_checker.model import read_model
 from polymargin_checker.product_ball import Shown, _check_ranges, _form, _read, centre
 from polymargin_checker.product_expansion import expanded
 
@@ -127,7 +127,7 @@ def test_products_prove_nothing_about_layers(tmp_path: Path) -> None:
 def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path: Path) -> None:
     """At random (δ, w), consistent with the network or not, it is B less all terms, each computed from the definition."""
     network, content, _ = proved(name, tmp_path)
-    model: Any = read_model(tmp_path / "model.npz")
+    model: Any = read_view(tmp_path / "model.npz")
     proof, rival, label = content["rivals"][0]["proof"], content["rivals"][0]["rival"], content["label"]
     point = [fmpq(*float.fromhex(x).as_integer_ratio()) for x in content["point"]]
     with working_precision(128):

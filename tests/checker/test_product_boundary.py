@@ -11,7 +11,9 @@ from checker.test_products_details import SERIES, mixed, model_of
 from flint import acb, arb
 
 import polymargin as pm
-from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Polynomial, Product
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.product_boundary import ProductBoundary
 
@@ -55,7 +57,7 @@ def test_every_part_of_a_box_counts(tmp_path: Path) -> None:
         ("chebyshev", (0.0, 0.0, 0.0, 0.25), (0.0, 6.0), (3.0, 9.0)),  # z³ − 3z/4
     ):
         stage = Polynomial(Forms.of([[1.0]]), coefficients, basis)
-        model = model_of(ProductNetwork([stage], Forms.of([[0.0, 1.0], [0.0, 0.0]])), tmp_path)
+        model = model_of(Network([stage], Forms.of([[0.0, 1.0], [0.0, 0.0]])), tmp_path)
         with working_precision(128):
             jet = ProductBoundary(model, 0, 1).jet([acb(arb(1.0, 0.5))], hessian=True)
             for entry, ends in ((jet.gradient[0, 0], first), (jet.hessian[0, 0], second)):
@@ -66,7 +68,7 @@ def test_weights_of_both_logits_meet_in_the_boundary(tmp_path: Path) -> None:
     """A value that both logits read, one of them, and none; the two constants."""
     stage = Product(Forms.of([[1.0], [0.0], [1.0]], [0.0, 2.0, 0.0]), Forms.of([[1.0], [1.0], [0.0]], [0.0, 0.0, 3.0]))
     readout = Forms.of([[1.0, 2.0, 0.5, 0.0], [0.0, 0.75, 0.0, 1.0]], [0.25, 4.0])
-    model = model_of(ProductNetwork([stage], readout), tmp_path)
+    model = model_of(Network([stage], readout), tmp_path)
     with working_precision(128):
         jet = ProductBoundary(model, 0, 1).jet([acb(2)], hessian=True)
     # x + 1.25 x² + 0.5·2x − 3x − 3.75

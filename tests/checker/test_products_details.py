@@ -7,20 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checker.views_of_files import read_view
 from explicit_polynomials import explicit
 from flint import fmpq
 
-from polymargin.networks.product_network import Forms, Polynomial, Product, ProductNetwork
-from polymargin_checker.model import read_model
-from polymargin_checker.products import Products
+from polymargin.bounds.layered.layers import layered
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Polynomial, Product
+from polymargin_checker.model import Model
+from polymargin_checker.products import Products, of_layers
 from polymargin_checker.refusal import Refused
 
 
-def model_of(network: ProductNetwork, folder: Path) -> Products:
+def model_of(network: Network, folder: Path) -> Products:
     network.save(folder / "model.npz")
-    model = read_model(folder / "model.npz")
-    assert isinstance(model, Products)
-    return model
+    model = read_view(folder / "model.npz")
+    return of_layers(model) if isinstance(model, Model) else model
 
 
 def rationals(values: Any) -> list[fmpq]:
@@ -31,7 +34,7 @@ def fractions(values: Any) -> list[Fraction]:
     return [Fraction(int(value.p), int(value.q)) for value in values]
 
 
-def mixed(basis: str, coefficients: tuple[float, ...]) -> ProductNetwork:
+def mixed(basis: str, coefficients: tuple[float, ...]) -> Network:
     """A product, an activation of it, and a product of both with an input; biases and weights are small dyadics."""
     first = Product(Forms.of([[1.0, 0.5], [0.0, -2.0]], [0.25, 1.0]), Forms.of([[0.0, 1.0], [1.5, 0.0]], [0.0, -0.5]))
     bent = Polynomial(Forms.of([[0.5, 0.0, 0.25, 0.0], [0.0, 0.0, -0.5, 1.0]], [0.125, 0.0]), coefficients, basis)
@@ -44,7 +47,7 @@ def mixed(basis: str, coefficients: tuple[float, ...]) -> ProductNetwork:
         ],
         [0.5, 0.0, -0.25],
     )
-    return ProductNetwork([first, bent, last], readout)
+    return Network([first, bent, last], readout)
 
 
 SERIES = [
@@ -68,7 +71,7 @@ def value_of(basis: str, coefficients: tuple[float, ...], z: Fraction) -> Fracti
     return sum((Fraction(c) * explicit(basis, k, z) for k, c in enumerate(coefficients)), Fraction(0))
 
 
-def by_definition(network: ProductNetwork, point: list[Fraction]) -> list[Fraction]:
+def by_definition(network: Network, point: list[Fraction]) -> list[Fraction]:
     def rows(forms: Forms, values: list[Fraction]) -> list[Fraction]:
         pairs = forms.rows()
         return [
@@ -90,7 +93,7 @@ def by_definition(network: ProductNetwork, point: list[Fraction]) -> list[Fracti
 def test_exact_logits_and_layers_are_the_definition(basis: str, coefficients: Any, tmp_path: Path) -> None:
     network = mixed(basis, coefficients)
     model = model_of(network, tmp_path)
-    lowering = network.layered(0, 1).lowering["scales"]
+    lowering = layered(network, 0, 1).lowering["scales"]
     layers = model.layers({"scales": [(3 * float(scale)).hex() for scale in lowering]})
     for point in ([Fraction(3, 8), Fraction(-5, 4)], [Fraction(7), Fraction(1, 32)], [Fraction(3), Fraction(-2)]):
         truth = by_definition(network, point)
@@ -114,7 +117,7 @@ def test_the_degree_is_that_of_the_highest_logit(tmp_path: Path) -> None:
         assert model.degree == 4 * order  # the product of two activations of products
         network = mixed(basis, coefficients)
         readout = Forms.of([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
-        assert model_of(ProductNetwork(network.stages, readout), tmp_path).degree == 2
+        assert model_of(Network(network.stages, readout), tmp_path).degree == 2
 
 
 def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
@@ -126,7 +129,7 @@ def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
         first = Product(Forms.of([rows[0]]), Forms.of([rows[1]], [3.0]))
         second = Product(Forms.of([[*rows[2], 0.0]]), Forms.of([[*rows[3], 4.0]]))
         readout = Forms.of([[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]])
-        return model_of(ProductNetwork([first, second], readout), tmp_path).variables
+        return model_of(Network([first, second], readout), tmp_path).variables
 
     nothing = [0.0, 0.0, 0.0]
     assert variables(seen, seen, seen, seen) == 1
@@ -139,7 +142,7 @@ def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
 def test_a_lowering_says_its_scales_and_nothing_else(tmp_path: Path) -> None:
     network = mixed("powers", (0.0, 0.0, 0.75))
     model = model_of(network, tmp_path)
-    scales = [float(scale).hex() for scale in network.layered(0, 1).lowering["scales"]]
+    scales = [float(scale).hex() for scale in layered(network, 0, 1).lowering["scales"]]
     model.layers({"scales": scales})
     for wrong in ({}, {"scales": scales, "more": scales}, [scales]):
         with pytest.raises(Refused, match="lowering"):

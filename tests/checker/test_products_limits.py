@@ -8,17 +8,18 @@ import pytest
 from checker.test_products_details import mixed, model_of, rationals
 from flint import fmpq
 
-from polymargin.networks.product_network import Forms, Product, ProductNetwork
+from polymargin.bounds.layered.layers import layered
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Product
 from polymargin_checker import products, squares, work
 from polymargin_checker.refusal import Refused
 from polymargin_checker.work import limited_work
 
 
-def squared_again_and_again(times: int) -> ProductNetwork:
+def squared_again_and_again(times: int) -> Network:
     forms = [Forms.of([[0.0] * k + [1.0]]) for k in range(times)]
-    return ProductNetwork(
-        [Product(form, form) for form in forms], Forms.of([[0.0] * times + [1.0], [1.0] + [0.0] * times])
-    )
+    return Network([Product(form, form) for form in forms], Forms.of([[0.0] * times + [1.0], [1.0] + [0.0] * times]))
 
 
 def test_logits_of_a_high_degree_are_refused_before_they_are_computed(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_the_sizes_of_integers_are_looked_at_before_they_are_made(
 def test_layers_of_squares_have_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = mixed("powers", (0.0, 0.0, 0.75))
     model = model_of(network, tmp_path)
-    lowering = {"scales": [float(scale).hex() for scale in network.layered(0, 1).lowering["scales"]]}
+    lowering = {"scales": [float(scale).hex() for scale in layered(network, 0, 1).lowering["scales"]]}
     layers = model.layers(lowering)
     largest = max(matrix.rows * matrix.columns for matrix in layers.weights)
     numbers = [*(w for matrix in layers.weights for w in matrix.values), *(b for bias in layers.biases for b in bias)]
@@ -106,7 +107,7 @@ def test_every_step_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     assert {step for *_, step in asked} == {"the exact logits"}
     asked.clear()
-    model.layers({"scales": [float(scale).hex() for scale in network.layered(0, 1).lowering["scales"]]})
+    model.layers({"scales": [float(scale).hex() for scale in layered(network, 0, 1).lowering["scales"]]})
     assert {step for *_, step in asked} == {"the layers of squares"}
     # Two kinds of steps: a row that is looked through, at no length, and a sum, at the length of its numbers.
     assert {bits > 0 for _, bits, _ in asked} == {False, True}

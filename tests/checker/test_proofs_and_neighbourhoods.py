@@ -10,7 +10,9 @@ from checker.certificate_makers import certificate, hexes, write
 
 import polymargin as pm
 from polymargin.networks.attention import LightningAttention
-from polymargin.networks.product_network import Forms, Product, ProductNetwork
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Product
 from polymargin_checker import check
 
 AFFINE = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [10.0, 5.0])])
@@ -103,7 +105,7 @@ def test_attention_modules_in_regions(tmp_path: Path) -> None:
     assert "rival 2: leaf 0" in reason
 
 
-SQUARE = ProductNetwork(
+SQUARE = Network(
     [Product(Forms.of([[1.0]], [0.0]), Forms.of([[1.0]], [0.0]))], Forms.of([[0.0, 1.0], [0.0, 0.0]], [1.0, 0.0])
 )
 """B = x² + 1: one product, one neuron as a layer of squares."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.test_region_form import RADIUS, REGIONS, U, rational, region_of, samples
+from checker.views_of_files import read_view
 from flint import fmpq
 from problems import random_network
 
@@ -19,7 +20,6 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
-from polymargin_checker.model import read_model
 from polymargin_checker.neighbourhood import PLAIN
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region import CheckedRegion
@@ -123,7 +123,7 @@ def test_entries_are_read_in_order() -> None:
 
 def known(network: Any, folder: Path, region: CheckedRegion) -> KnownExpansions:
     network.save(folder / "model.npz")
-    return KnownExpansions(read_model(str(folder / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
+    return KnownExpansions(read_view(str(folder / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
@@ -134,7 +134,7 @@ def test_ranges_of_rests_are_narrowed_and_hold(norm: str, tmp_path: Path) -> Non
     with working_precision(128):
         plain = EnclosedExpansion(steps.prepared(), region, list(region.point)).at[1].forms[0].rest
         scales, bound = region.reaches(region.point)
-        first, second = network.layers[0].weights, network.layers[1].weights
+        first, second = network.chain.layers[0].weights, network.chain.layers[1].weights
         scaled = first * np.array([number(v) for v in scales])
         stated = []
         for row in second:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.views_of_files import read_view
 from flint import arb, fmpq
 from numpy.typing import NDArray
 from problems import random_network
@@ -18,7 +19,6 @@ from problems import random_network
 import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
-from polymargin_checker.model import read_model
 from polymargin_checker.neighbourhood import StatedNeighbourhood
 from polymargin_checker.region import CheckedRegion
 from polymargin_checker.region_expansion import EnclosedExpansion
@@ -57,13 +57,13 @@ def samples(region: CheckedRegion, generator: np.random.Generator) -> NDArray[np
     return np.array(inside)
 
 
-def quartic() -> pm.PolynomialNetwork:
+def quartic() -> pm.Network:
     generator = np.random.default_rng(2)
     layers = [(generator.normal(size=s), generator.normal(size=s[0])) for s in ((3, 2), (2, 3))]
     return pm.PolynomialNetwork(layers, activations=[(0.1, 0.5, 0.3, 0.2, -0.1)])
 
 
-def gates() -> pm.ProductNetwork:
+def gates() -> pm.Network:
     generator = np.random.default_rng(1)
     return pm.pi_net([generator.normal(size=(2, 2)) for _ in range(3)], generator.normal(size=(2, 2)), bias=[0.0, 0.4])
 
@@ -93,7 +93,7 @@ def test_the_form_lies_below(
     network: Any = NETWORKS[name]
     network.save(tmp_path / "model.npz")
     region, generator = region_of(norm, weighted, domain), np.random.default_rng(7)
-    known = KnownExpansions(read_model(str(tmp_path / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
+    known = KnownExpansions(read_view(str(tmp_path / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
     with working_precision(128):
         place = region.middle() if centre == "middle" else list(region.point)
         expansion = EnclosedExpansion(known.prepared(), region, place)
@@ -165,7 +165,7 @@ def test_the_linear_bound_is_refused_where_a_point_has_less_than_the_lead(name: 
     network: Any = NETWORKS[name]
     network.save(tmp_path / "model.npz")
     region = region_of("linf", False, False)
-    known = KnownExpansions(read_model(str(tmp_path / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
+    known = KnownExpansions(read_view(str(tmp_path / "model.npz")), True, region.near, region.point)  # type: ignore[arg-type]
     with working_precision(128):
         expansion = EnclosedExpansion(known.prepared(), region, list(region.point))
         lowest = min(float(v[0] - v[1]) for v in network(samples(region, np.random.default_rng(0))))

@@ -19,17 +19,17 @@ from polymargin_checker.checker import check
 U = [0.1, -0.2]
 
 
-def network() -> pm.PolynomialNetwork:
+def network() -> pm.Network:
     return random_network([2, 3, 3, 2], 2, seed=1)
 
 
-def quartic() -> pm.PolynomialNetwork:
+def quartic() -> pm.Network:
     generator = np.random.default_rng(2)
     layers = [(generator.normal(size=s), generator.normal(size=s[0])) for s in ((3, 2), (2, 3))]
     return pm.PolynomialNetwork(layers, activations=[(0.1, 0.5, 0.3, 0.2, -0.1)])
 
 
-def proof(net: pm.PolynomialNetwork, share: float, **options: Any) -> dict[str, Any]:
+def proof(net: pm.Network, share: float, **options: Any) -> dict[str, Any]:
     """A certificate at a share of the attack's distance, far enough to need multipliers; made once."""
     key = (net.fingerprint, share, *options.items())
     if key not in _made:
@@ -40,7 +40,7 @@ def proof(net: pm.PolynomialNetwork, share: float, **options: Any) -> dict[str, 
 _made: dict[Any, dict[str, Any]] = {}
 
 
-def _proof(net: pm.PolynomialNetwork, share: float, **options: Any) -> dict[str, Any]:
+def _proof(net: pm.Network, share: float, **options: Any) -> dict[str, Any]:
     attacked = pm.attack(net, U, **options)
     assert attacked is not None
     verdict = pm.verify(net, U, share * attacked.distance, **options)
@@ -53,7 +53,7 @@ def leaves(node: dict[str, Any]) -> list[dict[str, Any]]:
     return leaves(node["low"]) + leaves(node["high"]) if "split" in node else [node]
 
 
-def judged(net: pm.PolynomialNetwork, data: dict[str, Any], folder: Path, exact: bool = False) -> tuple[bool, str]:
+def judged(net: pm.Network, data: dict[str, Any], folder: Path, exact: bool = False) -> tuple[bool, str]:
     net.save(folder / "model.npz")
     (folder / "proof.json").write_text(json.dumps(data))
     found = check(folder / "model.npz", folder / "proof.json", exact)

@@ -12,8 +12,7 @@ import pytest
 from flint import fmpq
 
 import polymargin as pm
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.conversion import as_network
+from polymargin.networks.attention import random_attention
 from polymargin_checker import check
 from polymargin_checker.refusal import Unusable
 from polymargin_checker.stage_values import exact_logits
@@ -37,14 +36,14 @@ def test_the_logits_are_those_of_fractions(kinds: list[str]) -> None:
 
 
 def test_a_breakpoint_belongs_to_the_piece_on_its_right() -> None:
-    arrays = as_network(pm.ReLUNetwork([([[1.0]], [0.0]), ([[1.0], [0.0]], None)])).to_arrays()
+    arrays = pm.ReLUNetwork([([[1.0]], [0.0]), ([[1.0], [0.0]], None)]).to_arrays()
     arrays["stage1/pieces"] = np.array([[1.0, 0.0], [0.0, 1.0]])  # the solver refuses such a jump
     read = read_network(file_of(arrays))
     assert exact_logits(read, [fmpq(0)]) == [fmpq(0), fmpq(0)]
     assert exact_logits(read, [fmpq(-1, 1 << 60)]) == [fmpq(1), fmpq(0)]
 
 
-def layers(widths: tuple[int, ...], seed: int, degree: int = 2) -> pm.PolynomialNetwork:
+def layers(widths: tuple[int, ...], seed: int, degree: int = 2) -> pm.Network:
     rng = np.random.default_rng(seed)
     parts = [(rng.normal(size=(high, low)), rng.normal(size=high)) for low, high in pairwise(widths)]
     return pm.PolynomialNetwork(parts, degree=degree)
@@ -57,10 +56,10 @@ def layers(widths: tuple[int, ...], seed: int, degree: int = 2) -> pm.Polynomial
         (layers((2, 3, 2), 1, 3), {"method": "completeness"}),
         (layers((2, 3, 2), 1, 3), {"method": "exclusion"}),
         (layers((3, 4, 4, 2), 2), {}),
-        (layers((3, 4, 2), 0), {"norm": "linf"}),
-        (LightningAttention.random(2, 2, 1, 1, seed=0), {}),
-        (LightningAttention.random(1, 1, 1, 1, seed=4), {"method": "completeness"}),
-        (LightningAttention.random(2, 2, 2, 2, classes=3, seed=1), {}),
+        (layers((3, 4, 2), 0), {"within": pm.Linf()}),
+        (random_attention(2, 2, 1, 1, seed=0), {}),
+        (random_attention(1, 1, 1, 1, seed=4), {"method": "completeness"}),
+        (random_attention(2, 2, 2, 2, classes=3, seed=1), {}),
         (pm.pi_net([np.random.default_rng(k).normal(size=(3, 2)) for k in range(3)], np.eye(3)[:2]), {}),
     ],
 )
@@ -75,14 +74,14 @@ def test_proofs_of_every_kind_hold_of_files_of_stages(network: Any, options: dic
 
 
 def test_networks_are_seen_as_what_they_are() -> None:
-    for network in (
-        layers((3, 4, 4, 2), 0),
-        LightningAttention.random(3, 2, 2, 3, classes=3, seed=0),
-        pm.pi_net([np.eye(3)] * 3, np.eye(3)[:2]),
+    for network, kind in (
+        (layers((3, 4, 4, 2), 0), "polynomial-network"),
+        (random_attention(3, 2, 2, 3, classes=3, seed=0), "lightning-attention"),
+        (pm.pi_net([np.eye(3)] * 3, np.eye(3)[:2]), "product-network"),
     ):
-        view = view_of(read_network(model_file(as_network(network))))
+        view = view_of(read_network(model_file(network)))
         assert view is not None
-        assert view.kind == network.kind
+        assert view.kind == kind
     assert view_of(read_network(model_file(random_network(np.random.default_rng(0), 2, [2], ["relu"], 2)))) is None
 
 

@@ -12,12 +12,13 @@ from polymargin.continuation import Tracker, contains, duplicates
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.blend import blend_to
 from polymargin.enumeration.cache import Cache
+from polymargin.networks.attention import random_attention
 
 BOUNDARIES = {
     "shallow": lambda: pm.Boundary.from_network(random_network([4, 6, 2], 3, 0), 0, 1),
     "quartic": lambda: pm.Boundary.from_network(random_network([3, 4, 2], 4, 0), 0, 1),
     "deep": lambda: pm.Boundary.from_network(random_network([3, 4, 4, 2], 2, 0), 0, 1),
-    "attention": lambda: pm.Boundary.from_network(pm.LightningAttention.random(2, 2, 2, 2, seed=1), 0, 1),
+    "attention": lambda: pm.Boundary.from_network(random_attention(2, 2, 2, 2, seed=1), 0, 1),
     "symmetric": lambda: pm.Boundary.from_expression("x*y*z + x**2 + y - 1"),
     "quadric": lambda: pm.Boundary.from_expression("x**2 + 3*x*y - y**2 + x*z + 5*z**2 - y + 1"),
 }

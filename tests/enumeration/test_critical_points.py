@@ -44,7 +44,7 @@ def test_lagrange_equations_in_the_original_variables(problem: Problem) -> None:
 def test_one_input_gives_the_exact_roots(seed: int) -> None:
     """In one dimension the critical points are the roots of B; python-flint isolates them rigorously."""
     network = random_network([1, 4, 2], 5, seed)
-    first, last = network.layers
+    first, last = network.chain.layers
     difference = [Fraction(a) - Fraction(b) for a, b in zip(*last.weights.tolist(), strict=True)]
     polynomial = flint.fmpq_poly([_rational(Fraction(last.bias[0]) - Fraction(last.bias[1]))])
     for weight, bias, factor in zip(first.weights[:, 0].tolist(), first.bias.tolist(), difference, strict=True):

@@ -9,6 +9,7 @@ from geometry.algebra.engines_here import needs_msolve
 import polymargin as pm
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.geometry import EDDegree
+from polymargin.networks.attention import random_attention
 from polymargin.standing import Standing
 
 
@@ -73,7 +74,7 @@ def test_auto_takes_a_theorem_where_there_is_one() -> None:
 
 
 def test_a_network_has_the_degree_of_its_boundary() -> None:
-    module = pm.LightningAttention.random(2, 2, 1, 1, seed=1)
+    module = random_attention(2, 2, 1, 1, seed=1)
     assert int(pm.ed_degree(module, cache=False, threads=1)) == 17
 
 

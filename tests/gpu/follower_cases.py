@@ -12,10 +12,11 @@ from polymargin.boundary import critical_system
 from polymargin.continuation import PathEnd, Paths, Tracker, critical_start
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
+from polymargin.networks.attention import random_attention
 from polymargin.polynomials import Program
 
 
-def network(inputs: int, hidden: list[int], degree: int, seed: int = 0) -> pm.PolynomialNetwork:
+def network(inputs: int, hidden: list[int], degree: int, seed: int = 0) -> pm.Network:
     generator = np.random.default_rng([inputs, *hidden, degree, seed])
     widths = [inputs, *hidden, 2]
     layers = [(generator.normal(size=(b, a)), generator.normal(size=b)) for a, b in pairwise(widths)]
@@ -27,7 +28,7 @@ BOUNDARIES = {
     "four inputs": lambda: pm.Boundary.from_network(network(4, [5], 3), 0, 1),
     "quartic": lambda: pm.Boundary.from_network(network(2, [3], 4), 0, 1),
     "deep": lambda: pm.Boundary.from_network(network(2, [3, 2], 2), 0, 1),
-    "attention": lambda: pm.Boundary.from_network(pm.LightningAttention.random(2, 2, 1, 1, seed=3), 0, 1),
+    "attention": lambda: pm.Boundary.from_network(random_attention(2, 2, 1, 1, seed=3), 0, 1),
     "lower-order terms": lambda: pm.Boundary.from_expression("x**3 + y**3 - 3*x*y*z + z**3 + x**2 - 2*y + z - 1"),
     "product": lambda: pm.Boundary.from_expression("(x**2 + 2*y**2 - 3)*(x - y + 1) + 1/4"),
 }

@@ -205,7 +205,7 @@ def test_lost_paths_stay_lost_for_those_who_give_up(on_the_host: None, monkeypat
 
 
 def test_margins_and_standings_are_those_of_the_cpu(on_the_host: None) -> None:
-    first, second = network(2, [4], 3).layers[0], np.random.default_rng(8).normal(size=(3, 4))
+    first, second = network(2, [4], 3).chain.layers[0], np.random.default_rng(8).normal(size=(3, 4))
     net = pm.PolynomialNetwork([(first.weights, first.bias), second], degree=3)
     points = np.random.default_rng(9).normal(size=(40, 2))
     points[7] = np.nan

@@ -37,7 +37,7 @@ def test_recipe_has_the_derivatives_of_exact_margin() -> None:
         (first, bias), (last, constant) = params
         return (x @ first.T + bias) ** 2 @ last.T + constant
 
-    def to_network(params: Any) -> pm.PolynomialNetwork:
+    def to_network(params: Any) -> pm.Network:
         return pm.PolynomialNetwork([(np.asarray(w), np.asarray(b)) for w, b in params], degree=2)
 
     with jax.enable_x64(True):

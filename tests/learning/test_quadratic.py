@@ -107,9 +107,9 @@ def test_float32_weights_are_taken_exactly() -> None:
     exact = to_network(module)
     assert exact.widths == (5, 7, 3)
     assert exact.degree == 2
-    assert np.array_equal(exact.layers[0].weights.astype(np.float32), module[0].weight.detach().numpy())
-    assert np.array_equal(exact.layers[1].bias, module[2].bias.detach().double().numpy())
-    assert to_network(shallow_network(2, 2, 2, seed=0, bias=False)).layers[0].bias.tolist() == [0.0, 0.0]
+    assert np.array_equal(exact.chain.layers[0].weights.astype(np.float32), module[0].weight.detach().numpy())
+    assert np.array_equal(exact.chain.layers[1].bias, module[2].bias.detach().double().numpy())
+    assert to_network(shallow_network(2, 2, 2, seed=0, bias=False)).chain.layers[0].bias.tolist() == [0.0, 0.0]
 
 
 def test_seeds_are_explicit_and_leave_no_trace() -> None:

@@ -14,7 +14,8 @@ from scipy.optimize import minimize
 import polymargin as pm
 from polymargin import Standing
 from polymargin.margins.prediction import predicted_class
-from polymargin.networks.attention import LightningAttention
+from polymargin.networks import Network
+from polymargin.networks.attention import LightningAttention, random_attention
 from polymargin.networks.noise import rounding_noise
 
 # Euclidean distance degrees printed in the paper's second table.
@@ -29,8 +30,8 @@ COUNTS = {
 }
 
 
-def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[LightningAttention, np.ndarray]:
-    network = LightningAttention.random(*shape, classes=classes, seed=seed)
+def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[Network, np.ndarray]:
+    network = random_attention(*shape, classes=classes, seed=seed)
     return network, np.random.default_rng([seed, 1]).normal(size=network.dimension)
 
 
@@ -53,12 +54,14 @@ def test_one_number_per_token_has_a_closed_form() -> None:
     """t = d = 1: c x³ + β = 0 has one real solution."""
     for seed in range(5):
         network, u = problem((1, 1, 1, 1), seed)
-        c = (network.V * network.K * network.Q).item() * (network.readout[0, 0] - network.readout[1, 0])
-        root = -np.cbrt((network.bias[0] - network.bias[1]) / c)
+        module = network.structure
+        c = (module.V * module.K * module.Q).item() * (module.readout[0, 0] - module.readout[1, 0])
+        module = network.structure
+        root = -np.cbrt((module.bias[0] - module.bias[1]) / c)
         assert pm.margin(network, u, cache=False).radius == pytest.approx(abs(u[0] - root), rel=1e-12)
 
 
-def nearest_by_slsqp(network: LightningAttention, u: np.ndarray, label: int, rival: int) -> float:
+def nearest_by_slsqp(network: Network, u: np.ndarray, label: int, rival: int) -> float:
     """The least distance that local searches from 10 starts find."""
     boundary = pm.Boundary.from_network(network, label, rival)
     generator = np.random.default_rng(0)
@@ -122,7 +125,8 @@ def test_the_margin_does_not_depend_on_how_the_module_is_written(seed: int, expo
     network, u = problem((2, 2, 2, 2), seed)
     generator = np.random.default_rng([seed, 2])
     radius = pm.margin(network, u, cache=False).radius
-    V, K, Q, C, b, t, d = network.V, network.K, network.Q, network.readout, network.bias, network.t, network.d
+    module = network.structure
+    V, K, Q, C, b, t, d = module.V, module.K, module.Q, module.readout, module.bias, module.t, module.d
     tokens, blocks = u.reshape(t, d), C.reshape(2, t, -1)
 
     order = np.array([1, 0])
@@ -150,14 +154,17 @@ def test_the_margin_does_not_depend_on_how_the_module_is_written(seed: int, expo
 
 def test_ties_are_decided_exactly() -> None:
     network, u = problem((2, 2, 1, 1), seed=3)
-    tied = LightningAttention(network.V, network.K, network.Q, network.readout, [0.5, 0.5])
+    module = network.structure
+    tied = LightningAttention(module.V, module.K, module.Q, module.readout, [0.5, 0.5])
     margin = pm.margin(tied, np.zeros(4), cache=False)
     assert (margin.radius, margin.method) == (0.0, "tie")
-    nearly = LightningAttention(network.V, network.K, network.Q, network.readout, [0.5, np.nextafter(0.5, 0.0)])
+    module = network.structure
+    nearly = LightningAttention(module.V, module.K, module.Q, module.readout, [0.5, np.nextafter(0.5, 0.0)])
     assert predicted_class(nearly, np.zeros(4)) == (0, None)
     with pytest.raises(pm.InputError, match="tie exactly"):
         pm.attack(tied, np.zeros(4))
-    equal = LightningAttention(network.V, network.K, network.Q, np.tile(network.readout[:1], (2, 1)), [1.0, 0.0])
+    module = network.structure
+    equal = LightningAttention(module.V, module.K, module.Q, np.tile(module.readout[:1], (2, 1)), [1.0, 0.0])
     assert math.isinf(pm.margin(equal, u, cache=False).radius)
     assert pm.lower_bound(equal, u, limit=100.0).radius == 100.0
 

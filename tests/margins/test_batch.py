@@ -18,10 +18,11 @@ from polymargin.enumeration.cache import Cache
 from polymargin.margins import batch
 from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Enumeration
+from polymargin.networks.attention import random_attention
 from polymargin.standing import Standing
 
 
-def network(widths: list[int], degree: int, seed: int) -> pm.PolynomialNetwork:
+def network(widths: list[int], degree: int, seed: int) -> pm.Network:
     generator = np.random.default_rng(seed)
     layers = [
         (generator.normal(size=(after, before)), generator.normal(size=after)) for before, after in pairwise(widths)
@@ -35,7 +36,7 @@ NETWORKS = {
     "quartic, often without real points": network([2, 4, 2], 4, 2),
     "deep": network([2, 3, 3, 3], 2, 3),
     "low rank": network([6, 2, 3], 3, 4),
-    "attention": pm.LightningAttention.random(2, 2, 1, 1, seed=5),
+    "attention": random_attention(2, 2, 1, 1, seed=5),
     "linear": network([4, 3], 1, 6),
     "quadratic, wide": network([5, 8, 4], 2, 9),
 }

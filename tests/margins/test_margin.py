@@ -60,17 +60,17 @@ def test_local_optimisation_never_beats_the_margin_and_meets_it(
 
 
 def first_zero(
-    boundary: pm.Boundary, network: pm.PolynomialNetwork, pair: tuple[int, int], u: np.ndarray, v: np.ndarray
+    boundary: pm.Boundary, network: pm.Network, pair: tuple[int, int], u: np.ndarray, v: np.ndarray
 ) -> float:
     """The first zero t ≥ 0 of B(u + t v), from rigorously isolated roots of the exact slice."""
     line = [flint.fmpq_poly([_rational(a), _rational(b)]) for a, b in zip(u.tolist(), v.tolist(), strict=True)]
     values = line
-    for layer, coefficients in zip(network.layers[:-1], network.activations, strict=True):
+    for layer, coefficients in zip(network.chain.layers[:-1], network.chain.activations, strict=True):
         values = [
             _affine(row, bias, values) for row, bias in zip(layer.weights.tolist(), layer.bias.tolist(), strict=True)
         ]
         values = [sum((_rational(c) * z**k for k, c in enumerate(coefficients)), flint.fmpq_poly([0])) for z in values]
-    last = network.layers[-1]
+    last = network.chain.layers[-1]
     logits = [_affine(row, bias, values) for row, bias in zip(last.weights.tolist(), last.bias.tolist(), strict=True)]
     slice_ = logits[pair[0]] - logits[pair[1]]
     roots = [root.real for root, _ in slice_.numer().complex_roots() if root.imag == 0]
@@ -143,7 +143,7 @@ def test_rotations_translations_and_permutations_leave_the_margin_alone(seed: in
     shift = generator.normal(size=3)
     moved = network.precompose(rotation, shift)
     order = generator.permutation(4)
-    first, last = network.layers
+    first, last = network.chain.layers
     shuffled = pm.PolynomialNetwork(
         [(first.weights[order], first.bias[order]), (last.weights[::-1][:, order], last.bias[::-1])], degree=3
     )

@@ -10,28 +10,30 @@ import pytest
 
 import polymargin as pm
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
+from polymargin.networks.attention import random_attention
+from polymargin.networks.forms import Forms
 from polymargin.networks.noise import CLEARLY, rounding_noise
-from polymargin.networks.product_network import Forms, Product
+from polymargin.networks.stages import Product
 
 
-def network(widths: tuple[int, ...], degree: int, scale: float = 1.0) -> pm.PolynomialNetwork:
+def network(widths: tuple[int, ...], degree: int, scale: float = 1.0) -> pm.Network:
     generator = np.random.default_rng(widths)
     layers = [(generator.normal(size=(b, a)), generator.normal(size=b)) for a, b in pairwise(widths)]
     layers[-1] = (scale * layers[-1][0], scale * layers[-1][1])
     return pm.PolynomialNetwork(layers, degree=degree)
 
 
-def products() -> pm.ProductNetwork:
+def products() -> pm.Network:
     """Whose terms without signs are not where they are largest: it knows no network without signs."""
     draw = np.random.default_rng(3).normal
     factors = Forms.of(draw(size=(6, 4)), draw(size=6)), Forms.of(draw(size=(6, 4)), draw(size=6))
-    return pm.ProductNetwork([Product(*factors)], Forms.of(draw(size=(3, 10)), draw(size=3)))
+    return pm.Network([Product(*factors)], Forms.of(draw(size=(3, 10)), draw(size=3)))
 
 
 NETWORKS: dict[str, Any] = {
     "quadratic": network((4, 6, 3), 2),
     "cubic, deep": network((3, 4, 4, 5), 3),
-    "attention": pm.LightningAttention.random(2, 2, 1, 1, seed=5),
+    "attention": random_attention(2, 2, 1, 1, seed=5),
     "products": products(),
     "tiny logits": network((4, 6, 3), 2, 1e-151),
     "huge logits": network((4, 6, 3), 2, 1e149),

@@ -15,7 +15,7 @@ from polymargin import Standing
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_wild_scales_are_right_or_said_to_be_unsure(scale: float) -> None:
     network = random_network([3, 5, 2], 3, seed=9)
-    first, last = network.layers
+    first, last = network.chain.layers
     # x ↦ x / scale in the inputs and any factor in front of B: the margin is multiplied by `scale`.
     scaled = pm.PolynomialNetwork(
         [(first.weights / scale, first.bias), (last.weights * 1e4, last.bias * 1e4)], degree=3
@@ -32,7 +32,7 @@ def test_wild_scales_are_right_or_said_to_be_unsure(scale: float) -> None:
 def test_scales_of_the_first_layer_never_hide_the_boundary(inner: float, seed: int) -> None:
     """W → s·W is x → x/s; the centre of such a network lies far from the point, the boundary too, but it is there."""
     network = random_network([3, 4, 2], 3, seed)
-    first, last = network.layers
+    first, last = network.chain.layers
     scaled = pm.PolynomialNetwork([(inner * first.weights, first.bias), (last.weights, last.bias)], degree=3)
     u = np.random.default_rng(seed).normal(size=3)
     expected = pm.margin(network, u * inner, cache=False)
@@ -57,7 +57,7 @@ def test_cancellation_inside_the_network_is_seen_through(size: float) -> None:
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e-310])
 @pytest.mark.parametrize("degree", [1, 2, 3])
 def test_the_scale_of_the_logits_does_not_matter(scale: float, degree: int) -> None:
-    def network(factor: float) -> pm.PolynomialNetwork:
+    def network(factor: float) -> pm.Network:
         return pm.PolynomialNetwork([np.eye(2), (factor * np.array([[1, 1], [0, 0]]), [0, factor])], degree=degree)
 
     found, usual = (pm.margin(network(factor), [0.1, 0.2], cache=False) for factor in (scale, 1.0))
@@ -67,7 +67,7 @@ def test_the_scale_of_the_logits_does_not_matter(scale: float, degree: int) -> N
 
 @pytest.mark.parametrize("scale", [2.0**-200, 2.0**300])
 def test_the_scale_of_the_inputs_does_not_matter(scale: float) -> None:
-    def network(factor: float) -> pm.PolynomialNetwork:
+    def network(factor: float) -> pm.Network:
         return pm.PolynomialNetwork([np.eye(2) * factor, ([[1, 2], [0, 0]], [0, 1])], degree=3)
 
     usual = pm.margin(network(1.0), [0.1, 0.2], cache=False)

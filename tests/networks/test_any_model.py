@@ -36,16 +36,16 @@ def test_networks_with_relu_go_to_the_room_for_them(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
-    expected = pm.piecewise_margin(pm.relu_from_torch(module), U)
+    expected = pm.piecewise_margin(pm.from_torch(module), U)
     found = pm.margin(module, U)
     assert (found.radius, found.method) == (expected.radius, expected.method)
-    assert pm.margin(pm.relu_from_torch(module), U).radius == expected.radius
-    assert pm.verify(module, U, 0.9 * expected.radius).answer.name == "ROBUST"
-    with pytest.raises(pm.InputError, match="limit= is not for networks with ReLU"):
+    assert pm.margin(pm.from_torch(module), U).radius == expected.radius
+    assert pm.verify(module, U, 0.9 * expected.radius).answer.name == "UNKNOWN"
+    with pytest.raises(pm.InputError, match="limit= is not for networks with piecewise stages"):
         pm.margin(module, U, limit=10)
     onnx = pytest.importorskip("onnx")
     make, array = onnx.helper.make_node, onnx.numpy_helper.from_array
-    first, last = pm.relu_from_torch(module).layers
+    first, last = pm.from_torch(module).chain.layers
     names = {"W": first.weights, "b": first.bias, "V": last.weights, "c": last.bias}
     nodes = [
         make("Gemm", ["x", "W", "b"], ["z"], transB=1),
@@ -103,5 +103,5 @@ def test_attacks_bounds_and_certificates_take_them_too(tmp_path: Path) -> None:
 
     assert pm.attack(to_torch(NET), U).distance == pytest.approx(nearest, rel=1e-9)
     module = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
-    with pytest.raises(pm.InputError, match="piecewise_margin"):
+    with pytest.raises(pm.InputError, match="is piecewise; margin and verify answer"):
         pm.lower_bound(module, U)

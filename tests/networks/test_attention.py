@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.cubes import choose_lowering, exact_cubes
-from polymargin.networks.readers.npz import load_npz
+from polymargin.bounds.layered.cubes import choose_lowering, exact_cubes
+from polymargin.bounds.layered.layers import layered
+from polymargin.networks import Network
+from polymargin.networks.attention import LightningAttention, random_attention
+from polymargin.networks.forms import Forms
+from polymargin.networks.stages import Product
 from polymargin.polynomials import Graph, evaluate, flatten
 
 SHAPES = [
@@ -26,27 +29,28 @@ SHAPES = [
 ]
 
 
-def point_of(network: LightningAttention, seed: int = 0) -> np.ndarray:
+def point_of(network: Network, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, 1]).normal(size=network.dimension)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_logits_are_the_formula_of_the_paper(shape: tuple[int, int, int, int]) -> None:
-    network = LightningAttention.random(*shape, classes=3, seed=1)
-    assert (network.t, network.d, network.d_prime, network.a) == shape
+    network = random_attention(*shape, classes=3, seed=1)
+    module = network.structure
+    assert (module.t, module.d, module.d_prime, module.a) == shape
     assert (network.dimension, network.class_count, network.degree) == (shape[0] * shape[1], 3, 3)
     points = np.random.default_rng(0).normal(size=(5, 2, network.dimension))
-    X = np.swapaxes(points.reshape(5, 2, network.t, network.d), -1, -2)
-    A = network.K @ network.Q.T
-    phi = np.einsum("id,...ds,...es,ef,...ft->...ti", network.V, X, X, A, X)
-    expected = np.einsum("...ti,cti->...c", phi, network.readout.reshape(3, network.t, network.d_prime)) + network.bias
+    X = np.swapaxes(points.reshape(5, 2, module.t, module.d), -1, -2)
+    A = module.K @ module.Q.T
+    phi = np.einsum("id,...ds,...es,ef,...ft->...ti", module.V, X, X, A, X)
+    expected = np.einsum("...ti,cti->...c", phi, module.readout.reshape(3, module.t, module.d_prime)) + module.bias
     assert np.allclose(network(points), expected, rtol=1e-12, atol=1e-12)
     assert np.array_equal(network.predict(points), expected.argmax(axis=-1))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_symbolic_and_exact_passes_agree(shape: tuple[int, int, int, int]) -> None:
-    network = LightningAttention.random(*shape, seed=2)
+    network = random_attention(*shape, seed=2)
     graph = Graph()
     program = flatten(graph, list(network.logits(np.array(graph.inputs(network.dimension), dtype=object))))
     point = point_of(network)
@@ -57,27 +61,28 @@ def test_symbolic_and_exact_passes_agree(shape: tuple[int, int, int, int]) -> No
 
 def test_random_weights_give_logits_of_order_one() -> None:
     for shape in [(2, 2, 1, 1), (8, 3, 2, 2), (3, 16, 8, 8)]:
-        network = LightningAttention.random(*shape, seed=5)
-        logits = network(np.random.default_rng(0).normal(size=(2000, network.dimension))) - network.bias
+        network = random_attention(*shape, seed=5)
+        logits = network(np.random.default_rng(0).normal(size=(2000, network.dimension))) - network.readout.bias
         assert 0.1 < logits.std() < 10
-        assert network.fingerprint == LightningAttention.random(*shape, seed=5).fingerprint
+        assert network.fingerprint == random_attention(*shape, seed=5).fingerprint
 
 
 # -- sums of cubes ------------------------------------------------------------------------------------
 
 
-def cube_sum(network: LightningAttention, label: int, rival: int, point: list[Fraction]) -> Fraction:
+def cube_sum(network: Network, label: int, rival: int, point: list[Fraction]) -> Fraction:
     """f_label − f_rival from the exact cubes, by nothing but Fractions."""
-    weights, factors = exact_cubes(network, label, rival, choose_lowering(network, label, rival))
-    total = Fraction(float(network.bias[label])) - Fraction(float(network.bias[rival]))
+    module = network.structure
+    weights, factors = exact_cubes(module, label, rival, choose_lowering(module, label, rival))
+    total = Fraction(float(module.bias[label])) - Fraction(float(module.bias[rival]))
     for row, factor in zip(weights, factors, strict=True):
         form = sum((Fraction(int(w.p), int(w.q)) * x for w, x in zip(row, point, strict=True)), Fraction(0))
         total += Fraction(int(factor.p), int(factor.q)) * form**3
     return total
 
 
-def degenerate() -> list[LightningAttention]:
-    full = LightningAttention.random(3, 3, 2, 2, classes=3, seed=4)
+def degenerate() -> list[Network]:
+    full = random_attention(3, 3, 2, 2, classes=3, seed=4).structure
     dead, twice, flat = full.V.copy(), full.K.copy(), full.readout.copy()
     dead[1], twice[:, 1], flat[2] = 0.0, twice[:, 0], flat[0]
     tiny = LightningAttention(1e-90 * full.V, 1e60 * full.K, full.Q, full.readout, full.bias)
@@ -89,23 +94,19 @@ def degenerate() -> list[LightningAttention]:
     ]
 
 
-@pytest.mark.parametrize(
-    "network", [*(LightningAttention.random(*s, classes=3, seed=3) for s in SHAPES), *degenerate()]
-)
-def test_the_sum_of_cubes_is_the_same_polynomial(network: LightningAttention) -> None:
+@pytest.mark.parametrize("network", [*(random_attention(*s, classes=3, seed=3) for s in SHAPES), *degenerate()])
+def test_the_sum_of_cubes_is_the_same_polynomial(network: Network) -> None:
     for label, rival in ((0, 2), (1, 0)):
         for seed in range(3):
             point = point_of(network, seed)
             logits = network.exact_logits(point)
             exact = [Fraction(v) for v in point.tolist()]
             assert cube_sum(network, label, rival, exact) == logits[label] - logits[rival]
-        layers = network.layered(label, rival).network
-        r, s = min(network.d_prime, network.t, network.d), min(network.a, network.d)
-        assert layers.widths[1] <= 4 * r * s * network.t
-        values, scale = (
-            layers(point),
-            np.abs(layers.layers[1].weights).sum() * np.abs(layers.layers[0](point)).max() ** 3,
-        )
+        (first, last), module = layered(network, label, rival).chain.layers, network.structure
+        r, s = min(module.d_prime, module.t, module.d), min(module.a, module.d)
+        assert len(first.bias) <= 4 * r * s * module.t
+        hidden = first.weights @ point + first.bias
+        values, scale = last.weights @ hidden**3 + last.bias, np.abs(last.weights).sum() * np.abs(hidden).max() ** 3
         assert abs(values[label] - values[rival] - float(logits[label] - logits[rival])) <= 1e-13 * (1 + scale)
 
 
@@ -126,7 +127,7 @@ def test_the_sum_of_cubes_is_the_same_polynomial(network: LightningAttention) ->
     ],
 )
 def test_the_active_subspace(shape: tuple[int, int, int, int], expected: int) -> None:
-    network = LightningAttention.random(*shape, seed=6)
+    network = random_attention(*shape, seed=6)
     basis, inner = network.active_subspace(0, 1)
     assert basis.shape == (network.dimension, expected)
     assert np.allclose(basis.T @ basis, np.eye(expected), atol=1e-12)
@@ -141,10 +142,14 @@ def test_the_active_subspace(shape: tuple[int, int, int, int], expected: int) ->
 
 def test_the_polynomial_on_the_subspace_keeps_its_tokens_apart() -> None:
     """Values and keys of a token must not see the other tokens, not even through rounding errors."""
-    _, inner = LightningAttention.random(2, 5, 1, 1, seed=6).active_subspace(0, 1)
-    assert inner.value.weights[:, 2:].tolist() == [[0.0]]
-    assert inner.key.weights[:, 2:].tolist() == [[0.0]]
-    tokens = inner.tokens.weights.reshape(2, 3, 5)
+    _, inner = random_attention(2, 5, 1, 1, seed=6).active_subspace(0, 1)
+    entry, products, _ = inner.stages
+    for forms in products.forms:
+        blocks = forms.block(1).reshape(2, 1, 2, 3)  # (σ, pairs) by tokens (y_σ, z) of three numbers
+        assert not blocks[0, :, 1].any()
+        assert not blocks[1, :, 0].any()
+        assert not blocks[:, :, :, 2].any()
+    tokens = entry.form.block(0).reshape(2, 3, 5)
     assert np.array_equal(tokens[:, :2], [np.eye(5)[:2], np.eye(5)[2:4]])
 
 
@@ -152,31 +157,44 @@ def test_the_polynomial_on_the_subspace_keeps_its_tokens_apart() -> None:
 
 
 def test_save_and_load(tmp_path: Path) -> None:
-    network = LightningAttention.random(3, 2, 2, 1, classes=4, seed=7)
+    network = random_attention(3, 2, 2, 1, classes=4, seed=7)
     network.save(tmp_path / "attention.npz")
-    for again in (pm.load(tmp_path / "attention.npz"), load_npz(tmp_path / "attention.npz")):
-        assert isinstance(again, LightningAttention)
-        assert again.fingerprint == network.fingerprint
-        assert np.allclose(again(point_of(network)), network(point_of(network)), rtol=1e-12)
-    with pytest.raises(pm.InputError, match="expected 'polymargin-network-1'"):
-        pm.PolynomialNetwork.load(tmp_path / "attention.npz")
-    pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2).save(tmp_path / "layers.npz")
-    assert isinstance(load_npz(tmp_path / "layers.npz"), pm.PolynomialNetwork)
-    with pytest.raises(pm.InputError, match="expected 'polymargin-attention-1'"):
-        LightningAttention.load(tmp_path / "layers.npz")
-    np.savez(tmp_path / "short.npz", format=np.array("polymargin-attention-1"), value=np.eye(2))
-    with pytest.raises(pm.InputError, match="no 'key' in the file"):
-        load_npz(tmp_path / "short.npz")
+    again = pm.load(tmp_path / "attention.npz")
+    assert again.fingerprint == network.fingerprint
+    assert np.array_equal(again(point_of(network)), network(point_of(network)))
+    for name, array in vars(network.structure).items():
+        assert np.array_equal(getattr(again.structure, name), array)
+
+
+def test_a_structure_that_the_stages_do_not_have_is_refused() -> None:
+    network = random_attention(3, 2, 2, 1, classes=2, seed=7)
+    forms = network.stages[0].left
+    left = Forms(forms.widths, forms.blocks, np.array([1e-9, *np.zeros(len(forms) - 1)]))
+    stages = [Product(left, network.stages[0].right), network.stages[1]]
+    arrays = Network(stages, network.readout, structure=network.structure).to_arrays()
+    with pytest.raises(pm.InputError, match="but the stages are others"):
+        Network.from_arrays_dict(arrays)
+
+
+def test_other_logits_of_the_same_values_are_attention_too() -> None:
+    network = random_attention(2, 2, 2, 2, classes=3, seed=8)
+    matrix = network.readout.matrix.toarray()[[2, 0]]
+    other = network.with_readout(Forms.of(matrix, network.readout.bias[[2, 0]], network.readout.widths))
+    assert repr(other.structure) == repr(network.structure)
+    point = point_of(network)
+    assert other.exact_logits(point) == [network.exact_logits(point)[k] for k in (2, 0)]
+    matrix[0, -1] += 1.0
+    assert network.with_readout(Forms.of(matrix, [0.0, 0.0], network.readout.widths)).structure is None
 
 
 def test_the_fingerprint_sees_one_ulp_and_the_order() -> None:
-    network = LightningAttention.random(2, 2, 2, 2, seed=8)
-    seen = {network.fingerprint}
+    network = random_attention(2, 2, 2, 2, seed=8)
+    seen, module = {network.fingerprint}, network.structure
     for name in ("V", "K", "Q", "readout", "bias"):
-        arrays = {part: getattr(network, part).copy() for part in ("V", "K", "Q", "readout", "bias")}
+        arrays = {part: array.copy() for part, array in vars(module).items()}
         arrays[name].flat[1] = np.nextafter(arrays[name].flat[1], np.inf)
         seen.add(LightningAttention(**arrays).fingerprint)
-    seen.add(LightningAttention(network.V, network.Q, network.K, network.readout, network.bias).fingerprint)
+    seen.add(LightningAttention(module.V, module.Q, module.K, module.readout, module.bias).fingerprint)
     assert len(seen) == 7
 
 
@@ -208,8 +226,6 @@ def test_bad_weights_are_one_sentence(change: dict[str, object], message: str) -
         LightningAttention(**{**GOOD, **change})
 
 
-def test_bad_sizes_and_frozen_weights() -> None:
+def test_bad_sizes() -> None:
     with pytest.raises(pm.InputError, match="expected >= 1"):
-        LightningAttention.random(2, 0, 1, 1)
-    with pytest.raises(ValueError, match="read-only"):
-        LightningAttention.random(1, 1, 1, 1).V[0, 0] = 2.0
+        random_attention(2, 0, 1, 1)

@@ -11,8 +11,8 @@ import pytest
 from numpy.polynomial import chebyshev as series
 
 import polymargin as pm
-from polymargin.networks.product_network import Polynomial
-from polymargin_checker.model import read_model
+from polymargin.networks.stages import Polynomial
+from polymargin_checker.stages import read_network
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -92,7 +92,7 @@ def test_errors_of_the_logits_are_bounded_and_the_bound_is_of_use() -> None:
     )
     for point in np.random.default_rng(2).uniform(-1, 1, size=(5, 3)):
         exact = network.exact_logits(point)
-        errors = np.finfo(np.float64).eps * network.term_sizes(point)
+        errors = network.rounding_errors(point)
         found = [abs(Fraction(float(a)) - b) for a, b in zip(network(point), exact, strict=True)]
         assert all(error <= bound for error, bound in zip(found, errors.tolist(), strict=True))
         assert errors.max() < 1e-6
@@ -108,4 +108,4 @@ def test_small_ones_are_exact_and_the_checker_knows_the_basis(tmp_path: Path) ->
     nearest = pm.attack(network, u)
     assert nearest is None or nearest.distance >= margin.radius * (1 - 1e-9)
     network.save(tmp_path / "model.npz")
-    assert read_model(tmp_path / "model.npz").fingerprint() == network.fingerprint
+    assert read_network(tmp_path / "model.npz").fingerprint == network.fingerprint

@@ -47,7 +47,7 @@ def test_sums_of_two_tensors_are_products() -> None:
     network = fold(rearranged(einsum("ik,jk->ij", [x, x]), lambda a: a.reshape(-1)))
     points = RNG.normal(size=(20, 6))
     grams = np.array([(p.reshape(2, 3) @ p.reshape(2, 3).T).reshape(-1) for p in points])
-    assert isinstance(network, pm.ProductNetwork)
+    assert isinstance(network, pm.Network)
     assert np.allclose(network(points), grams, rtol=1e-13)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from problems import random_network
 
 import polymargin as pm
+from polymargin.networks.attention import random_attention
 from polymargin.networks.exact import integers
 
 
@@ -46,7 +47,7 @@ def test_other_networks_take_exact_points_too() -> None:
     generator = np.random.default_rng(1)
     gates = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
     point = np.array([Fraction(1, 2), Fraction(1, 1 << 80), Fraction(-3)], dtype=object)
-    for network in (gates, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
+    for network in (gates, random_attention(1, 3, 2, 2, seed=4)):
         assert network.exact_logits(point) == list(network.logits(point))
 
 

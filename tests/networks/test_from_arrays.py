@@ -57,7 +57,7 @@ def test_the_orientation_is_said() -> None:
 )
 def test_activations_may_be_said_in_several_ways(activation: Any, expected: list[float]) -> None:
     net = from_arrays({"W1": W1, "b1": B1, "W2": W2, "b2": B2}, activation)
-    assert net.activations == (tuple(map(float, expected)),)
+    assert net.chain.activations == (tuple(map(float, expected)),)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_safetensors_hold_plain_weights(tmp_path: Path) -> None:
         pm.load(file)
     halves = {name: (array.astype("<f4").view("<u4") >> 16).astype("<u2") for name, array in arrays.items()}
     file = safetensors(tmp_path / "half.safetensors", halves, dict.fromkeys(arrays, "BF16"))
-    assert np.abs(pm.load(file, activation="square").layers[0].weights - W1).max() < 0.02
+    assert np.abs(pm.load(file, activation="square").chain.layers[0].weights - W1).max() < 0.02
     content = file.read_bytes()
     for damaged in (
         content[:5],

@@ -12,7 +12,7 @@ import pytest
 from random_stages import by_definition, random_stages
 
 import polymargin as pm
-from polymargin.networks.conversion import as_network
+from polymargin.networks.attention import random_attention
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import RELU, Piecewise, Polynomial, Product
@@ -102,8 +102,8 @@ def test_copies_and_pickles_are_the_same_network() -> None:
 def test_the_line_shows_the_architecture() -> None:
     draw = np.random.default_rng(0)
     layers = [draw.normal(size=shape) for shape in ((3, 4), (2, 3), (2, 2))]
-    assert repr(as_network(pm.PolynomialNetwork(layers, degree=2))) == "Network(4-3-2-2, x², logits of degree 4)"
-    assert repr(as_network(pm.ReLUNetwork(layers))) == "Network(4-3-2-2, ReLU)"
+    assert repr(pm.PolynomialNetwork(layers, degree=2)) == "Network(4-3-2-2, x², logits of degree 4)"
+    assert repr(pm.ReLUNetwork(layers)) == "Network(4-3-2-2, ReLU)"
     forms = [Forms.of(draw.normal(size=(3, 4))) for _ in range(2)]
     mixed = Network(
         [Product(*forms), Piecewise(Forms.of(np.ones((2, 7))), (0.0,), ((0.0,), (0.0, 0.0, 1.0)))],
@@ -115,24 +115,45 @@ def test_the_line_shows_the_architecture() -> None:
     assert repr(series) == "Network(4-3-2, legendre series of degree 2, logits of degree 2)"
 
 
-def test_networks_of_every_class_are_stages() -> None:
+def test_every_constructor_makes_stages() -> None:
     draw = np.random.default_rng(1)
     layers = [(draw.normal(size=(4, 6)), draw.normal(size=4)), (draw.normal(size=(3, 4)), draw.normal(size=3))]
-    models = [
-        pm.PolynomialNetwork(layers, activations=[0.5, 1.0, 0.25, 2.0]),
-        pm.ReLUNetwork(layers),
-        pm.SplineNetwork(layers, [-1.0, 1.0], [[-1.0], [0.0, 1.0], [1.0]]),
-        pm.LightningAttention.random(3, 2, 2, 3, classes=3, seed=2),
-        pm.pi_net([draw.normal(size=(4, 6)) for _ in range(3)], draw.normal(size=(3, 4))),
+    factors = [draw.normal(size=(4, 6)) for _ in range(3)]
+    spline = ([-1.0, 1.0], [[-1.0], [0.0, 1.0], [1.0]])
+
+    def through(function):  # type: ignore[no-untyped-def]
+        return lambda x: layers[1][0] @ function(layers[0][0] @ x + layers[0][1]) + layers[1][1]
+
+    def ccp(x):  # type: ignore[no-untyped-def]
+        out = factors[0] @ x
+        for U in factors[1:]:
+            out = (U @ x) * out + out
+        return layers[1][0] @ out
+
+    cases = [
+        (pm.PolynomialNetwork(layers, activations=[0.5, 1.0, 0.25, 2.0]), through(np.poly1d([2.0, 0.25, 1.0, 0.5])), 3),
+        (pm.ReLUNetwork(layers), through(lambda z: np.maximum(z, 0)), 1),
+        (pm.SplineNetwork(layers, *spline), through(lambda z: np.clip(z, -1, 1)), 1),
+        (pm.pi_net(factors, layers[1][0]), ccp, 3),
     ]
-    for model in models:
-        network = as_network(model)
+    for network, expected, degree in cases:
         point = draw.normal(size=6)
-        expected = model.exact_logits(point)
-        # Attention adds up before the read-out what the module adds up in it: the same polynomial.
-        assert network.exact_logits(point) == expected
-        assert network.is_polynomial == (not isinstance(model, (pm.ReLUNetwork, pm.SplineNetwork)))
-        assert network.degree == getattr(model, "degree", 1)
+        assert type(network) is pm.Network
+        assert network(point) == pytest.approx(expected(point), rel=1e-12)
+        assert network.degree == degree
+
+
+def test_a_chain_is_read_off_the_stages() -> None:
+    draw = np.random.default_rng(2)
+    layers = [(draw.normal(size=(4, 6)), draw.normal(size=4)), (draw.normal(size=(3, 4)), draw.normal(size=3))]
+    network = Network.from_arrays_dict(pm.PolynomialNetwork(layers, degree=2).to_arrays())
+    assert network.chain is not None
+    assert network.chain.activations == ((0.0, 0.0, 1.0),)
+    assert [np.array_equal(own.weights, given[0]) for own, given in zip(network.chain.layers, layers, strict=True)]
+    assert pm.pi_net([draw.normal(size=(4, 6)) for _ in range(3)], draw.normal(size=(3, 4))).chain is None
+    assert random_attention(2, 2, 1, 1).chain is None
+    with pytest.raises(pm.InputError, match="with polynomials between"):
+        pm.ReLUNetwork(layers).expect_chain()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.networks.attention import LightningAttention
+from polymargin.networks.attention import random_attention
 from polymargin.networks.writers.to_onnx import to_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -30,7 +30,7 @@ def outputs(path: Path, points: np.ndarray) -> np.ndarray:
 )
 def test_round_trip(tmp_path: Path, powers: str, activations: list[list[float]]) -> None:
     source = random_network([4, 5, 3, 2], 2, seed=1)
-    net = pm.PolynomialNetwork([(layer.weights, layer.bias) for layer in source.layers], activations=activations)
+    net = pm.PolynomialNetwork([(layer.weights, layer.bias) for layer in source.chain.layers], activations=activations)
     path = to_onnx(net, tmp_path / "net.onnx", powers=powers)
     points = np.random.default_rng(0).normal(size=(1000, 4))
     assert np.abs(outputs(path, points) - net(points)).max() <= 1e-13 * np.abs(net(points)).max()
@@ -62,7 +62,7 @@ def test_precision_is_single_only_where_nothing_is_lost(tmp_path: Path) -> None:
 
 
 def test_attention_round_trip(tmp_path: Path) -> None:
-    net = LightningAttention.random(3, 2, 2, 1, classes=3, seed=1)
+    net = random_attention(3, 2, 2, 1, classes=3, seed=1)
     path = to_onnx(net, tmp_path / "attention.onnx")
     points = np.random.default_rng(0).normal(size=(1000, 6))
     assert np.abs(outputs(path, points) - net(points)).max() <= 1e-13 * np.abs(net(points)).max()

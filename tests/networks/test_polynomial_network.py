@@ -11,7 +11,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.polynomials import Graph, evaluate, flatten
-from polymargin_checker.model import read_model
+from polymargin_checker.stages import read_network
 
 
 def test_forward_pass_by_hand() -> None:
@@ -60,7 +60,7 @@ def test_save_and_load(tmp_path: Path) -> None:
     net.save(tmp_path / "net.npz")
     again = pm.load(tmp_path / "net.npz")
     assert again.fingerprint == net.fingerprint
-    assert again.activations == net.activations
+    assert again.chain.activations == net.chain.activations
     assert np.allclose(again([1, 2]), net([1, 2]), rtol=1e-14)
 
 
@@ -74,9 +74,9 @@ def test_matrices_of_zeros_are_packed(tmp_path: Path) -> None:
         network = pm.PolynomialNetwork([first, last], degree=2)
         network.save(tmp_path / "network.npz")
         assert (tmp_path / "network.npz").stat().st_size < largest * first.nbytes
-        loaded = pm.PolynomialNetwork.load(tmp_path / "network.npz")
-        np.testing.assert_array_equal(loaded.layers[0].weights, first)
-        assert read_model(tmp_path / "network.npz").fingerprint() == network.fingerprint
+        loaded = pm.load(tmp_path / "network.npz")
+        np.testing.assert_array_equal(loaded.chain.layers[0].weights, first)
+        assert read_network(tmp_path / "network.npz").fingerprint == network.fingerprint
 
 
 def test_the_fingerprint_sees_one_ulp() -> None:
@@ -127,7 +127,7 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(pm.InputError, match=sentence):
             pm.load(tmp_path / "broken.npz")
     np.savez(tmp_path / "other.npz", points=np.zeros(3))
-    with pytest.raises(pm.InputError, match="not a polymargin network"):
+    with pytest.raises(pm.InputError, match="no header of a polymargin network"):
         pm.load(tmp_path / "other.npz")
     np.savez(tmp_path / "pickled.npz", format=np.array([{"a": 1}], dtype=object))
     with pytest.raises(pm.InputError, match=r"not a valid \.npz"):

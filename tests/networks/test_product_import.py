@@ -27,7 +27,7 @@ def agrees(network: Any, module: Any, shape: tuple[int, ...]) -> None:
 def test_the_module_is_read(name: str) -> None:
     module, shape = examples()[name]
     network = pm.from_torch(module, shape)
-    assert isinstance(network, pm.ProductNetwork)
+    assert network.chain is None
     agrees(network, module, shape)
 
 
@@ -44,7 +44,7 @@ def test_its_onnx_export_is_read(name: str, tmp_path: Path) -> None:
     file = tmp_path / "model.onnx"
     file.write_bytes(content.getvalue())
     network = pm.load(file)
-    assert isinstance(network, pm.ProductNetwork)
+    assert network.chain is None
     agrees(network, module, shape)
 
 
@@ -59,7 +59,7 @@ def test_a_product_that_is_a_polynomial_of_one_form_stays_layers() -> None:
             return self.head(z * (2.0 * z + 1.0))
 
     network = pm.from_torch(Disguised())
-    assert isinstance(network, pm.PolynomialNetwork)
+    assert network.chain is not None
     assert network.widths == (3, 4, 2)
 
 

@@ -56,7 +56,7 @@ def decision(estimator: Any, x: Any) -> Any:
     return estimator.predict_joint_log_proba(x)
 
 
-def check(estimator: Any, x: Any, y: Any, degree: int) -> pm.PolynomialNetwork:
+def check(estimator: Any, x: Any, y: Any, degree: int) -> pm.Network:
     estimator.fit(x, y)
     network = from_sklearn(estimator)
     assert network.degree == degree
@@ -90,7 +90,7 @@ def check(estimator: Any, x: Any, y: Any, degree: int) -> pm.PolynomialNetwork:
 )
 def test_linear(estimator: Any, classes: int) -> None:
     network = check(estimator, *blobs(classes, 4), degree=1)
-    assert len(network.layers) == 1
+    assert len(network.chain.layers) == 1
 
 
 @pytest.mark.parametrize("classes", [2, 3])

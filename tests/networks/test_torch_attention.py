@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import polymargin as pm
-from polymargin.networks.attention import LightningAttention
+from polymargin import from_torch
+from polymargin.networks import Network
 from polymargin.networks.readers.torch_attention import attention_from_torch
 
 torch = pytest.importorskip("torch")
@@ -54,9 +54,9 @@ class Matrices(torch.nn.Module):
         return self.readout(phi.transpose(-1, -2).flatten(-2))
 
 
-def same(module: Any, network: LightningAttention | None) -> bool:
+def same(module: Any, network: Network | None) -> bool:
     assert network is not None
-    points = torch.randn(6, network.t, network.d, dtype=torch.float64)
+    points = torch.randn(6, network.structure.t, network.structure.d, dtype=torch.float64)
     with torch.no_grad():
         expected = module.double()(points).numpy()
     return bool(np.allclose(network(points.flatten(1).numpy()), expected, rtol=1e-11, atol=1e-11))
@@ -71,9 +71,10 @@ def _seeded() -> None:
 def test_linear_layers(sizes: tuple[int, ...]) -> None:
     module = Layers(*sizes)
     weights = module.value.weight.detach().numpy().copy()
-    network = LightningAttention.from_torch(module)
-    assert (network.t, network.d, network.d_prime, network.a, network.class_count) == sizes
-    assert np.array_equal(network.V, weights), "float32 weights fit exactly"
+    network = from_torch(module)
+    found = network.structure
+    assert (found.t, found.d, found.d_prime, found.a, network.class_count) == sizes
+    assert np.array_equal(found.V, weights), "float32 weights fit exactly"
     assert module.value.weight.dtype == torch.float32, "the user's module stays as it was"
     assert same(module, network)
     bare = Layers(*sizes, head_bias=False)
@@ -91,7 +92,7 @@ def test_keys_that_act_as_queries() -> None:
     module = Layers(3, 2, 2, 2, 2, swapped=True)
     network = attention_from_torch(module)
     assert same(module, network)
-    assert np.array_equal(network.K, module.query.weight.detach().double().numpy().T)
+    assert np.array_equal(network.structure.K, module.query.weight.detach().double().numpy().T)
 
 
 def test_scaled_scores() -> None:
@@ -104,8 +105,6 @@ def test_scaled_scores() -> None:
 def test_what_only_looks_like_it_is_not_taken(options: dict[str, Any]) -> None:
     module = Layers(2, 3, 2, 2, 2, **options)
     assert attention_from_torch(module) is None
-    with pytest.raises(pm.InputError, match="not recognised as lightning attention"):
-        LightningAttention.from_torch(module)
 
 
 def test_other_modules_are_something_else() -> None:

@@ -16,7 +16,7 @@ from itertools import combinations, pairwise, product
 import flint
 import numpy as np
 
-from polymargin.piecewise import SplineNetwork
+from polymargin.networks import Network
 
 Line = tuple[Fraction, Fraction, Fraction]  # a x + b y = c
 Polynomial = list[Fraction]
@@ -29,12 +29,12 @@ def _rational(array: np.ndarray) -> list:
 class ExactNetwork:
     """Weights, breakpoints and pieces as fractions."""
 
-    def __init__(self, network: SplineNetwork) -> None:
+    def __init__(self, network: Network) -> None:
         (self.first, self.shift), (self.last, self.bias) = [
-            (_rational(layer.weights), _rational(layer.bias)) for layer in network.layers
+            (_rational(layer.weights), _rational(layer.bias)) for layer in network.chain.layers
         ]
-        self.breaks = [Fraction(value) for value in network.breakpoints.tolist()]
-        self.pieces = [[Fraction(value) for value in piece] for piece in network.pieces]
+        self.breaks = [Fraction(value) for value in network.stages[0].breakpoints]
+        self.pieces = [[Fraction(value) for value in piece] for piece in network.stages[0].pieces]
 
     def piece(self, value: Fraction) -> Polynomial:
         return self.pieces[sum(value >= place for place in self.breaks)]
@@ -53,7 +53,7 @@ class ExactNetwork:
         ]
 
 
-def on_a_line(network: SplineNetwork, u: float) -> float:
+def on_a_line(network: Network, u: float) -> float:
     """The distance from u to the nearest input at which another class ties or wins; inf if there is none."""
     exact, centre = ExactNetwork(network), Fraction(u)
     logits = exact.logits([centre])
@@ -137,7 +137,7 @@ def _q(value: Fraction) -> flint.fmpq:
     return flint.fmpq(value.numerator, value.denominator)
 
 
-def in_the_plane(network: SplineNetwork, u: np.ndarray) -> float:
+def in_the_plane(network: Network, u: np.ndarray) -> float:
     """As `on_a_line` for two inputs and pieces of degree at most one."""
     exact, centre = ExactNetwork(network), [Fraction(value) for value in u.tolist()]
     logits = exact.logits(centre)

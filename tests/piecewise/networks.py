@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from polymargin.piecewise import ReLUNetwork, SplineNetwork
+from polymargin.networks import Network, ReLUNetwork, SplineNetwork
 
 # Activations as (breakpoints, pieces).
 RELU = ([0.0], [[0.0], [0.0, 1.0]])
@@ -27,11 +27,11 @@ def random_layers(widths: Sequence[int], seed: int) -> list[tuple[np.ndarray, np
     ]
 
 
-def random_relu(widths: Sequence[int], seed: int) -> ReLUNetwork:
+def random_relu(widths: Sequence[int], seed: int) -> Network:
     return ReLUNetwork(random_layers(widths, seed))
 
 
-def random_spline(widths: Sequence[int], seed: int, activation: tuple[list[float], list[list[float]]]) -> SplineNetwork:
+def random_spline(widths: Sequence[int], seed: int, activation: tuple[list[float], list[list[float]]]) -> Network:
     breakpoints, pieces = activation
     generator = np.random.default_rng(seed)
     inputs, hidden, classes = widths

@@ -12,7 +12,8 @@ import pytest
 from piecewise.exact_truth import in_the_plane, on_a_line
 from piecewise.networks import BUMP, CUBIC_STEP, LEAKY, RELU, SQUARED_RELU
 
-from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin, piecewise_verify
+from polymargin.networks import Network, ReLUNetwork, SplineNetwork
+from polymargin.piecewise import piecewise_margin, piecewise_verify
 from polymargin.standing import Standing
 
 HARD_TANH = ([-1.0, 1.0], [[-1.0], [0.0, 1.0], [1.0]])
@@ -29,7 +30,7 @@ def numbers(generator: np.random.Generator, kind: int, *shape: int) -> np.ndarra
 
 def random_case(
     seed: int, inputs: int, activation: tuple[list[float], list[list[float]]]
-) -> tuple[SplineNetwork, np.ndarray]:
+) -> tuple[Network, np.ndarray]:
     generator = np.random.default_rng([seed, inputs])
     kind, hidden, classes = (int(value) for value in generator.integers([0, 1, 2], [4, 5, 4]))
     layers = [
@@ -39,7 +40,7 @@ def random_case(
     return SplineNetwork(layers, *activation), 2 * numbers(generator, kind, inputs)
 
 
-def check(network: SplineNetwork | ReLUNetwork, u: np.ndarray, truth: float) -> bool:
+def check(network: Network | Network, u: np.ndarray, truth: float) -> bool:
     """Whether the margin is not merely bracketed; in any case nothing that is said may be wrong."""
     found = piecewise_margin(network, u)
     assert found.lower <= truth * (1 + 1e-12)
@@ -75,7 +76,7 @@ def test_thousands_of_networks(inputs: int) -> None:
 def test_relu_networks() -> None:
     for seed in range(60):
         spline, u = random_case(seed, 1 + seed % 2, RELU)
-        network = ReLUNetwork([(layer.weights, layer.bias) for layer in spline.layers])
+        network = ReLUNetwork([(layer.weights, layer.bias) for layer in spline.chain.layers])
         check(network, u, on_a_line(spline, float(u[0])) if len(u) == 1 else in_the_plane(spline, u))
 
 

@@ -11,7 +11,8 @@ from piecewise.networks import random_layers, random_point, random_relu
 
 import polymargin as pm
 from polymargin.errors import TooManyPathsError
-from polymargin.piecewise import ReLUNetwork, linear_regions, piecewise_margin
+from polymargin.networks import ReLUNetwork
+from polymargin.piecewise import linear_regions, piecewise_margin
 
 
 @pytest.mark.parametrize(("inputs", "hidden"), [(1, 6), (2, 12), (3, 9), (4, 7), (5, 4)])

@@ -9,7 +9,8 @@ import pytest
 from piecewise.standings import expected_standing
 
 import polymargin as pm
-from polymargin.piecewise import ReLUNetwork, piecewise_margin, piecewise_verify
+from polymargin.networks import ReLUNetwork
+from polymargin.piecewise import piecewise_margin, piecewise_verify
 
 ABSOLUTE = ([[1.0], [-1.0]], [0.0, 0.0])
 

@@ -13,7 +13,8 @@ from piecewise.networks import random_layers, random_point, random_relu
 from piecewise.standings import expected_standing
 
 import polymargin as pm
-from polymargin.piecewise import ReLUNetwork, piecewise_margin
+from polymargin.networks import ReLUNetwork
+from polymargin.piecewise import piecewise_margin
 
 SHALLOW = [([1, 8, 2], 4), ([2, 9, 3], 4), ([3, 8, 4], 4), ([5, 9, 3], 4)]
 DEEP = [([2, 4, 4, 3], 4), ([3, 5, 4, 2], 4), ([5, 3, 3, 3, 3], 4)]
@@ -169,5 +170,5 @@ def test_bad_input(points: object, options: dict, message: str) -> None:
 
 
 def test_other_networks_are_refused() -> None:
-    with pytest.raises(pm.InputError, match="expected a ReLUNetwork"):
-        piecewise_margin(pm.PolynomialNetwork([np.eye(2)]), [0.0, 1.0])
+    with pytest.raises(pm.InputError, match="expected layers with ReLU, or one hidden layer with a spline"):
+        piecewise_margin(pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2), [0.0, 1.0])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from polymargin.errors import InputError
-from polymargin.piecewise import ReLUNetwork, piecewise_margin
+from polymargin.networks import ReLUNetwork
+from polymargin.piecewise import piecewise_margin
 from polymargin.piecewise.projection import project_origin
 
 

@@ -9,7 +9,8 @@ import pytest
 from piecewise.networks import HARD_SWISH, random_layers, random_point, random_relu, random_spline
 
 import polymargin as pm
-from polymargin.piecewise import ReLUNetwork, piecewise_margin, piecewise_verify
+from polymargin.networks import ReLUNetwork
+from polymargin.piecewise import piecewise_margin, piecewise_verify
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -20,19 +20,20 @@ from piecewise.standings import expected_standing
 from scipy.optimize import brentq, minimize
 
 import polymargin as pm
-from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
+from polymargin.networks import Network, ReLUNetwork, SplineNetwork
+from polymargin.piecewise import piecewise_margin
 from polymargin.piecewise.spline.minorants import minorants
 
 CURVED = {"squared ReLU": SQUARED_RELU, "hard swish": HARD_SWISH, "bump": BUMP, "cubic step": CUBIC_STEP}
 
 
-def lead(network: SplineNetwork, label: int, x: np.ndarray) -> np.ndarray:
+def lead(network: Network, label: int, x: np.ndarray) -> np.ndarray:
     """f_label minus the largest other logit: its zeros are the boundary of the class."""
     logits = network(x)
     return logits[..., label] - np.delete(logits, label, axis=-1).max(axis=-1)
 
 
-def first_zero_along_line(network: SplineNetwork, u: float, label: int) -> float:
+def first_zero_along_line(network: Network, u: float, label: int) -> float:
     """One input: the nearest sign change on a fine grid to both sides, refined by bisection."""
     best = math.inf
     for side in (1.0, -1.0):
@@ -47,7 +48,7 @@ def first_zero_along_line(network: SplineNetwork, u: float, label: int) -> float
     return best
 
 
-def nearest_by_sampling(network: SplineNetwork, u: np.ndarray, label: int, reach: float) -> float:
+def nearest_by_sampling(network: Network, u: np.ndarray, label: int, reach: float) -> float:
     """Two or more inputs: first crossings on many rays, the best of them improved by a local optimiser."""
     generator = np.random.default_rng(0)
     directions = generator.normal(size=(2000, len(u)))
@@ -102,7 +103,7 @@ def test_against_dense_sampling(name: str, inputs: int) -> None:
 def test_relu_as_a_spline(widths: list[int]) -> None:
     for seed in range(3):
         spline, u = random_spline(widths, seed, RELU), random_point(widths[0], seed)
-        relu = ReLUNetwork([(layer.weights, layer.bias) for layer in spline.layers])
+        relu = ReLUNetwork([(layer.weights, layer.bias) for layer in spline.chain.layers])
         mine, theirs = piecewise_margin(spline, u), piecewise_margin(relu, u)
         assert mine.radius == pytest.approx(theirs.radius, rel=1e-9)
 
@@ -111,7 +112,7 @@ def test_leaky_relu_as_two_relus() -> None:
     """ρ(z) − ¼ρ(−z) is the leaky activation: a network with twice as many neurons."""
     for seed in range(3):
         spline, u = random_spline([3, 5, 3], seed, LEAKY), random_point(3, seed)
-        first, last = spline.layers
+        first, last = spline.chain.layers
         twice = ReLUNetwork(
             [
                 (np.vstack([first.weights, -first.weights]), np.concatenate([first.bias, -first.bias])),
@@ -126,7 +127,7 @@ def test_equal_pieces_are_a_polynomial_network(coefficients: list[float]) -> Non
     """A breakpoint between equal pieces is none: the margin is that of critical points on the whole boundary."""
     for seed in range(3):
         spline = random_spline([2, 3, 3], seed, ([-0.3, 0.4], [coefficients] * 3))
-        layers = [(layer.weights, layer.bias) for layer in spline.layers]
+        layers = [(layer.weights, layer.bias) for layer in spline.chain.layers]
         u = random_point(2, seed)
         whole = pm.margin(pm.PolynomialNetwork(layers, activations=coefficients), u, cache=False)
         assert piecewise_margin(spline, u).radius == pytest.approx(whole.radius, rel=1e-8)
@@ -166,31 +167,28 @@ def test_minorants_lie_below_and_touch() -> None:
         low = generator.uniform(-4, 3, size=40)
         high = low + generator.uniform(0, 4, size=40) * (generator.uniform(size=40) > 0.1)
         factors = generator.normal(size=40)
-        slopes, constants = minorants(network, factors, low, high, generator.uniform(-4, 4, size=40))
+        slopes, constants = minorants(network.stages[0], factors, low, high, generator.uniform(-4, 4, size=40))
         z = low + np.linspace(0, 1, 2001)[:, None] * (high - low)
-        room = factors * network.activate(z) - slopes * z - constants
+        room = factors * network.stages[0].activate(z) - slopes * z - constants
         assert room.min() >= -1e-12
         assert room.min(axis=0).max() <= 1e-3  # it touches, up to the grid
 
 
 def test_slopes_are_derivatives() -> None:
-    network = random_spline([1, 2, 2], 0, CUBIC_STEP)
+    (stage,) = random_spline([1, 2, 2], 0, CUBIC_STEP).stages
     z = np.array([-2.0, -0.5, 0.3, 0.99, 4.0])
     step = 1e-6
-    assert np.allclose(
-        network.slopes(z), (network.activate(z + step) - network.activate(z - step)) / (2 * step), atol=1e-6
-    )
+    assert np.allclose(stage.slopes(z), (stage.activate(z + step) - stage.activate(z - step)) / (2 * step), atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("layers", "breakpoints", "pieces", "message"),
     [
-        ([np.eye(2)] * 3, [0.0], [[0.0], [0.0, 1.0]], "one hidden layer"),
         ([np.eye(2)] * 2, [1.0, 0.0], [[0.0]] * 3, "increasing"),
         ([np.eye(2)] * 2, [0.0], [[0.0]] * 3, "one more piece"),
         ([np.eye(2)] * 2, [0.0], [[1.0], [0.0, 1.0]], "jumps from 1 to 0"),
-        ([np.eye(2)] * 2, [0.0], [[0.0], [0.0, np.inf]], "finite numbers"),
-        ([np.eye(2)] * 2, [], [[0.0]], "at least one"),
+        ([np.eye(2)] * 2, [0.0], [[0.0], [0.0, np.inf]], "finite number"),
+        ([np.eye(2)] * 2, [], [[0.0]], "expected 1 to 1000 increasing"),
     ],
 )
 def test_bad_networks(layers: list, breakpoints: list, pieces: list, message: str) -> None:
@@ -198,9 +196,16 @@ def test_bad_networks(layers: list, breakpoints: list, pieces: list, message: st
         SplineNetwork(layers, breakpoints, pieces)
 
 
+def test_deep_splines_have_logits_but_no_polyhedra() -> None:
+    deep = SplineNetwork([np.eye(2)] * 3, [0.0], [[0.0], [0.0, 0.0, 1.0]])
+    assert deep([2.0, -1.0]).tolist() == [16.0, 0.0]
+    with pytest.raises(pm.InputError, match="regions are not polyhedra"):
+        piecewise_margin(deep, [2.0, -1.0])
+
+
 def test_exact_logits_and_fingerprint() -> None:
     network = random_spline([3, 5, 2], 0, HARD_SWISH)
     x = np.random.default_rng(0).normal(size=3)
     assert np.allclose([float(value) for value in network.exact_logits(x)], network(x), rtol=1e-13)
     assert network.fingerprint != random_spline([3, 5, 2], 0, SQUARED_RELU).fingerprint
-    assert repr(network) == "SplineNetwork(3-5-2, 3 pieces of degree up to 2)"
+    assert repr(network) == "Network(3-5-2, piecewise of degree 2, pieces of degree 2)"

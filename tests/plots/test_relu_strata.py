@@ -9,7 +9,8 @@ import pytest
 from piecewise.networks import random_relu
 
 import polymargin as pm
-from polymargin.piecewise import ReLUNetwork, piecewise_margin
+from polymargin.networks import ReLUNetwork
+from polymargin.piecewise import piecewise_margin
 from polymargin.plots.relu_strata import boundary_strata, relu_strata
 
 WINDOW = (-2.0, 2.0, -2.0, 2.0)

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from polymargin.networks.conversion import as_network
 from problems import random_network
 from random_stages import by_definition, random_stages
 
 import polymargin as pm
 from polymargin.deadlines import Deadline
-from polymargin.networks.conversion import as_network
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial

@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from polymargin.networks.conversion import as_network
 from problems import random_network
 from random_stages import random_stages
 from scipy.optimize import brentq
 
 import polymargin.regions as regions
-from polymargin.networks.conversion import as_network
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import RELU, Piecewise, Polynomial

@@ -22,7 +22,7 @@ def plain_training(start: Any, data: PlantedData, plan: Plan, degree: int) -> An
             return z.pow(degree)
 
     layers = []
-    for layer in start.layers:
+    for layer in start.chain.layers:
         linear = torch.nn.Linear(layer.weights.shape[1], layer.weights.shape[0])
         with torch.no_grad():
             linear.weight.copy_(torch.tensor(layer.weights))
@@ -63,7 +63,7 @@ def test_each_attempt_is_trained_as_if_alone(setting: Setting) -> None:
     trained = train_attempts(data, attempts, plan)
     for start, network, drawn in zip(starts, trained, data, strict=True):
         expected = plain_training(start, drawn, plan, setting.degree)
-        for layer, before, (weights, bias) in zip(network.layers, start.layers, expected, strict=True):
+        for layer, before, (weights, bias) in zip(network.chain.layers, start.chain.layers, expected, strict=True):
             np.testing.assert_allclose(layer.weights, weights, atol=2e-4)
             np.testing.assert_allclose(layer.bias, bias, atol=2e-4)
             assert np.abs(layer.weights - before.weights).max() > 0.01
@@ -76,13 +76,13 @@ def test_initial_weights_follow_pytorchs_law_and_leave_its_generator_alone() -> 
     torch.manual_seed(5)
     networks = train_attempts([draw_data(setting, 0, a) for a in range(4)], range(4), Plan(epochs=1))
     assert torch.rand(1) == expected
-    for layer in networks[0].layers:
+    for layer in networks[0].chain.layers:
         # Linear draws weights and biases uniformly up to 1/√inputs.
         bound = 1 / np.sqrt(layer.weights.shape[1])
         assert 0.9 * bound < np.abs(layer.weights).max() <= bound
         assert layer.weights.var() == pytest.approx(bound**2 / 3, rel=0.25)
         assert np.abs(layer.bias).max() <= bound
-    assert not np.array_equal(networks[0].layers[0].weights, networks[1].layers[0].weights)
+    assert not np.array_equal(networks[0].chain.layers[0].weights, networks[1].chain.layers[0].weights)
 
 
 def test_the_first_attempt_that_plants_everything_is_taken_and_counted() -> None:

@@ -80,7 +80,7 @@ def test_directions_are_uniform_on_the_sphere() -> None:
     assert np.linalg.norm(steps, axis=1).mean() == pytest.approx(0.99, abs=5 * 0.02 / np.sqrt(12 * 20_000))
 
 
-def half_line(threshold: float) -> pm.PolynomialNetwork:
+def half_line(threshold: float) -> pm.Network:
     """Class 1 where x² > threshold, class 0 where x² < threshold, a tie between."""
     return pm.PolynomialNetwork([([[1.0]], [0.0]), ([[0.0], [1.0]], [threshold, 0.0])], degree=2)
 

@@ -11,7 +11,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.networks.attention import LightningAttention
+from polymargin.networks.attention import random_attention
 from polymargin.vnnlib import QueryAnswer, Result, answer_query, read_query, write_robustness_query
 from polymargin_checker.checker import check
 
@@ -22,12 +22,12 @@ POINT = np.array([0.1, -0.25, 0.3])
 MARGIN = pm.margin(NET, POINT, cache=False)
 
 
-def ask(tmp_path: Path, text: str, net: pm.PolynomialNetwork = NET, **options: float) -> QueryAnswer:
+def ask(tmp_path: Path, text: str, net: pm.Network = NET, **options: float) -> QueryAnswer:
     (tmp_path / "q.vnnlib").write_text(text)
     return answer_query(read_query(tmp_path / "q.vnnlib"), net, **options)
 
 
-def holds(answer: QueryAnswer, path: Path, net: pm.PolynomialNetwork) -> bool:
+def holds(answer: QueryAnswer, path: Path, net: pm.Network) -> bool:
     """Whether the witness satisfies one of the query's cases, with rationals from end to end."""
     assert answer.witness is not None
     inputs, outputs = [Fraction(v) for v in answer.witness.tolist()], net.exact_logits(answer.witness)
@@ -211,7 +211,7 @@ def test_cases_with_regions_of_their_own(tmp_path: Path) -> None:
 
 
 def test_affine_networks_deep_networks_and_attention(tmp_path: Path) -> None:
-    attention = LightningAttention.random(2, 2, 1, 1, classes=3, seed=1)
+    attention = random_attention(2, 2, 1, 1, classes=3, seed=1)
     for net in (
         pm.PolynomialNetwork([([[1.0, 2.0], [0.5, -1.0]], [0.0, 0.3])]),
         random_network([3, 4, 3, 2], 2, seed=3),

@@ -20,7 +20,7 @@ from polymargin.boundary.metric import Metric
 from polymargin.boundary.reduction import Reduction, reduce
 from polymargin.boundary.sources import ExpressionSource, NetworkSource, Source
 from polymargin.class_names import class_name
-from polymargin.networks.protocols import LogitMap
+from polymargin.networks.network import Network
 from polymargin.polynomials import Graph, Program, evaluate, flatten, gradient, hessian
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Boundary:
         return f"Boundary({name}; {self.dimension} input{'' if self.dimension == 1 else 's'})"
 
     @classmethod
-    def from_network(cls, network: LogitMap, label: int, rival: int) -> Boundary:
+    def from_network(cls, network: Network, label: int, rival: int) -> Boundary:
         """B = f_label − f_rival."""
         source = NetworkSource(network, label, rival)
         return cls(source, " against ".join(f"class {class_name(network, number)}" for number in (label, rival)))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks.protocols import LogitMap
+from polymargin.networks.network import Network
 from polymargin.polynomials import Expression, Graph, evaluate, flatten, parse_polynomial, variable_names
 from polymargin.polynomials.roots import radicands
 from polymargin.polynomials.steps import LinearStep
@@ -79,11 +79,13 @@ class Source(Protocol):
 class NetworkSource:
     """B = f_label − f_rival."""
 
-    network: LogitMap
+    network: Network
     label: int
     rival: int
 
     def __post_init__(self) -> None:
+        if not self.network.is_polynomial:
+            raise InputError(f"{self.network!r} is piecewise; a boundary polynomial needs polynomial activations")
         for name, index in (("label", self.label), ("rival", self.rival)):
             if not 0 <= index < self.network.class_count:
                 raise InputError(f"{name} {index}: the network has classes 0 to {self.network.class_count - 1}")
@@ -113,13 +115,12 @@ class NetworkSource:
 
     def noise(self, points: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = self.network.term_sizes(points)
-            return np.asarray(
-                (self.network.rounding_steps + 1) * EPSILON * (terms[..., self.label] + terms[..., self.rival])
-            )
+            errors = self.network.rounding_errors(points)
+            # Each logit is off by its error, and their difference is rounded once more.
+            return np.asarray((1 + EPSILON) * (errors[..., self.label] + errors[..., self.rival]))
 
     def forms(self) -> tuple[Array, Array] | None:
-        forms = self.network.forms
+        forms = self.network.input_forms
         return forms.weights, forms.bias
 
     def active_subspace(self) -> tuple[Array, Source] | None:
@@ -128,7 +129,7 @@ class NetworkSource:
 
     def centre(self) -> Array:
         # Where the forms have the smallest values: W x + b ≈ 0, as far as strong directions can make them so.
-        forms = self.network.forms
+        forms = self.network.input_forms
         return np.asarray(np.linalg.lstsq(forms.weights, -forms.bias, rcond=WEAK_DIRECTION)[0])
 
     def on_subspace(self, matrix: Array, offset: Array) -> NetworkSource:

@@ -19,8 +19,8 @@ from polymargin.bounds.views import views
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel, ThreatOptions
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
@@ -60,7 +60,7 @@ def attack(
 ) -> list[Attack | None]: ...
 @overload
 def attack(network: Any, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
-@any_model()
+@reads_model()
 @checked(Network)
 @few_blas_threads
 def attack(

@@ -18,7 +18,7 @@ from polymargin.bounds.exclusion import Exclusion, exclude_by
 from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 DEFAULT_TIMEOUT = 60.0
 # Shares of the time that is left: for the attack, and for proofs in one piece; the rest is for branch and bound.

@@ -35,7 +35,7 @@ from polymargin.bounds.views import AnyView, bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 

@@ -24,8 +24,8 @@ from polymargin.bounds.view import label_at
 from polymargin.bounds.views import bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel, ThreatOptions
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
@@ -61,7 +61,7 @@ def lower_bound(network: Any, points: OnePoint, **options: Unpack[LowerBoundOpti
 def lower_bound(network: Any, points: ManyPoints, **options: Unpack[LowerBoundOptions]) -> list[LowerBound]: ...
 @overload
 def lower_bound(network: Any, points: ArrayLike, **options: Unpack[LowerBoundOptions]) -> Any: ...
-@any_model()
+@reads_model()
 @checked(Network)
 @few_blas_threads
 def lower_bound(

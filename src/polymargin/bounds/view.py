@@ -1,7 +1,7 @@
 """A network seen from one point, for the purpose of bounding it on a ball around that point.
 
 Bounds are made for layers. A network made of layers is seen as it is, whatever the pair of classes; any other network
-lends itself in a form made of layers for one pair at a time (`Network.layered`), and stays the one that exact arithmetic
+is written in layers for one pair at a time (`layered/layers.py`), and stays the one that exact arithmetic
 and evaluations speak of.
 
     x = u + δ,  ‖δ‖ ≤ r,      s = W¹u + b¹,      y = W¹δ,      z¹ = s + y,      |y_j| ≤ r ‖w_j‖.
@@ -24,11 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from polymargin.arguments import checked_point
+from polymargin.bounds.layered.layers import layered
 from polymargin.class_names import class_name
 from polymargin.errors import InputError
+from polymargin.networks.layers import Chain
+from polymargin.networks.network import Network
 from polymargin.networks.noise import CLEARLY, check_scale, check_terms, rounding_noise
-from polymargin.networks.polynomial_network import PolynomialNetwork, activate
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.recurrences import POWERS
 
 Array = NDArray[np.float64]
 
@@ -38,8 +40,8 @@ OUTWARD = 1 + 1e-14
 SPARSE = 0.25
 
 # What does not depend on the point, once per network: weights as what multiplies fastest, and Q and C of the first layer.
-_operators: WeakKeyDictionary[PolynomialNetwork, list[Any]] = WeakKeyDictionary()
-_bases: WeakKeyDictionary[PolynomialNetwork, tuple[Array, Array]] = WeakKeyDictionary()
+_operators: WeakKeyDictionary[Chain, list[Any]] = WeakKeyDictionary()
+_bases: WeakKeyDictionary[Chain, tuple[Array, Array]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,7 @@ class View:
     """
 
     network: Network
-    layered: PolynomialNetwork
+    layered: Chain
     lowering: dict[str, Array] | None
     point: Array
 
@@ -60,10 +62,10 @@ class View:
     def of(cls, network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> View:
         """The view for a pair of classes; a network made of layers has one view for all pairs."""
         u = checked_point(point, network.dimension)
-        if network.hidden_layers == 0:
+        if not network.stages:
             raise InputError("a network without hidden layers has flat boundaries; `margin` gives them in closed form")
-        layered = network.layered(label, rival)
-        return cls(network, layered.network, layered.lowering, u)
+        found = layered(network, label, rival)
+        return cls(network, found.chain, found.lowering, u)
 
     @property
     def depth(self) -> int:
@@ -167,7 +169,7 @@ class View:
         """y, z², …, z^L at the points with W¹δ = y."""
         result, values = [y], self.shift + y
         for layer, sigma in zip(range(2, self.depth + 1), self.layered.activations, strict=False):
-            values = activate(sigma, values) @ self.operator(layer).T + self.bias(layer)
+            values = POWERS.sum(sigma, values) @ self.operator(layer).T + self.bias(layer)
             result.append(values)
         return result
 

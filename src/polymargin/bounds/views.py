@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.bounds.layered.layers import is_layered, is_program
 from polymargin.bounds.lifted.expansion import can_lift
-from polymargin.bounds.products.of_layers import products_of
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.view import View
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 AnyView: TypeAlias = View | ProductView
 
@@ -29,7 +27,7 @@ FEW = 48
 
 def view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> AnyView:
     """For a pair of classes; networks of products and of layers have one view for all pairs."""
-    if isinstance(network, ProductNetwork) and network.stages:
+    if is_program(network):
         return ProductView(network, checked_point(point, network.dimension))
     return View.of(network, point, label, rival)
 
@@ -37,9 +35,9 @@ def view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) 
 def bounded_view_of(network: Network, point: ArrayLike, label: int = 0, rival: int = 1) -> AnyView:
     """The view in which a pair of classes is bounded."""
     view = view_of(network, point, label, rival)
-    if isinstance(view, ProductView) or not isinstance(network, PolynomialNetwork):
+    if isinstance(view, ProductView) or not is_layered(network):
         return view
-    return view if can_lift(view) or view.dimension <= FEW else ProductView(products_of(network), view.point)
+    return view if can_lift(view) or view.dimension <= FEW else ProductView(network, view.point)
 
 
 def views(

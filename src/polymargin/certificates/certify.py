@@ -43,8 +43,8 @@ from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.proofs import Counterexample, RivalProof, trivial
 from polymargin.margins.result import failed
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.work import Workers
@@ -92,7 +92,7 @@ def certify(network: Any, points: OnePoint, **options: Unpack[CertifyOptions]) -
 def certify(network: Any, points: ManyPoints, **options: Unpack[CertifyOptions]) -> CertifiedMargins: ...
 @overload
 def certify(network: Any, points: ArrayLike, **options: Unpack[CertifyOptions]) -> Any: ...
-@any_model()
+@reads_model()
 @checked(Network)
 @few_blas_threads
 def certify(
@@ -135,7 +135,7 @@ def certify(
     judge = Judge(network)
     array = one_or_many(points, network.dimension)
     ready: dict[bytes, CertifiedMargin] = {}
-    if method == "auto" and asked.is_plain and judge.reads and executor is None:
+    if method == "auto" and asked.is_plain and executor is None:
         ready = _proved_together(judge, np.atleast_2d(array), options, timeout)
     question = _ProofQuestion(judge, method, options, timeout, asked, ready)
     if array.ndim == 1:

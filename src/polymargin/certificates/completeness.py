@@ -24,7 +24,7 @@ from polymargin.continuation.krawczyk import PRECISION, Box, certify_solutions
 from polymargin.continuation.same_points import REAL
 from polymargin.enumeration import CriticalPoints
 from polymargin.margins.certificate import in_base64
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.polynomials import Graph, Program, flatten, gradient, hessian
 from polymargin.polynomials.balls import distance_bounds, precision
 
@@ -78,7 +78,7 @@ class CompletenessProof:
 
 def structural_bound(network: Network) -> int:
     """The number of critical points no boundary of this architecture exceeds."""
-    forms = len(network.forms.bias) if network.hidden_layers else network.dimension
+    forms = len(network.input_forms.bias) if network.stages else network.dimension
     return generic_critical_count(min(network.dimension, forms), network.degree)
 
 

@@ -14,7 +14,7 @@ MOMENT = 0.2
 
 def search(session: Session, rival: int | None = None) -> Counterexample | None:
     """The best that a local search finds, against one rival or all."""
-    if not session.network.hidden_layers:
+    if not session.network.stages:
         return None
     deadline = session.deadline.part(SHARE)
     if deadline.passed:  # what came before took longer than it should have

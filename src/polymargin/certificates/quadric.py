@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polymargin.margins.certificate import hexadecimal
 from polymargin.margins.proofs import RivalProof
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 Classes = NDArray[np.int64] | NDArray[np.intp]

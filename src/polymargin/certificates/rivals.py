@@ -31,7 +31,7 @@ LARGEST_LISTED_QUADRIC = 12
 
 def prove_flat(session: Session, rival: int) -> RivalProof | None:
     """B(x) = B(u) + w·(x − u) for a network whose activations are all linear."""
-    if not session.network.is_affine:
+    if session.network.degree > 1:
         return None
     logits = session.network.exact_logits(session.u)
     value = logits[session.label] - logits[rival]
@@ -56,7 +56,7 @@ def prove_by_ball(session: Session, rival: int, radius: float) -> RivalProof | N
 
 def prove_at_once(session: Session, rival: int, radius: float, timeout: float = math.inf) -> RivalProof | None:
     """What costs next to nothing: the radius, or a half, a quarter … of it, and where there is no time for that by norms."""
-    if not session.network.hidden_layers:
+    if not session.network.stages:
         return None
     limited = min(timeout, session.time_left)
     found = quick_lower_bound(session.network, session.u, session.label, rival, radius, timeout=limited)
@@ -75,7 +75,7 @@ def prove_by_branching(
     session: Session, rival: int, radius: float, *, timeout: float, most_leaves: int = 100_000
 ) -> RivalProof | None:
     """B > 0 on the closed ball by branch and bound over neuron ranges."""
-    if not session.network.hidden_layers:
+    if not session.network.stages:
         return None
     limited = min(timeout, session.time_left)
     found = exclude(session.network, session.u, session.label, rival, radius, timeout=limited, most_leaves=most_leaves)

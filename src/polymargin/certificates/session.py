@@ -20,10 +20,9 @@ from polymargin.enumeration import CriticalPoints
 from polymargin.enumeration.critical_points import critical_points_by
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
-from polymargin.margins.judge import PROVABLE, Judge
+from polymargin.margins.judge import Judge
 from polymargin.margins.proofs import Counterexample, Subject, beyond
 from polymargin.networks.noise import check_scale, check_terms
-from polymargin.networks.product_network import quadratic_layers
 from polymargin.quadric import NetworkSolvers
 from polymargin.regions import ThreatModel, ThreatOptions
 from polymargin.rows import OnRow
@@ -87,10 +86,6 @@ class Session:
         asked: ThreatModel | None = None,
     ) -> None:
         network = judge.network
-        if not judge.reads:
-            raise InputError(
-                f"a network of kind {network.kind!r} has margins but no proofs; the checker reads {', '.join(PROVABLE)}"
-            )
         self.judge, self.network = judge, network
         self.u = checked_point(point, network.dimension)
         self.options = options
@@ -132,8 +127,7 @@ class Session:
     @cached_property
     def quadrics(self) -> NetworkSolvers | None:
         """Nearest points for all pairs of a network of degree two; None for other networks."""
-        layers = quadratic_layers(self.network)
-        return None if layers is None else NetworkSolvers(layers)
+        return NetworkSolvers(self.network) if self.network.degree == 2 else None
 
     def critical_points(self, boundary: Boundary) -> CriticalPoints:
         options, tracker = self.options, self.options.tracker.until(self.deadline)

@@ -8,7 +8,7 @@ accepted in the same call, VULNERABLE only with a point whose logits were compar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -38,8 +38,8 @@ from polymargin.margins.certificate import Certificate
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge, Judgement
 from polymargin.margins.proofs import Counterexample, RivalProof
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel
 from polymargin.regions.given import LARGEST, SMALLEST
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
@@ -73,13 +73,19 @@ class _RadiusQuestion:
         return failed_verdict(self.radius, error, seconds)
 
 
+def _piecewise_verify() -> Callable[..., Any]:
+    from polymargin.piecewise import piecewise_verify  # which is made of verdicts
+
+    return piecewise_verify
+
+
 @overload
 def verify(network: Any, points: OnePoint, radius: float, **options: Unpack[ProofOptions]) -> Verdict: ...
 @overload
 def verify(network: Any, points: ManyPoints, radius: float, **options: Unpack[ProofOptions]) -> Verdicts: ...
 @overload
 def verify(network: Any, points: ArrayLike, radius: float, **options: Unpack[ProofOptions]) -> Any: ...
-@any_model("piecewise_verify")
+@reads_model(piecewise=_piecewise_verify)
 @checked(Network)
 @few_blas_threads
 def verify(
@@ -192,7 +198,7 @@ class _VerdictSearch:
         return proof
 
     def _ball(self, rival: int) -> None:
-        if self.session.network.hidden_layers > 1:  # for shallow networks the first step was this one
+        if len(self.session.network.stages) > 1:  # for shallow networks the first step was this one
             self._keep(prove_by_ball(self.session, rival, self.radius))
 
     def _enumerate(self, rival: int) -> None:
@@ -204,7 +210,7 @@ class _VerdictSearch:
             self.reasons.append(reason)
 
     def _branch(self, rival: int) -> None:
-        if self.session.network.hidden_layers > 1:  # a better answer than none, should branching not finish
+        if len(self.session.network.stages) > 1:  # a better answer than none, should branching not finish
             self._keep(prove_smaller(self.session, rival, self.radius, self.session.time_left / 4))
         self._keep(prove_by_branching(self.session, rival, self.radius, timeout=self.session.time_left))
         if rival not in self.proofs:

@@ -12,12 +12,11 @@ from polymargin.certificates import CertifiedMargin, certify
 from polymargin.cli.margins import LARGE, margin_remarks
 from polymargin.cli.models import read_both
 from polymargin.cli.printing import print_json
-from polymargin.cli.proofs import ProofFolder, no_proofs_for_relu
+from polymargin.cli.proofs import ProofFolder, no_proofs_for_piecewise
 from polymargin.cli.regions import L2, Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
-from polymargin.piecewise import ReLUNetwork
 from polymargin.standing import Standing
 from polymargin.times import readable_time
 
@@ -46,8 +45,8 @@ def run_certify(
 ) -> int:
     """Proved bounds of the margin of every row; 0 if all are CERTIFIED, 1 if the bounds of one do not meet, 2 if one has none."""
     network, array = read_both(model, points, work.reading)
-    if isinstance(network, ReLUNetwork):
-        raise no_proofs_for_relu(str(model))
+    if not network.is_polynomial:
+        raise no_proofs_for_piecewise(str(model))
     proofs = ProofFolder(certificates, network)
     started = perf_counter()
     table = RowTable(

@@ -15,7 +15,6 @@ from polymargin.cli.report import image_shape
 from polymargin.errors import InputError, printable
 from polymargin.explorer import Explorer, Scene
 from polymargin.explorer.export import export_page, precomputed_count
-from polymargin.piecewise import ReLUNetwork
 
 
 def run_explore(
@@ -37,9 +36,9 @@ def run_explore(
     if export is not None and export.suffix not in (".html", ".htm"):
         raise InputError(f"--export {export}: expected a name that ends in .html")
     network = read_model(model, reading)
-    if isinstance(network, ReLUNetwork):
+    if not network.is_polynomial:
         raise InputError(
-            f"{model} is a ReLU network: it has no critical points to show, and the explorer draws polynomial networks only; "
+            f"{model} is a piecewise network: the explorer draws polynomial networks only; "
             "polymargin margin and polymargin report take it"
         )
     source = labels if labels is not None else points if points is not None and has_labels(points) else None

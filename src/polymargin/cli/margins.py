@@ -18,7 +18,7 @@ from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
 from polymargin.margins import Margin, Margins, margin
-from polymargin.piecewise import PiecewiseMargin, ReLUNetwork, piecewise_margin
+from polymargin.piecewise import PiecewiseMargin, piecewise_margin
 from polymargin.standing import Standing
 from polymargin.times import readable_time
 
@@ -55,8 +55,8 @@ def run_margin(
             "executor": executor,
             "on_row": lambda row, found: table.add(row, margin_cells(found)),
         }
-        if isinstance(network, ReLUNetwork):
-            near.refuse_for_relu()
+        if not network.is_polynomial:
+            near.refuse_for_piecewise()
             margins = piecewise_margin(network, array, timeout=timeout, **work.for_any_network, **shared)
         else:
             bounds = near.keywords

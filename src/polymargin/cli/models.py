@@ -13,8 +13,7 @@ from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.points import interval, read_points
 from polymargin.errors import InputError
 from polymargin.networks import load
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.piecewise import ReLUNetwork, has_relu, relu_from_onnx
+from polymargin.networks.network import Network
 
 _SERIES: dict[str, Any] = {
     "chebyshev": np.polynomial.Chebyshev,
@@ -24,16 +23,17 @@ _SERIES: dict[str, Any] = {
 }
 
 
-def read_model(model: Path, options: ModelOptions) -> Network | ReLUNetwork:
-    """The network of a file; ONNX files with Relu nodes are piecewise linear, all others polynomial."""
-    if model.suffix == ".onnx" and model.is_file() and has_relu(model):
-        return relu_from_onnx(model)
-    return read_polynomial(model, options)
+def read_model(model: Path, options: ModelOptions) -> Network:
+    """Return the network of a file."""
+    return load(model, trust=options.trust, activation=parsed_activation(options.activation), outputs=options.outputs)
 
 
 def read_polynomial(model: Path, options: ModelOptions) -> Network:
-    """The same for commands that are about polynomials alone."""
-    return load(model, trust=options.trust, activation=parsed_activation(options.activation), outputs=options.outputs)
+    """Return the same for commands that are about polynomials alone."""
+    network = read_model(model, options)
+    if not network.is_polynomial:
+        raise InputError(f"{model}: {network!r} is piecewise; this command is for polynomial networks")
+    return network
 
 
 def parsed_activation(text: str | None) -> Any:
@@ -68,7 +68,7 @@ def _one_activation(text: str) -> Any:
         ) from None
 
 
-def read_both(model: Path, points: Path, options: ModelOptions) -> tuple[Network | ReLUNetwork, NDArray[np.float64]]:
+def read_both(model: Path, points: Path, options: ModelOptions) -> tuple[Network, NDArray[np.float64]]:
     """A network and points (m, n) of its dimension."""
     network = read_model(model, options)
     array = read_points(points)

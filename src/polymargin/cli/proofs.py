@@ -8,8 +8,7 @@ from pathlib import Path
 from polymargin.certificates import Certificate
 from polymargin.errors import InputError, PolymarginError
 from polymargin.networks import load
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.piecewise import ReLUNetwork
+from polymargin.networks.network import Network
 
 
 class ProofFolder:
@@ -18,13 +17,13 @@ class ProofFolder:
     names   of the file of every row, None for a row without a certificate
     """
 
-    def __init__(self, folder: Path | None, network: Network | ReLUNetwork) -> None:
+    def __init__(self, folder: Path | None, network: Network) -> None:
         self._folder = folder
         self.names: dict[int, str | None] = {}
         if folder is None:
             return
-        if isinstance(network, ReLUNetwork):
-            raise no_proofs_for_relu("--certificates")
+        if not network.is_polynomial:
+            raise no_proofs_for_piecewise("--certificates")
         if folder.exists() and not folder.is_dir():
             raise InputError(
                 f"--certificates {folder}: this is a file; expected a folder, which is made if there is none"
@@ -56,8 +55,8 @@ class ProofFolder:
         return f"check the proofs with: polymargin check {folder}/model.npz {' '.join(names)}"
 
 
-def no_proofs_for_relu(option: str) -> InputError:
-    return InputError(f"{option}: there are no certificates for ReLU networks; their answers are NUMERICAL")
+def no_proofs_for_piecewise(option: str) -> InputError:
+    return InputError(f"{option}: there are no certificates for piecewise networks; their answers are NUMERICAL")
 
 
 def _same(model: Path, network: Network) -> bool:

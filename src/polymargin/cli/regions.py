@@ -87,7 +87,7 @@ class Given:
                 )
         return "".join(f", {name} {text}" for name, text in parts.items())
 
-    def refuse_for_relu(self) -> None:
+    def refuse_for_piecewise(self) -> None:
         if self != Given():
             raise InputError(
                 "--norm, --weights, --domain, --movable, --rivals and --abstain: "

@@ -15,7 +15,7 @@ from polymargin.cli.regions import L2, Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
-from polymargin.piecewise import ReLUNetwork, piecewise_verify
+from polymargin.piecewise import piecewise_verify
 from polymargin.standing import Standing
 from polymargin.times import readable_time
 
@@ -52,8 +52,8 @@ def run_verify(
 
     with table.filling(work) as executor:
         shared: dict[str, Any] = {"timeout": timeout, "executor": executor, "on_row": keep}
-        if isinstance(network, ReLUNetwork):
-            near.refuse_for_relu()
+        if not network.is_polynomial:
+            near.refuse_for_piecewise()
             verdicts = piecewise_verify(network, array, radius, **work.for_any_network, **shared)
         else:
             options = near.keywords | work.for_polynomial_networks

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from polymargin.arguments import checked
 from polymargin.explorer.scene import Scene
 from polymargin.explorer.server import Explorer
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
 
 
-@any_model()
+@reads_model()
 @checked(Network)
 def explore(
     model: Any,

@@ -17,7 +17,7 @@ from polymargin.arguments import real_array
 from polymargin.class_names import class_numbers, names_of
 from polymargin.errors import InputError
 from polymargin.geometry import Plane
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.plots.thumbnails import Shape, image_range, image_shape_of
 
 Array = NDArray[np.float64]

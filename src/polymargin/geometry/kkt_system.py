@@ -32,7 +32,7 @@ from polymargin.continuation.same_points import sizes
 from polymargin.continuation.solve import solve_expressions
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.polynomials import Expression, Graph, gradient
 from polymargin.polynomials.expression import Kind
 from polymargin.standing import PublishedStatus, Standing
@@ -118,9 +118,9 @@ class KKTMargin(PublishedStatus):
         return f"KKTMargin({self.radius:.10g}{against}, {self.standing.name}, {self.path_count} paths)"
 
 
-@checked(PolynomialNetwork)
+@checked(Network)
 def kkt_margin(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     *,
     seed: int = 0,
@@ -157,9 +157,9 @@ def kkt_margin(
     )
 
 
-@checked(PolynomialNetwork)
+@checked(Network)
 def kkt_solutions(
-    network: PolynomialNetwork,
+    network: Network,
     point: ArrayLike,
     rival: int,
     *,
@@ -207,7 +207,7 @@ def kkt_solutions(
     )
 
 
-def kkt_equations(network: PolynomialNetwork, point: ArrayLike, label: int, rival: int) -> tuple[list[str], list[str]]:
+def kkt_equations(network: Network, point: ArrayLike, label: int, rival: int) -> tuple[list[str], list[str]]:
     """The equations as text with exact coefficients, and the names of the unknowns: x0, …, lam, mu0, ….
 
     >>> kkt_equations(PolynomialNetwork([[[1.0], [0.0]]]), [2.0], 0, 1)
@@ -217,9 +217,7 @@ def kkt_equations(network: PolynomialNetwork, point: ArrayLike, label: int, riva
     return [_text(unknowns[0].graph, equation, names) for equation in equations], names
 
 
-def _system(
-    network: PolynomialNetwork, u: Array, label: int, rival: int
-) -> tuple[list[Expression], list[Expression], list[str]]:
+def _system(network: Network, u: Array, label: int, rival: int) -> tuple[list[Expression], list[Expression], list[str]]:
     """The equations, the unknowns (x, λ, μ) and their names."""
     classes = range(network.class_count)
     if label not in classes or rival not in classes or label == rival:

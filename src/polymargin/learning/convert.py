@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from polymargin.learning.shallow import layer_tensors
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network, PolynomialNetwork
 
 
-def to_network(network: Any) -> PolynomialNetwork:
-    """Convert a module to a `PolynomialNetwork` with exactly its float32 or float64 weights.
+def to_network(network: Any) -> Network:
+    """Convert a module to a network with exactly its float32 or float64 weights.
 
     Takes a Sequential(Linear, x², Linear) or the tensors (W₁, b₁, W₂, b₂).
     """

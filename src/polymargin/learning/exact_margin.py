@@ -14,7 +14,7 @@ Networks of degree two in many inputs are solved in the span of their first laye
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.margin import margin
-from polymargin.networks import PolynomialNetwork
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.quadric import MOST_VARIABLES
 from polymargin.regions import Region, ThreatModel
@@ -80,10 +79,11 @@ def exact_margin(
     return with_derivatives(module, x, chosen, others, distances, ties, asked.region)
 
 
-def _is_large_quadratic(network: Network, inputs: Array) -> TypeGuard[PolynomialNetwork]:
+def _is_large_quadratic(network: Network, inputs: Array) -> bool:
     """Return True if `margin` has only doubles either, so that bounds are of no use in training."""
     return (
-        isinstance(network, PolynomialNetwork)
+        network.chain is not None
+        and network.chain.in_powers
         and network.degree == 2
         and network.dimension > MOST_VARIABLES
         and inputs.shape[1] == network.dimension

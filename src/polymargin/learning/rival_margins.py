@@ -14,7 +14,6 @@ from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
 from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
-from polymargin.networks import PolynomialNetwork
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.regions import L2
 
@@ -35,8 +34,8 @@ def rival_margins(module: Any, points: Any, labels: Any, *, nearest: int | None 
     """
     torch = torch_package()
     x, network = torch.as_tensor(points), from_torch(module)
-    if not isinstance(network, PolynomialNetwork):
-        raise InputError(f"a {type(network).__name__}: expected a network with one layer of squares; use exact_margin")
+    if network.chain is None or network.degree > 2:
+        raise InputError(f"{network!r}: expected one layer of squares; use exact_margin")
     inputs = x.detach().cpu().double().numpy()
     chosen = np.asarray(torch.as_tensor(labels).cpu(), dtype=np.int64)
     if inputs.ndim != 2 or chosen.shape != inputs.shape[:1]:

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network, PolynomialNetwork
 from polymargin.quadric import NetworkSolvers
 
 Array = NDArray[np.float64]
@@ -22,11 +22,11 @@ Classes = NDArray[np.int64]
 class Span:
     """Points (m, n) in the orthonormal `basis` (n, h) of the span, and their logits (m, k)."""
 
-    def __init__(self, network: PolynomialNetwork, points: Array) -> None:
-        first = network.layers[0]
+    def __init__(self, network: Network, points: Array) -> None:
+        chain = network.expect_chain()
+        first, *later = chain.layers
         self.basis, triangle = np.linalg.qr(first.weights.T)
-        later = [(layer.weights, layer.bias) for layer in network.layers[1:]]
-        inner = PolynomialNetwork([(triangle.T, first.bias), *later], activations=network.activations)
+        inner = PolynomialNetwork([(triangle.T, first.bias), *map(tuple, later)], activations=chain.activations)
         self._places, self._solvers = points @ self.basis, NetworkSolvers(inner)
         self.logits = inner.logits(self._places)
 

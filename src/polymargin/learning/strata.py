@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.quadric import ed_degree_by_ranks
 from polymargin.quadric.classification import QuadricClass
 
@@ -91,12 +91,13 @@ def stratum(
 
 
 def network_stratum(
-    network: PolynomialNetwork, label: int = 0, rival: int = 1, *, tolerance: float = 1e-2, unit: float = 1.0
+    network: Network, label: int = 0, rival: int = 1, *, tolerance: float = 1e-2, unit: float = 1.0
 ) -> Stratum:
     """Return the stratum of f_label − f_rival for a shallow network with activation x²."""
-    if len(network.layers) != 2 or network.activations != ((0.0, 0.0, 1.0),):
+    chain = network.expect_chain()
+    if chain.activations != ((0.0, 0.0, 1.0),):
         raise InputError(f"{network!r}: expected one hidden layer with activation x²")
-    first, last = network.layers
+    first, last = chain.layers
     signs = last.weights[label] - last.weights[rival]
     constant = signs @ first.bias**2 + last.bias[label] - last.bias[rival]
     matrix = first.weights.T @ (signs[:, None] * first.weights)

@@ -19,7 +19,7 @@ from polymargin.errors import PolymarginError
 from polymargin.margins.judge import Judge
 from polymargin.margins.proofs import RivalProof, Subject, beyond
 from polymargin.margins.result import PairMargin
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.regions import ThreatModel
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ def bracketed(
 ) -> PairMargin:
     """Better bounds for a pair that enumeration left open; what is `doubted` counts for nothing."""
     rival, network = pair.rival, judge.network
-    if rival is None or not network.hidden_layers:
+    if rival is None or not network.stages:
         return pair
     if doubted:
         pair = replace(pair, radius=math.inf, lower=0.0, upper=math.inf, point=None, complete=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polymargin import __version__
 from polymargin.errors import InputError
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.regions import ThreatModel
 
 FORMAT = "polymargin-certificate-1"
@@ -63,7 +63,7 @@ def certificate(
         {
             "format": FORMAT,
             "created": {"version": __version__, "seed": seed},
-            "model": {"kind": network.kind, "sha256": network.fingerprint},
+            "model": {"sha256": network.fingerprint},
             "point": in_base64(u),
             "label": label,
             "claim": claim,

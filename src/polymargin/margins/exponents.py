@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.margins.result import Margin, PairMargin
-from polymargin.networks import PolynomialNetwork
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.layers import Layer, stages_of_layers
+from polymargin.networks.network import Network
+from polymargin.networks.recurrences import POWERS
 
 Array = NDArray[np.float64]
 Answer = TypeVar("Answer", Margin, PairMargin)
@@ -56,15 +57,16 @@ class Unscaled:
 
 def unscaled(network: Network) -> Unscaled:
     """The network without its exponents; itself if they are ordinary or if it is not made of layers."""
-    if not isinstance(network, PolynomialNetwork) or not network.hidden_layers:
+    chain = network.chain
+    if chain is None or not chain.in_powers or not chain.stages:
         return Unscaled(network, 1.0)
-    first, last = network.layers[0], network.layers[-1]
+    first, *middle, last = chain.layers
     unit, factor = _power(first.weights), _power(last.weights, last.bias)
     if unit == factor == 1.0:
         return Unscaled(network, 1.0)
-    middle = [(layer.weights, layer.bias) for layer in network.layers[1:-1]]
-    layers = [(unit * first.weights, first.bias), *middle, (factor * last.weights, factor * last.bias)]
-    return Unscaled(PolynomialNetwork(layers, activations=network.activations), unit)
+    layers = [Layer(unit * first.weights, first.bias), *middle, Layer(factor * last.weights, factor * last.bias)]
+    functions = [(coefficients, POWERS.name) for coefficients in chain.activations]
+    return Unscaled(Network(*stages_of_layers(layers, functions)), unit)
 
 
 def _power(*arrays: Array) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation.generic_directions import generic_directions
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
@@ -44,8 +44,7 @@ def _seen_ahead(network: Network, points: Array, labels: NDArray[np.intp], radii
         if (
             doubted := np.flatnonzero(seen.any(axis=1))
         ).size:  # hardly ever: what rounding can do is asked for these alone
-            sizes = network.term_sizes(around[:, :, doubted])
-            own = sizes[..., np.arange(len(doubted)), labels[doubted]][..., None]
-            noise = (network.rounding_steps + 1) * EPSILON * (sizes + own)
+            errors = network.rounding_errors(around[:, :, doubted])
+            noise = (1 + EPSILON) * (errors + errors[..., np.arange(len(doubted)), labels[doubted]][..., None])
             seen[doubted] = (ahead[:, :, doubted] > noise).any(axis=(0, 1))
         return np.asarray(seen)

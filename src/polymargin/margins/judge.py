@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polymargin.margins.certificate import Certificate, lines_of
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin_checker import CheckResult, check_rows
-
-# Kinds of networks that the checker reads.
-PROVABLE = ("polynomial-network", "lightning-attention", "product-network")
 
 
 @dataclass(frozen=True)
@@ -42,11 +39,6 @@ class Judge:
     """A network as the checker reads it, written once for all its certificates."""
 
     network: Network
-
-    @property
-    def reads(self) -> bool:
-        """Whether the checker reads networks of this kind."""
-        return self.network.kind in PROVABLE
 
     @cached_property
     def _model(self) -> bytes:

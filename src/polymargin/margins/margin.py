@@ -24,8 +24,8 @@ from polymargin.margins.gathered import gathered
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.result import Margin, Margins, Ordinary
 from polymargin.margins.sessions import session_for
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel, ThreatOptions
 from polymargin.rows import ManyPoints, OnePoint, OnRow, one_or_many
 from polymargin.standing import Standing
@@ -52,13 +52,19 @@ class MarginOptions(ThreatOptions, total=False):
     device: str | None
 
 
+def _piecewise_margin() -> Callable[..., Any]:
+    from polymargin.piecewise import piecewise_margin  # which is made of margins
+
+    return piecewise_margin
+
+
 @overload
 def margin(model: Any, points: OnePoint, **options: Unpack[MarginOptions]) -> Margin: ...
 @overload
 def margin(model: Any, points: ManyPoints, **options: Unpack[MarginOptions]) -> Margins: ...
 @overload
 def margin(model: Any, points: ArrayLike, **options: Unpack[MarginOptions]) -> Any: ...
-@any_model("piecewise_margin")
+@reads_model(piecewise=_piecewise_margin)
 @checked(Network, Boundary)
 @few_blas_threads
 def margin(

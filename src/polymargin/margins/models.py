@@ -20,7 +20,7 @@ from polymargin.margins.combined import combined
 from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration, Pair, out_of_time, pair_for
 from polymargin.margins.result import Margin, Ordinary
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 

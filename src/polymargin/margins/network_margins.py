@@ -34,9 +34,8 @@ from polymargin.margins.pairs import FOLLOWING, Enumeration, Pair, QuadricPair, 
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
 from polymargin.margins.proofs import Counterexample, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
+from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms, rounding_noise
-from polymargin.networks.product_network import quadratic_layers
-from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.quadric import NetworkSolvers
 from polymargin.regions import ThreatModel
 from polymargin.standing import Standing
@@ -46,7 +45,7 @@ Array = NDArray[np.float64]
 
 def check_architecture(network: Network, variables: int, limit: int) -> None:
     """Refuse to enumerate what is far too large before asking for the exact structure of its boundaries."""
-    size = min(variables, len(network.forms.bias))
+    size = min(variables, len(network.input_forms.bias))
     if network.degree > 2 and size > MOST_SAMPLES and generic_critical_count(size, network.degree) > limit:
         raise TooManyPathsError(
             f"boundaries of degree {network.degree} in {size} variables may have more than {limit:,} critical points"
@@ -60,7 +59,7 @@ class NetworkMargins:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
         self._judge = Judge(self._network)
-        if not self._network.is_affine:
+        if self._network.degree > 1:
             check_scale(self._network)
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._by_label: dict[int, dict[int, Pair]] = {}
@@ -73,7 +72,7 @@ class NetworkMargins:
     @property
     def paths_per_point(self) -> int:
         network = self._network
-        size = min(network.dimension, len(network.forms.bias))
+        size = min(network.dimension, len(network.input_forms.bias))
         count = generic_critical_count(size, network.degree) if network.degree > 2 else 0
         return count * (network.class_count - 1)
 
@@ -151,7 +150,7 @@ class NetworkMargins:
 
     def _margin_at(self, u: Array, tracker: Tracker) -> Margin:
         network = self._network
-        if not network.is_affine:
+        if network.degree > 1:
             check_terms(network, u)
         noise = float(rounding_noise(network, u))
         label, tied = predicted_class(network, u)
@@ -176,13 +175,13 @@ class NetworkMargins:
 
     def _bounds(self, u: Array, reason: str, deadline: Deadline) -> Margin:
         """Both sides of the margin without enumeration: an attack above, a proof below."""
-        if not self._network.hidden_layers:
+        if not self._network.stages:
             raise TooManyPathsError(reason)
         started = perf_counter()
         deadline = self._search.for_bounds(deadline)
         found = bracket_by(deadline, self._network, u, rtol=self._search.rtol)
         standing, lower, notes = Standing.BRACKETED, found.lower, [f"bounds instead of enumeration: {reason}"]
-        if found.closed and found.point is not None and self._judge.reads:
+        if found.closed and found.point is not None:
             subject = Subject(self._judge, u, found.label, ThreatModel.of(self._network.dimension))
             end = Counterexample(found.point, found.rival, found.upper)
             proofs = proofs_of(found.exclusions)
@@ -218,8 +217,8 @@ class NetworkMargins:
     @cached_property
     def _quadrics(self) -> NetworkSolvers | None:
         """Solvers for all pairs at once where the whole network has degree two."""
-        layers = quadratic_layers(self._network)
-        return None if layers is None or layers.dimension < 2 else NetworkSolvers(layers)
+        network = self._network
+        return NetworkSolvers(network) if network.degree == 2 and network.dimension > 1 else None
 
     def _defended(
         self, label: int, pairs: list[PairMargin], u: Array, noise: float, deadline: Deadline

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.networks.noise import CLEARLY, SMALLEST_TERM, rounding_noise
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
+from polymargin.networks.noise import CLEARLY, SMALLEST_TERM, largest_noise, rounding_noise
 
 Array = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -33,20 +33,13 @@ def clear_classes(network: Network, points: Array) -> tuple[NDArray[np.intp], Ma
         ahead[own] = np.inf
         gaps = ahead.min(axis=0)
         ahead[own] = 0.0
-        clear = gaps > 2 * np.maximum(_most_noise(network, points) / LARGEST_NOISE, SMALLEST_TERM)
+        clear = gaps > 2 * np.maximum(largest_noise(network, points) / LARGEST_NOISE, SMALLEST_TERM)
         cancelled = np.zeros(logits.shape, dtype=bool)
         if (doubted := np.flatnonzero(~clear)).size:
             noise, least = rounding_noise(network, points[doubted]), ahead[:, doubted].T
             clear[doubted] = np.isfinite(noise) & (gaps[doubted] > CLEARLY * noise)
             cancelled[doubted] = (least != 0) & (noise[:, None] > LARGEST_NOISE * least)
     return labels, clear, cancelled
-
-
-def _most_noise(network: Network, points: Array) -> Array:
-    """No point has more noise than this. Without signs, logits grow with every |x_i|: they are largest where all of these are."""
-    if getattr(network, "without_signs", None) is None:
-        return rounding_noise(network, points)
-    return rounding_noise(network, np.maximum(points.max(axis=0), -points.min(axis=0)))
 
 
 def predicted_class(network: Network, u: Array) -> tuple[int, int | None]:

@@ -17,7 +17,7 @@ from polymargin.bounds import Exclusion
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.margins.certificate import Certificate, certificate, hexadecimal, in_base64
 from polymargin.margins.judge import Judge, Judgement
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.polynomials.balls import distance_bounds, precision
 from polymargin.regions import ThreatModel
 

@@ -14,7 +14,7 @@ from typing import Any
 from polymargin.boundary import Boundary
 from polymargin.margins.models import ModelMargins, margins_of
 from polymargin.margins.pairs import Enumeration
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 
 MOST_SESSIONS = 4
 # Paths per point of a model that is kept: its solutions take some ten megabytes.

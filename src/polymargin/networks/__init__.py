@@ -1,10 +1,9 @@
 """Networks: what users bring."""
 
 from polymargin.networks.attention import LightningAttention
+from polymargin.networks.constructors import PolynomialNetwork, ReLUNetwork, SplineNetwork
 from polymargin.networks.network import Network
 from polymargin.networks.pi_nets import pi_net
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
 from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_sklearn import from_sklearn
 from polymargin.networks.readers.from_torch import from_torch
@@ -16,7 +15,8 @@ __all__ = [
     "LightningAttention",
     "Network",
     "PolynomialNetwork",
-    "ProductNetwork",
+    "ReLUNetwork",
+    "SplineNetwork",
     "from_arrays",
     "from_sklearn",
     "from_torch",

@@ -67,7 +67,7 @@ def written(stages: Sequence[Stage], readout: Forms, description: Description) -
             arrays[f"stage{number}/pieces"] = stage.table
     arrays |= _forms_arrays("readout", readout)
     header |= {name: value for name, value in vars(description).items() if value}
-    arrays[HEADER] = np.frombuffer(json.dumps(header, ensure_ascii=False).encode("utf-8"), dtype=np.uint8)
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     return arrays
 
 

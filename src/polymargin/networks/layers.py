@@ -1,81 +1,86 @@
-"""Affine layers one after the other: what fully connected networks of every activation have in common."""
+"""Layers one after the other: networks in which every stage sees the one before it alone.
+
+    z¹ = W¹x + b¹,      aˡ = σˡ(zˡ),      zˡ⁺¹ = Wˡ⁺¹aˡ + bˡ⁺¹,      the last z are the logits.
+
+Whether a network is of this kind is read off its stages, so it does not matter how it was made.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.polynomials import Expression, exact
+from polymargin.networks.forms import Forms
+from polymargin.networks.recurrences import POWERS
+from polymargin.networks.stages import Piecewise, Polynomial, Product, Stage
 
 Array = NDArray[np.float64]
+Function: TypeAlias = tuple[tuple[float, ...], Any]
+"""Coefficients and a basis, or breakpoints and pieces."""
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
-    """x ↦ W x + b; weights have shape (outputs, inputs)."""
+class Layer(NamedTuple):
+    """x ↦ weights @ x + bias, weights (outputs, inputs)."""
 
     weights: Array
     bias: Array
 
-    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
-        return affine(self.weights, self.bias, values)
 
-
-class LayerStack:
-    """Layers from the input to the logits."""
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The affine layers, and between them the stages with their functions."""
 
     layers: tuple[Layer, ...]
+    stages: tuple[Polynomial | Piecewise, ...]
 
     @property
-    def dimension(self) -> int:
-        """Number of inputs."""
-        return int(self.layers[0].weights.shape[1])
+    def in_powers(self) -> bool:
+        """Whether every activation is a polynomial in powers."""
+        return all(isinstance(stage, Polynomial) and stage.recurrence is POWERS for stage in self.stages)
 
     @property
-    def class_count(self) -> int:
-        return int(self.layers[-1].weights.shape[0])
+    def activations(self) -> tuple[tuple[float, ...], ...]:
+        """Coefficients of the activations that are polynomials."""
+        return tuple(stage.coefficients for stage in self.stages if isinstance(stage, Polynomial))
 
     @property
     def widths(self) -> tuple[int, ...]:
         """Inputs, hidden widths, classes."""
-        return (self.dimension, *(int(layer.weights.shape[0]) for layer in self.layers))
-
-    def layers_digest(self, kind: bytes) -> Any:
-        """SHA-256 of the exact weights, to be continued with what else the network consists of."""
-        digest = hashlib.sha256(kind)
-        for layer in self.layers:
-            digest.update(repr(layer.weights.shape).encode())
-            digest.update(np.ascontiguousarray(layer.weights, dtype="<f8").tobytes())
-            digest.update(np.ascontiguousarray(layer.bias, dtype="<f8").tobytes())
-        return digest
+        return (self.layers[0].weights.shape[1], *(len(layer.bias) for layer in self.layers))
 
 
-def affine(weights: Array, bias: Array, values: NDArray[Any]) -> NDArray[Any]:
-    """weights @ values + bias along the last axis, for whatever kind of scalar the values are."""
-    if values.dtype != object:
-        result = np.asarray(values @ weights.T)
-        result += bias  # in place: another array of that size would take longer than the sum
-        return result
-    rows = zip(weights.tolist(), bias.tolist(), strict=True)
-    if isinstance(values[0], Expression):
-        graph, arguments = values[0].graph, values.tolist()
-        return np.array([graph.linear(row, arguments, constant) for row, constant in rows], dtype=object)
-    return np.array(
-        [sum((exact(w) * v for w, v in zip(row, values, strict=True)), exact(c)) for row, c in rows],
-        dtype=object,
-    )
+def chain_of(stages: Sequence[Stage], readout: Forms) -> Chain | None:
+    """Return the layers of a network; None if a form sees anything but the values just before it."""
+    forms = [*(stage.forms[0] for stage in stages), readout]
+    plain = [stage for stage in stages if not isinstance(stage, Product)]
+    if len(plain) < len(stages) or any(source != place for place, f in enumerate(forms) for source, _ in f.blocks):
+        return None
+    layers = tuple(Layer(form.block(place), form.bias) for place, form in enumerate(forms))
+    return Chain(layers, tuple(plain))
+
+
+def stages_of_layers(layers: Sequence[Layer], functions: Sequence[Function]) -> tuple[list[Stage], Forms]:
+    """Return the stages and the read-out of layers with functions between them."""
+    widths, forms = [layers[0].weights.shape[1]], []
+    for source, layer in enumerate(layers):
+        forms.append(Forms(tuple(widths), ((source, layer.weights),), layer.bias))
+        widths.append(len(layer.bias))
+    stages: list[Stage] = []
+    for form, function in zip(forms[:-1], functions, strict=True):
+        series = isinstance(function[1], str)
+        stages.append(Polynomial(form, *function) if series else Piecewise(form, *function))
+    return stages, forms[-1]
 
 
 def checked_layers(layers: Sequence[Any]) -> tuple[Layer, ...]:
-    """Pairs (W, b) or bare matrices W as layers that fit each other, with at least two logits."""
+    """Return pairs (W, b) or bare matrices W as layers that fit each other, with at least two logits."""
     found = tuple(_layer(layer, position) for position, layer in enumerate(layers))
     if not found:
         raise InputError("a network needs at least one layer (W, b)")
@@ -100,16 +105,12 @@ def _layer(layer: Any, position: int) -> Layer:
         raise InputError(f"{name} has {weights.shape[0]} outputs but a bias of length {bias.shape[0]}")
     if 0 in weights.shape:
         raise InputError(f"{name} has weights of shape {weights.shape}; every layer needs inputs and outputs")
-    weights.setflags(write=False)
-    bias.setflags(write=False)
     return Layer(weights, bias)
 
 
 def finite_array(values: ArrayLike, name: str, axes: int) -> Array:
-    """The values as float64, or a sentence about what is wrong with them."""
+    """Return the values as float64, or say in one sentence what is wrong with them."""
     array = real_array(values, name)
-    if array.flags.writeable or array.base is not None:  # what nobody can change need not be copied
-        array = array.copy()
     if array.ndim != axes:
         raise InputError(f"{name}: expected {axes} axes, got shape {array.shape}")
     if not np.isfinite(array).all():

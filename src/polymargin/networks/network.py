@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,18 +24,13 @@ from polymargin.networks import format as file_format
 from polymargin.networks.description import description
 from polymargin.networks.exact import ExactStages
 from polymargin.networks.forms import Forms
+from polymargin.networks.layers import Chain, Layer, chain_of
 from polymargin.networks.readers.npz import binary_file, read_arrays
 from polymargin.networks.rounding import rounding_errors
 from polymargin.networks.stages import Degrees, Piecewise, Polynomial, Stage, degrees_of, with_forms
+from polymargin.networks.structures import Structure, structure_of
 
 Array = NDArray[np.float64]
-
-
-class AffineMap(NamedTuple):
-    """x ↦ weights @ x + bias, weights (outputs, inputs)."""
-
-    weights: Array
-    bias: Array
 
 
 class Network:
@@ -43,7 +38,7 @@ class Network:
 
     stages        products, polynomials and piecewise polynomials in the order in which they are computed
     readout       forms of the inputs and the values of all stages: the logits
-    structure     what a constructor knows about the architecture, for formulas that need it
+    structure     what a constructor knows about the architecture (`structures.py`), for formulas that need it
     class_names   one name for each class
     origin        how a reader understood its input, where it had to choose
     layer_names   one name for the forms of each stage, and one for the read-out
@@ -61,7 +56,7 @@ class Network:
         stages: Sequence[Stage],
         readout: Forms,
         *,
-        structure: Any = None,
+        structure: Structure | None = None,
         class_names: Sequence[str] | None = None,
         origin: str = "",
         layer_names: Sequence[str] | None = None,
@@ -113,6 +108,19 @@ class Network:
             degrees.append(stage.degrees(degrees))
         return int(degrees_of(self.readout, degrees).max(initial=0))
 
+    @cached_property
+    def chain(self) -> Chain | None:
+        """The layers, if every stage sees the one before it alone."""
+        return chain_of(self.stages, self.readout)
+
+    def expect_chain(self) -> Chain:
+        """Return the layers; refuse a network without layers, or with other activations than polynomials in powers."""
+        if self.chain is None or not self.chain.in_powers:
+            raise InputError(
+                f"{self!r}: expected fully connected layers, each of which sees the one before it alone, with polynomials between"
+            )
+        return self.chain
+
     def __repr__(self) -> str:
         parts = [description(self.widths, self.stages, self.degree), *([self.origin] if self.origin else [])]
         return f"Network({'; '.join(parts)})"
@@ -150,6 +158,10 @@ class Network:
         """Return bounds (…, classes) of how far floating-point logits at points (…, n) are from the exact ones."""
         return rounding_errors(self.stages, self.readout, points)
 
+    def largest_rounding_errors(self, sizes: Array) -> Array:
+        """Return bounds (…, classes) that hold at all points with |x_i| ≤ sizes_i, for sizes (…, n)."""
+        return rounding_errors(self.stages, self.readout, sizes, everywhere=True)
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without exact integers, which cannot be pickled or copied."""
         return {name: value for name, value in vars(self).items() if name != "_exact"}
@@ -157,7 +169,7 @@ class Network:
     # -- the inputs ----------------------------------------------------------------------------
 
     @cached_property
-    def input_forms(self) -> AffineMap:
+    def input_forms(self) -> Layer:
         """The affine forms through which the logits depend on the inputs: the rows of all stages and of the read-out."""
         users, first = self._users(0), self.stages[0] if self.stages else None
         if isinstance(first, Polynomial) and first.degree == 1 and users == [first.form]:
@@ -165,8 +177,16 @@ class Network:
             constant, slope = first.coefficients
             seen = _rows(self._users(1), 1, len(first))
             weights, bias = slope * first.form.block(0), slope * first.form.bias + constant
-            return AffineMap(seen.weights @ weights, seen.bias + seen.weights @ bias)
+            return Layer(seen.weights @ weights, seen.bias + seen.weights @ bias)
         return _rows(users, 0, self.dimension)
+
+    def active_subspace(self, label: int, rival: int) -> tuple[Array, Network] | None:
+        """Return an orthonormal basis (n, m) of what f_label − f_rival depends on, and the network on it.
+
+        None where nothing is known beyond `input_forms`.
+        """
+        found = None if self.structure is None else self.structure.active_subspace(label, rival)
+        return None if found is None else (found[0], Network(*found[1:]))
 
     def _users(self, source: int) -> list[Forms]:
         """The forms that depend on the values of a source directly."""
@@ -186,6 +206,11 @@ class Network:
         stages = [with_forms(stage, [f.after(matrix.shape[1]) for f in stage.forms]) for stage in self.stages]
         return Network([entry, *stages], self.readout.after(matrix.shape[1]))
 
+    def with_readout(self, readout: Forms) -> Network:
+        """Return the network with other forms of the same values as its logits."""
+        structure = None if self.structure is None else self.structure.with_readout(readout)
+        return Network(self.stages, readout, structure=structure)
+
     # -- files ---------------------------------------------------------------------------------
 
     @cached_property
@@ -195,14 +220,23 @@ class Network:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the named arrays of a file."""
-        about = file_format.Description(names_of(self), self.layer_names, self.origin)
+        structure = None if self.structure is None else self.structure.to_json()
+        about = file_format.Description(names_of(self), self.layer_names, self.origin, structure)
         return file_format.written(self.stages, self.readout, about)
 
     @classmethod
     def from_arrays_dict(cls, arrays: Mapping[str, NDArray[Any]]) -> Network:
         """Return the network of the arrays that `to_arrays` makes."""
         stages, readout, about = file_format.read(arrays)
-        network = cls(stages, readout, class_names=about.classes, origin=about.origin, layer_names=about.layers)
+        structure = structure_of(about.structure, stages, readout)
+        network = cls(
+            stages,
+            readout,
+            structure=structure,
+            class_names=about.classes,
+            origin=about.origin,
+            layer_names=about.layers,
+        )
         names_of(network)  # refuses names that occur twice
         return network
 
@@ -222,14 +256,14 @@ class Network:
             raise InputError(f"{path}: {error}") from None
 
 
-def _rows(users: Sequence[Forms], source: int, width: int) -> AffineMap:
+def _rows(users: Sequence[Forms], source: int, width: int) -> Layer:
     """The different rows over a source; all of them where there is one user."""
     if len(users) == 1:
-        return AffineMap(users[0].block(source), users[0].bias)
+        return Layer(users[0].block(source), users[0].bias)
     seen: dict[bytes, tuple[Array, float]] = {}
     for forms in users:
         for row, bias in zip(forms.block(source), forms.bias.tolist(), strict=True):
             if row.any():
                 seen.setdefault(row.tobytes(), (row, bias))
     found = list(seen.values()) or [(np.zeros(width), 0.0)]
-    return AffineMap(np.array([row for row, _ in found]), np.array([bias for _, bias in found]))
+    return Layer(np.array([row for row, _ in found]), np.array([bias for _, bias in found]))

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
+from polymargin.networks.rounding import EPSILON
 
 Array = NDArray[np.float64]
 
@@ -14,26 +15,33 @@ Array = NDArray[np.float64]
 SMALLEST_TERM, LARGEST_TERM = 1e-150, 1e150
 # Of the largest weight of the first layer.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-60, 1e60
-# A logit ahead by this many times the noise is ahead.
-CLEARLY = 100
+# A logit ahead by this many times the noise is ahead: both may be off by the noise, and their difference is rounded.
+CLEARLY = 4
 
 
 def rounding_noise(network: Network, points: Array) -> Array:
-    """About how much rounding can change a logit at points (…, n): the logits of the same network without signs, times the
-    unit roundoff.
+    """Return bounds (…) of how much rounding can change a logit at points (…, n).
 
     Infinite where the terms of the logits leave the range in which doubles keep their precision.
     """
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        largest = network.term_sizes(points).max(axis=-1)
+    return _noise(network.rounding_errors(points))
+
+
+def largest_noise(network: Network, points: Array) -> float:
+    """Return one bound for all points (p, n), and everything between them."""
+    return float(_noise(network.largest_rounding_errors(np.maximum(points.max(axis=0), -points.min(axis=0)))))
+
+
+def _noise(errors: Array) -> Array:
+    largest = errors.max(axis=-1) / EPSILON
     ordinary = (largest == 0) | ((largest >= SMALLEST_TERM) & (largest <= LARGEST_TERM))
-    return np.where(ordinary, 4 * float(np.finfo(np.float64).eps) * largest, np.inf)
+    return np.where(ordinary, EPSILON * largest, np.inf)
 
 
 def check_terms(network: Network, u: Array) -> None:
     """Refuse a point at which the terms of the logits are too large."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        fits = bool((network.term_sizes(u) <= LARGEST_TERM).all())
+        fits = bool((network.rounding_errors(u) <= EPSILON * LARGEST_TERM).all())
     if not fits:
         raise InputError(
             "terms of the logits leave the range of doubles at the point; rescale the weights or the inputs"
@@ -42,7 +50,7 @@ def check_terms(network: Network, u: Array) -> None:
 
 def check_scale(network: Network) -> None:
     """Refuse first layers with which distances, or slopes of the logits, leave the range of doubles when squared."""
-    largest = float(np.abs(network.forms.weights).max(initial=0.0))
+    largest = float(np.abs(network.input_forms.weights).max(initial=0.0))
     if not largest:
         return
     if not SMALLEST_WEIGHT <= largest <= LARGEST_WEIGHT:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
 from polymargin.networks.layers import finite_array
-from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.network import Network
 from polymargin.networks.tape.arithmetic import add, multiply
 from polymargin.networks.tape.fold import fold
 from polymargin.networks.tape.operations import OperationTape
@@ -26,8 +26,8 @@ def pi_net(
     *,
     mixing: Sequence[ArrayLike] | None = None,
     shifts: Sequence[ArrayLike] | None = None,
-) -> ProductNetwork:
-    """A Π-net from its matrices: CCP from the factors U₁, …, U_N of shape (h, inputs) alone, NCP with S₂, …, S_N and b₁, …, b_N.
+) -> Network:
+    """Return a Π-net: CCP from the factors U₁, …, U_N of shape (h, inputs) alone, NCP with S₂, …, S_N and b₁, …, b_N.
 
     >>> net = pi_net([[[1.0, 2.0]], [[3.0, -1.0]]], [[1.0], [0.0]])
     >>> net([1.0, 1.0])                     # o₁ = 3, o₂ = 2·3 + 3
@@ -65,10 +65,4 @@ def pi_net(
         for U, S, b in zip(maps[1:], inner, constants[1:], strict=True):
             out = multiply(matmul(x, U.T), add(matmul(out, S.T), b))
     logits = matmul(out, top.T)
-    network = fold(logits if bias is None else add(logits, finite_array(bias, "the bias of the read-out", 1)))
-    if not isinstance(network, ProductNetwork):
-        raise InputError(
-            "no product of different forms is left: the factors are multiples of each other, or zero; use a PolynomialNetwork, "
-            "which has powers as activations"
-        )
-    return network
+    return fold(logits if bias is None else add(logits, finite_array(bias, "the bias of the read-out", 1)))

@@ -120,6 +120,11 @@ def rational(value: float) -> Any:
     return flint.fmpq(*float(value).as_integer_ratio())
 
 
+def rounded(value: Any) -> float:
+    """Return the double nearest to a rational."""
+    return int(value.p) / int(value.q)
+
+
 def _times_z_in_chebyshev(row: Rationals) -> Rationals:
     result = [flint.fmpq(0)] * (len(row) + 1)
     result[1] += row[0]

@@ -26,31 +26,38 @@ Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-def rounding_errors(stages: Sequence[Stage], readout: Forms, points: Array, errors: Array | None = None) -> Array:
-    """Return bounds of the errors of the logits (…, classes) at inputs (…, n) that are known up to `errors`, or exactly."""
-    values, known = [points], [np.zeros_like(points) if errors is None else errors]
+def rounding_errors(
+    stages: Sequence[Stage], readout: Forms, points: Array, errors: Array | None = None, *, everywhere: bool = False
+) -> Array:
+    """Return bounds of the errors of the logits (…, classes) at inputs (…, n) that are known up to `errors`, or exactly.
+
+    With `everywhere` they hold at all inputs whose entries are at most as large as those of the points.
+    """
+    values, known = [np.abs(points) if everywhere else points], [np.zeros_like(points) if errors is None else errors]
     with np.errstate(over="ignore", invalid="ignore"):
         for stage in stages:
-            new, error = _stage_errors(stage, values, known)
+            new, error = _stage_errors(stage, values, known, everywhere)
             values.append(new)
             known.append(error)
         result = _form_errors(readout, values, known)
         return np.asarray(np.where(np.isfinite(result), result, np.inf))
 
 
-def _stage_errors(stage: Stage, values: list[Array], errors: list[Array]) -> tuple[Array, Array]:
-    """The new values and bounds of their errors."""
+def _stage_errors(stage: Stage, values: list[Array], errors: list[Array], everywhere: bool) -> tuple[Array, Array]:
+    """Return the new values, or bounds of their sizes, and bounds of their errors."""
+    results = [(form.sizes if everywhere else form)(values) for form in stage.forms]
+    bounds = [_form_errors(form, values, errors) for form in stage.forms]
     if isinstance(stage, Product):
-        p, q = (form(values) for form in stage.forms)
-        e, f = (_form_errors(form, values, errors) for form in stage.forms)
+        (p, q), (e, f) = results, bounds
         new = np.asarray(p * q)
         return new, np.abs(p) * f + np.abs(q) * e + e * f + EPSILON * np.abs(new)
-    z, e = stage.form(values), _form_errors(stage.form, values, errors)
+    (z,), (e,) = results, bounds
     if isinstance(stage, Piecewise):
-        slopes, roundings = _pieces(stage, np.abs(z) + e)
+        largest, slopes, roundings = _pieces(stage, np.abs(z) + e)
     else:
-        slopes, roundings = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
-    return stage.activate(z), np.asarray(e * slopes + EPSILON * roundings)
+        largest, slopes, roundings = (_bounded if stage.recurrence.bounded else _absolute)(stage, np.abs(z) + e)
+    new = largest if everywhere else stage.activate(z)
+    return new, np.asarray(e * slopes + EPSILON * roundings)
 
 
 def _form_errors(forms: Forms, values: list[Array], errors: list[Array]) -> Array:
@@ -58,25 +65,26 @@ def _form_errors(forms: Forms, values: list[Array], errors: list[Array]) -> Arra
     return np.asarray(sizes.linear(errors) + steps * EPSILON * sizes([np.abs(v) for v in values]))
 
 
-def _pieces(stage: Piecewise, reach: Array) -> tuple[Array, Array]:
+def _pieces(stage: Piecewise, reach: Array) -> tuple[Array, Array, Array]:
     """Bounds over all pieces, in powers, and the largest difference of two pieces at their breakpoint."""
     slopes, sizes = np.zeros_like(reach), np.zeros_like(reach)
     for piece in stage.pieces:
         row = np.abs(piece)
         slopes = np.maximum(slopes, polynomial.polyval(reach, np.append(polynomial.polyder(row), 0.0)))
         sizes = np.maximum(sizes, polynomial.polyval(reach, row))
-    return slopes, 2.0 * (stage.degree + 1) * sizes + stage.largest_jump / EPSILON
+    return sizes, slopes, 2.0 * (stage.degree + 1) * sizes + stage.largest_jump / EPSILON
 
 
-def _bounded(stage: Polynomial, reach: Array) -> tuple[Array, Array]:
-    """Bounds of |σ'| up to `reach`, and of the roundings of Clenshaw's rule, for a basis that is of size one on [−1, 1]."""
+def _bounded(stage: Polynomial, reach: Array) -> tuple[Array, Array, Array]:
+    """Bounds of |σ| and |σ'| up to `reach`, and of the roundings of Clenshaw's rule, for a basis of size one on [−1, 1]."""
     row, orders = np.abs(stage.coefficients), np.arange(len(stage.coefficients), dtype=np.float64)
     angles = np.arccosh(np.maximum(reach, 1.0))
     tops = np.cosh(orders * angles[..., None])
-    return tops @ (row * orders**2), 8.0 * len(row) ** 2 * (tops @ row)
+    total = tops @ row
+    return total, tops @ (row * orders**2), 8.0 * len(row) ** 2 * total
 
 
-def _absolute(stage: Polynomial, reach: Array) -> tuple[Array, Array]:
+def _absolute(stage: Polynomial, reach: Array) -> tuple[Array, Array, Array]:
     """The same for any basis, from what the recurrence makes of absolute values: S_(k+1) = α_k r S_k + β_k S_(k−1)."""
     values, slopes = [np.ones_like(reach)], [np.zeros_like(reach)]
     for k in range(stage.degree):
@@ -87,4 +95,4 @@ def _absolute(stage: Polynomial, reach: Array) -> tuple[Array, Array]:
     row = np.abs(stage.coefficients)
     roundings = (2 if stage.recurrence is POWERS else 8) * (stage.degree + 1)
     total, bends = (np.tensordot(np.stack(part, axis=-1), row, axes=1) for part in (values, slopes))
-    return np.asarray(bends), np.asarray(roundings * total)
+    return np.asarray(total), np.asarray(bends), np.asarray(roundings * total)

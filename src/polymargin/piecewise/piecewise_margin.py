@@ -19,12 +19,11 @@ from polymargin.arguments import checked
 from polymargin.class_names import named
 from polymargin.margins import Margins, PairMargin
 from polymargin.margins.checkpoint import Checkpoint
+from polymargin.networks import Network
 from polymargin.piecewise.best_first import SearchOutcome
 from polymargin.piecewise.incumbents import Incumbent
-from polymargin.piecewise.relu.network import ReLUNetwork
 from polymargin.piecewise.result import PiecewiseMargin
-from polymargin.piecewise.search_at import PiecewiseNetwork, PiecewiseOptions, SearchStart, remarks
-from polymargin.piecewise.spline.network import SplineNetwork
+from polymargin.piecewise.search_at import PiecewiseOptions, SearchStart, remarks
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
@@ -36,16 +35,14 @@ CLOSED = 1e-8
 
 
 @overload
-def piecewise_margin(
-    network: PiecewiseNetwork, points: OnePoint, **options: Unpack[PiecewiseOptions]
-) -> PiecewiseMargin: ...
+def piecewise_margin(network: Network, points: OnePoint, **options: Unpack[PiecewiseOptions]) -> PiecewiseMargin: ...
 @overload
-def piecewise_margin(network: PiecewiseNetwork, points: ManyPoints, **options: Unpack[PiecewiseOptions]) -> Margins: ...
+def piecewise_margin(network: Network, points: ManyPoints, **options: Unpack[PiecewiseOptions]) -> Margins: ...
 @overload
-def piecewise_margin(network: PiecewiseNetwork, points: ArrayLike, **options: Unpack[PiecewiseOptions]) -> Any: ...
-@checked(ReLUNetwork, SplineNetwork)
+def piecewise_margin(network: Network, points: ArrayLike, **options: Unpack[PiecewiseOptions]) -> Any: ...
+@checked(Network)
 def piecewise_margin(
-    network: PiecewiseNetwork,
+    network: Network,
     points: ArrayLike,
     *,
     timeout: float | None = None,
@@ -58,13 +55,14 @@ def piecewise_margin(
 
     Parameters
     ----------
-    network      a ReLUNetwork of any depth, or a SplineNetwork
+    network      layers with ReLU of any depth, or one hidden layer with a spline
     timeout      seconds per point; what is known then is a bracket
     seed         of the local search that finds the first counterexample; the answer does not depend on it
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     on_row       called with the number of a row and its margin as soon as there is one
     executor     any `concurrent.futures.Executor` or Dask `Client` that takes the rows of a batch
 
+    >>> from polymargin.networks import ReLUNetwork
     >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])    # |x| against 1
     >>> piecewise_margin(net, [0.25])
     Margin(0.75, class 1 against 0, NUMERICAL by regions)
@@ -82,7 +80,7 @@ def piecewise_margin(
 
 @dataclass(frozen=True, eq=False)
 class _MarginQuestion:
-    network: PiecewiseNetwork
+    network: Network
     timeout: float | None
     seed: int
 
@@ -94,7 +92,7 @@ class _MarginQuestion:
         return PiecewiseMargin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)
 
 
-def _margin_at(network: PiecewiseNetwork, u: Array, timeout: float | None, seed: int) -> PiecewiseMargin:
+def _margin_at(network: Network, u: Array, timeout: float | None, seed: int) -> PiecewiseMargin:
     started = perf_counter()
     start = SearchStart(network, u)
     label = start.label

@@ -16,11 +16,10 @@ from polymargin.certificates import Answer, Verdict, Verdicts
 from polymargin.certificates.verdict import failed_verdict
 from polymargin.class_names import named
 from polymargin.margins.checkpoint import Checkpoint
+from polymargin.networks import Network
 from polymargin.piecewise.best_first import SearchOutcome
 from polymargin.piecewise.incumbents import Incumbent
-from polymargin.piecewise.relu.network import ReLUNetwork
-from polymargin.piecewise.search_at import PiecewiseNetwork, PiecewiseOptions, SearchStart, remarks
-from polymargin.piecewise.spline.network import SplineNetwork
+from polymargin.piecewise.search_at import PiecewiseOptions, SearchStart, remarks
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
@@ -33,19 +32,19 @@ BEYOND = 1e-9
 
 @overload
 def piecewise_verify(
-    network: PiecewiseNetwork, points: OnePoint, radius: float, **options: Unpack[PiecewiseOptions]
+    network: Network, points: OnePoint, radius: float, **options: Unpack[PiecewiseOptions]
 ) -> Verdict: ...
 @overload
 def piecewise_verify(
-    network: PiecewiseNetwork, points: ManyPoints, radius: float, **options: Unpack[PiecewiseOptions]
+    network: Network, points: ManyPoints, radius: float, **options: Unpack[PiecewiseOptions]
 ) -> Verdicts: ...
 @overload
 def piecewise_verify(
-    network: PiecewiseNetwork, points: ArrayLike, radius: float, **options: Unpack[PiecewiseOptions]
+    network: Network, points: ArrayLike, radius: float, **options: Unpack[PiecewiseOptions]
 ) -> Any: ...
-@checked(ReLUNetwork, SplineNetwork)
+@checked(Network)
 def piecewise_verify(
-    network: PiecewiseNetwork,
+    network: Network,
     points: ArrayLike,
     radius: float,
     *,
@@ -61,6 +60,7 @@ def piecewise_verify(
     reads no proofs for such networks: a search that ends without a tie is UNKNOWN and NUMERICAL, and `lower` is the radius.
     The options are those of `piecewise_margin`.
 
+    >>> from polymargin.networks import ReLUNetwork
     >>> net = ReLUNetwork([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [0.0, 0.0]], [0.0, 1.0])])
     >>> piecewise_verify(net, [0.25], 0.7)
     Verdict(UNKNOWN at radius 0.7, NUMERICAL: cells searched in doubles without a tie: 1; there is no proof for such networks)
@@ -78,7 +78,7 @@ def piecewise_verify(
 
 @dataclass(frozen=True, eq=False)
 class _VerdictQuestion:
-    network: PiecewiseNetwork
+    network: Network
     radius: float
     timeout: float | None
     seed: int
@@ -90,7 +90,7 @@ class _VerdictQuestion:
         return failed_verdict(self.radius, error, seconds)
 
 
-def _verdict_at(network: PiecewiseNetwork, u: Array, radius: float, timeout: float | None, seed: int) -> Verdict:
+def _verdict_at(network: Network, u: Array, radius: float, timeout: float | None, seed: int) -> Verdict:
     started = perf_counter()
     start = SearchStart(network, u)
     if start.tied is not None:

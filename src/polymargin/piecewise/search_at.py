@@ -6,26 +6,26 @@ import math
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
 from polymargin.errors import InputError
+from polymargin.networks import Network
+from polymargin.networks.layers import Chain
+from polymargin.networks.stages import Piecewise
 from polymargin.piecewise.best_first import Problem, SearchOutcome, best_first
 from polymargin.piecewise.incumbents import Incumbent
 from polymargin.piecewise.relu.cells import ReLUCells
-from polymargin.piecewise.relu.network import ReLUNetwork
 from polymargin.piecewise.relu.view import ReLUView
 from polymargin.piecewise.spline.cells import SplineCells
-from polymargin.piecewise.spline.network import SplineNetwork
 from polymargin.piecewise.spline.view import SplineView
 from polymargin.rows import OnRow
 from polymargin.work import Workers
 
 Array = NDArray[np.float64]
-PiecewiseNetwork: TypeAlias = ReLUNetwork | SplineNetwork
 
 # Rounding above this share of the difference of the two largest logits hides it from doubles.
 LARGEST_NOISE = 1e-6
@@ -46,9 +46,10 @@ class PiecewiseOptions(TypedDict, total=False):
 class SearchStart:
     """A network at a point: its class in exact arithmetic, and whether doubles can tell it from the others."""
 
-    def __init__(self, network: PiecewiseNetwork, u: Array) -> None:
+    def __init__(self, network: Network, u: Array) -> None:
         checked_point(u, network.dimension)
-        _check_scale(network)
+        self.chain = searchable(network)
+        _check_scale(self.chain)
         self.network, self.u = network, u
         logits: list[Fraction] = network.exact_logits(u)
         largest = max(logits)
@@ -67,9 +68,9 @@ class SearchStart:
         self, timeout: float | None, seed: int, reach: float = math.inf
     ) -> tuple[SearchOutcome, Incumbent, Problem[Any]]:
         problem: Problem[Any] = (
-            ReLUCells(ReLUView(self.network, self.u, self.label))
-            if isinstance(self.network, ReLUNetwork)
-            else SplineCells(SplineView(self.network, self.u, self.label), seed)
+            ReLUCells(ReLUView(self.chain, self.u, self.label))
+            if is_relu(self.chain)
+            else SplineCells(SplineView(self.chain, self.u, self.label), seed)
         )
         incumbent = Incumbent(self.network, self.u, self.label)
         deadline = math.inf if timeout is None else perf_counter() + timeout
@@ -93,10 +94,26 @@ def remarks(doubt: str, outcome: SearchOutcome, nothing: bool, far: float) -> tu
     return tuple(notes)
 
 
-def _check_scale(network: PiecewiseNetwork) -> None:
+def is_relu(chain: Chain) -> bool:
+    """Whether all activations are ReLU."""
+    return all(isinstance(stage, Piecewise) and stage.is_relu for stage in chain.stages)
+
+
+def searchable(network: Network) -> Chain:
+    """Return the layers; refuse networks whose regions are no polyhedra."""
+    chain = network.chain
+    shallow = chain is not None and len(chain.stages) == 1 and isinstance(chain.stages[0], Piecewise)
+    if chain is None or not (is_relu(chain) or shallow):
+        raise InputError(
+            f"{network!r}: expected layers with ReLU, or one hidden layer with a spline; in others the regions are not polyhedra"
+        )
+    return chain
+
+
+def _check_scale(chain: Chain) -> None:
     """Products of weights through the layers, and their squares, must stay within the range of doubles."""
     smallest = largest = 0.0
-    for layer in network.layers:
+    for layer in chain.layers:
         sizes = np.abs(layer.weights[layer.weights != 0])
         if sizes.size:
             smallest += math.log10(float(sizes.min()))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.plots.class_regions import draw_class_regions, ticks_inside
 from polymargin.plots.figure_file import new_figure
 from polymargin.plots.palette import class_colour, class_marker
@@ -21,7 +21,7 @@ from polymargin.plots.palette import class_colour, class_marker
 class Panel:
     """A network with two inputs, a title, and a note below the picture."""
 
-    network: PolynomialNetwork
+    network: Network
     title: str = ""
     note: str = ""
 

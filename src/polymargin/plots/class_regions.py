@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.plots.palette import INK, class_colour
 
 SAMPLES = 500
 
 
 def draw_class_regions(
-    axes: Any, network: PolynomialNetwork, window: tuple[float, float, float, float], *, alpha: float = 0.2
+    axes: Any, network: Network, window: tuple[float, float, float, float], *, alpha: float = 0.2
 ) -> None:
     """Fill the class regions of the window (left, right, bottom, top) and draw the boundaries between them."""
     x, y = np.meshgrid(np.linspace(*window[:2], SAMPLES), np.linspace(*window[2:], SAMPLES))

@@ -12,7 +12,7 @@ from polymargin.boundary import Boundary
 from polymargin.enumeration import critical_points
 from polymargin.errors import InputError
 from polymargin.margins import margin
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.plots.class_regions import draw_class_regions, ticks_inside
 from polymargin.plots.figure_file import from_matplotlib, new_figure
 from polymargin.plots.palette import INK, class_colour, class_marker
@@ -21,7 +21,7 @@ WIDTH, LEAST_HEIGHT, MOST_HEIGHT, DPI = 7.2, 3.4, 9.0, 200
 PAPER = "#ffffff"
 
 
-def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path, *, title: str = "") -> Path:
+def margin_plane(network: Network, points: ArrayLike, path: str | Path, *, title: str = "") -> Path:
     """Draw the plane with the margin discs of `points` (m, 2) into a .png or .svg file.
 
     Small open dots mark the other real critical points: everywhere the distance to the boundary is stationary.
@@ -48,7 +48,7 @@ def margin_plane(network: PolynomialNetwork, points: ArrayLike, path: str | Path
     return Path(path)
 
 
-def _draw_margin(axes: Any, network: PolynomialNetwork, u: Any, found: Any) -> None:
+def _draw_margin(axes: Any, network: Network, u: Any, found: Any) -> None:
     colour, shape = class_colour(found.label), class_marker(found.label)
     axes.plot(*u, shape, color=colour, markeredgecolor=INK, markersize=7.5, zorder=4)
     if found.point is None:
@@ -63,7 +63,7 @@ def _draw_margin(axes: Any, network: PolynomialNetwork, u: Any, found: Any) -> N
     axes.plot(*x.T, "o", markersize=4.5, markerfacecolor=PAPER, markeredgecolor=INK, zorder=3)
 
 
-def _draw_legend(figure: Any, network: PolynomialNetwork) -> None:
+def _draw_legend(figure: Any, network: Network) -> None:
     line_class = from_matplotlib("lines.Line2D")
 
     def entry(label: str, marker: str = "", fill: str = INK, size: float = 6.0, line: str = "") -> Any:

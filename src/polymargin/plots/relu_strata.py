@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
-from polymargin.piecewise import LinearRegion, ReLUNetwork, linear_regions, piecewise_margin
+from polymargin.networks import Network
+from polymargin.piecewise import LinearRegion, linear_regions, piecewise_margin
 from polymargin.plots.figure_file import from_matplotlib, new_figure
 
 Array = NDArray[np.float64]
@@ -64,7 +65,7 @@ class Strata:
         return stratum.reshape(points.shape[:-1]), place.reshape(points.shape)
 
 
-def boundary_strata(network: ReLUNetwork, window: Window) -> Strata:
+def boundary_strata(network: Network, window: Window) -> Strata:
     """Return the decision boundary in and around the window."""
     if network.dimension != 2:
         raise InputError(f"the network has {network.dimension} inputs; a plane needs 2")
@@ -86,7 +87,7 @@ def boundary_strata(network: ReLUNetwork, window: Window) -> Strata:
 
 
 def relu_strata(
-    network: ReLUNetwork,
+    network: Network,
     path: str | Path,
     *,
     window: Window = (-3.0, 3.0, -3.0, 3.0),
@@ -136,7 +137,7 @@ def _draw_switches(axes: Any, x: Array, y: Array, stratum: NDArray[np.int64], fo
         axes.scatter(x[columns], y[rows], s=size, c=colour, marker="s", linewidths=0, zorder=3, rasterized=True)
 
 
-def _draw_margins(axes: Any, network: ReLUNetwork, points: ArrayLike | None, circle_class: Any) -> None:
+def _draw_margins(axes: Any, network: Network, points: ArrayLike | None, circle_class: Any) -> None:
     if points is None:
         return
     for u, found in zip(np.asarray(points, dtype=np.float64), piecewise_margin(network, points), strict=True):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.polynomials import Graph, evaluate, flatten, gradient, hessian
 from polymargin.quadric.squares import HiddenSquares, SquareSum, squares_of
 
@@ -78,7 +78,7 @@ class QuadricForm:
         )
 
     @classmethod
-    def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricForm:
+    def from_network(cls, network: Network, label: int, rival: int) -> QuadricForm:
         """Return the form of f_label − f_rival for a network with logits of degree at most two."""
         return cls.from_squares(HiddenSquares.from_network(network).pair(label, rival))
 

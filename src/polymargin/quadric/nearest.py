@@ -18,7 +18,7 @@ from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.continuation.tracker import instruction_set
 from polymargin.errors import InputError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.quadric.form import QuadricForm, exact_form
 from polymargin.quadric.nearest_batch import Nearest, NearestBatch, NearestBatches
 from polymargin.quadric.spectrum import NOISE, TOUCH_TOLERANCE, Factors, Spectrum, spectrum_of
@@ -50,7 +50,7 @@ class QuadricSolver:
             self.spectrum = source if isinstance(source, Spectrum) else spectrum_of(source)
 
     @classmethod
-    def from_network(cls, network: PolynomialNetwork, label: int, rival: int) -> QuadricSolver:
+    def from_network(cls, network: Network, label: int, rival: int) -> QuadricSolver:
         """Make a solver for f_label − f_rival; to share work between the pairs of one network use `NetworkSolvers`."""
         return NetworkSolvers(network).pair(label, rival)
 
@@ -125,7 +125,7 @@ def nearest_of(
 class NetworkSolvers:
     """The solvers for all pairs of classes of one network of degree at most two; the first layer is factorised once."""
 
-    def __init__(self, network: PolynomialNetwork) -> None:
+    def __init__(self, network: Network) -> None:
         self.squares = HiddenSquares.from_network(network)
         self._factors = Factors.of(self.squares.weights)
         self._solvers: dict[tuple[int, int], QuadricSolver] = {}

@@ -20,9 +20,9 @@ from polymargin.class_names import class_numbers, names_of
 from polymargin.continuation import available_threads
 from polymargin.errors import InputError
 from polymargin.margins import Margin, margin
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.readers.any_model import any_model
-from polymargin.piecewise import ReLUNetwork, SplineNetwork, piecewise_margin
+from polymargin.networks.network import Network
+from polymargin.networks.readers.models import reads_model
+from polymargin.piecewise import piecewise_margin
 from polymargin.plots.thumbnails import Shape, image_shape_of
 from polymargin.regions import Region
 from polymargin.reports.record import About, Report
@@ -32,8 +32,8 @@ from polymargin.work import Workers
 DEFAULT_TIMEOUT = 30.0
 
 
-@any_model(of_both_kinds=True)
-@checked(Network, ReLUNetwork, SplineNetwork)
+@reads_model(polynomial=False)
+@checked(Network)
 def report(
     model: Any,
     points: ArrayLike,
@@ -82,7 +82,7 @@ def report(
     array = given.reshape(len(given), -1)
     shape = image_shape_of(given, image_shape)
     right = None if labels is None else class_numbers(labels, len(array), names_of(model))
-    piecewise = isinstance(model, (ReLUNetwork, SplineNetwork))
+    piecewise = not model.is_polynomial
     if piecewise and (certificates is not None or checkpoint is not None):
         raise InputError("there are no certificates and no checkpoints for piecewise networks; leave them out")
     if certificates is not None and Path(certificates).is_file():
@@ -93,7 +93,7 @@ def report(
         raise InputError(f"within={within!r}: piecewise networks and certificates are for L2()")
     started = perf_counter()
     files: tuple[Path | None, ...] = (None,) * len(array)
-    if isinstance(model, (ReLUNetwork, SplineNetwork)):
+    if piecewise:
         told = None if progress is None else lambda row, found: progress(1)
         margins: Sequence[Margin] = piecewise_margin(
             model, array, timeout=timeout, seed=seed, on_row=told, executor=executor

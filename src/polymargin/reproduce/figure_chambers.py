@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polymargin.boundary import Boundary
 from polymargin.geometry import Chambers, Plane, chambers
-from polymargin.networks import LightningAttention
+from polymargin.networks.attention import random_attention
 from polymargin.plots.chambers import draw_chambers
 
 # The paper shows two windows of side 6 around the origin of a plane and one further out that holds a chamber with nine. The
@@ -26,7 +26,7 @@ def figure_chambers(
     progress: Callable[[int], None] | None = None,
 ) -> tuple[list[Path], list[Chambers]]:
     """Compute and draw the three slices into PNG and SVG; `samples` for each of them."""
-    network = LightningAttention.random(2, 2, 1, 1, seed=NETWORK_SEED)
+    network = random_attention(2, 2, 1, 1, seed=NETWORK_SEED)
     boundary = Boundary.from_network(network, 0, 1)
     slices = []
     for plane_seed, window in SLICES:

@@ -15,7 +15,7 @@ from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.geometry import Chambers, Plane, chambers
 from polymargin.geometry.discriminants.ed_discriminant import ed_discriminant
 from polymargin.geometry.discriminants.result import EDDiscriminant
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network, PolynomialNetwork
 from polymargin.plots.evolute import draw_evolute
 from polymargin.reproduce.report_items import Comparison, Reproduced
 
@@ -76,7 +76,7 @@ def figure_discriminant(directory: Path, *, samples: int = 15_000, threads: int 
     return Reproduced((*files, terms), tuple(rows), (note,))
 
 
-def example_network() -> PolynomialNetwork:
+def example_network() -> Network:
     """Return W₁, b₁, W₂, b₂ of the example."""
     return PolynomialNetwork([([[1, 2], [3, 1]], [0, 1]), ([[2, 1], [1, 2]], [2, 1])], degree=2)
 

@@ -22,7 +22,7 @@ from polymargin.errors import PolymarginError
 from polymargin.learning import Training, train
 from polymargin.learning.extra import torch_package
 from polymargin.margins import Margin, margin
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network, PolynomialNetwork
 from polymargin.plots.sphere import SphereScene, draw_sphere
 from polymargin.plots.sphere_mesh import level_surface
 from polymargin.plots.sphere_page import write_sphere_page
@@ -78,7 +78,7 @@ def steiner_polynomial(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(x**2 * y**2 + y**2 * z**2 + z**2 * x**2 - x * y * z)
 
 
-def steiner_network(steps: int, seed: int) -> tuple[PolynomialNetwork, Training]:
+def steiner_network(steps: int, seed: int) -> tuple[Network, Training]:
     """Return the trained network, in double precision."""
     torch = torch_package()
     from polymargin.learning.shallow import Square

@@ -19,7 +19,7 @@ from polymargin.learning import Factor, Regulariser, Stratum, Training, shallow_
 from polymargin.learning.convert import to_network
 from polymargin.learning.extra import torch_package
 from polymargin.learning.strata import network_stratum
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.plots.boundaries import Panel, boundary_panels
 from polymargin.reproduce.figure_training import one_thread
 from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Progress, Reproduced, silent
@@ -36,7 +36,7 @@ class LearnedConic:
     start: int
     strength: float
     training: Training
-    network: PolynomialNetwork
+    network: Network
     stratum: Stratum
 
 

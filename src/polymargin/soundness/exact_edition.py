@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from polymargin.certificates import CertifiedMargin, certify
 from polymargin.errors import InputError, PolymarginError
 from polymargin.margins import margin
-from polymargin.networks import LightningAttention, PolynomialNetwork
+from polymargin.networks import LightningAttention, Network, PolynomialNetwork
+from polymargin.networks.attention import random_attention
+from polymargin.networks.structures import Attention
 from polymargin.networks.writers.to_onnx import to_onnx
 from polymargin.soundness.benchmark_files import CLEAN, UNVERIFIABLE, Instance, write_header, write_instances
 from polymargin.soundness.checking import proved
@@ -111,7 +113,7 @@ def edition_networks(plan: ExactPlan) -> list[tuple[str, Callable[[int], Any]]]:
     return layered + attention
 
 
-def _layered(widths: tuple[int, ...], degree: int, seeds: tuple[int, ...], attempt: int) -> PolynomialNetwork:
+def _layered(widths: tuple[int, ...], degree: int, seeds: tuple[int, ...], attempt: int) -> Network:
     generator = np.random.default_rng([*seeds, attempt])
     # Variance 1/inputs keeps the pre-activations of size one, layer after layer.
     layers = [
@@ -121,11 +123,11 @@ def _layered(widths: tuple[int, ...], degree: int, seeds: tuple[int, ...], attem
     return PolynomialNetwork(layers, degree=degree)
 
 
-def _attention(sizes: tuple[int, int, int, int], seeds: tuple[int, ...], attempt: int) -> LightningAttention:
+def _attention(sizes: tuple[int, int, int, int], seeds: tuple[int, ...], attempt: int) -> Network:
     seed = int(np.random.SeedSequence([*seeds, attempt]).generate_state(1)[0])
-    drawn = LightningAttention.random(*sizes, seed=seed)
-    parts = [_float32(array) for array in (drawn.V, drawn.K, drawn.Q, drawn.readout, drawn.bias)]
-    return LightningAttention(*parts)
+    drawn = random_attention(*sizes, seed=seed).structure
+    assert isinstance(drawn, Attention)
+    return LightningAttention(*map(_float32, (drawn.V, drawn.K, drawn.Q, drawn.readout, drawn.bias)))
 
 
 def _with_points(name: str, draw: Callable[[int], Any], plan: ExactPlan) -> tuple[Any, list[LabelledPoint]]:

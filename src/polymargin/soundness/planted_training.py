@@ -20,7 +20,7 @@ import numpy as np
 from polymargin.errors import PolymarginError
 from polymargin.learning.extra import torch_package
 from polymargin.learning.training import cyclic_rate
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network, PolynomialNetwork
 from polymargin.soundness.planting import PlantedData, attempt_seeds, draw_data, is_planted
 from polymargin.soundness.settings import Plan, Setting
 
@@ -40,7 +40,7 @@ class PlantedNetwork:
     """
 
     data: PlantedData
-    network: PolynomialNetwork
+    network: Network
     attempt: int
     seconds: float
 
@@ -68,7 +68,7 @@ def plant(setting: Setting, plan: Plan, progress: Callable[[str], None] | None =
     )
 
 
-def train_attempts(data: Sequence[PlantedData], attempts: Sequence[int], plan: Plan) -> list[PolynomialNetwork]:
+def train_attempts(data: Sequence[PlantedData], attempts: Sequence[int], plan: Plan) -> list[Network]:
     """Train one network per attempt, side by side in float32 with one thread."""
     torch = torch_package()
     setting = data[0].setting

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.soundness.settings import Setting
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ def draw_data(setting: Setting, seed: int, attempt: int) -> PlantedData:
     return PlantedData(setting, points, labels, _float32(points[:planted] + magnitudes * directions), targets)
 
 
-def is_planted(network: PolynomialNetwork, data: PlantedData) -> bool:
+def is_planted(network: Network, data: PlantedData) -> bool:
     """Return whether every point has its label and every counterexample its class, inside the ball, all in exact arithmetic."""
     radius = Fraction(data.setting.epsilon) ** 2
     near = all(squared_distance(x, u) <= radius for x, u in zip(data.counterexamples, data.points, strict=False))
@@ -69,7 +69,7 @@ def squared_distance(x: Array, u: Array) -> Fraction:
     return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x.tolist(), u.tolist(), strict=True)), Fraction(0))
 
 
-def _wins(network: PolynomialNetwork, point: Array, label: int) -> bool:
+def _wins(network: Network, point: Array, label: int) -> bool:
     logits = network.exact_logits(point)
     return all(value < logits[label] for rival, value in enumerate(logits) if rival != label)
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from polymargin.certificates import Answer, Certificate, Verdict, verify
 from polymargin.errors import InputError, PolymarginError
+from polymargin.networks import Network
 from polymargin.standing import PublishedStatus, Standing
 from polymargin.vnnlib.conditions import (
-    Classifier,
     against_classes,
     compares_classes,
     linear_condition,
@@ -59,7 +59,7 @@ class QueryAnswer(PublishedStatus):
     witness: NDArray[np.float64] | None
     outputs: NDArray[np.float64] | None
     certificates: tuple[Certificate, ...]
-    networks: tuple[Classifier, ...]
+    networks: tuple[Network, ...]
     standing: Standing
     reason: str
     seconds: float
@@ -69,7 +69,7 @@ class QueryAnswer(PublishedStatus):
 
 
 def answer_query(
-    query: Query, network: Classifier, *, timeout: float | None = 60.0, seed: int = 0, threads: int | None = None
+    query: Query, network: Network, *, timeout: float | None = 60.0, seed: int = 0, threads: int | None = None
 ) -> QueryAnswer:
     """Decide whether some input of the query's region has outputs that satisfy its condition."""
     if query.input.size != network.dimension or query.output.size != network.class_count:
@@ -86,18 +86,16 @@ class _Group:
 
     region: QueryRegion
     cases: tuple[Case, ...]
-    comparators: tuple[Classifier, ...]
+    comparators: tuple[Network, ...]
 
 
 class _QuerySearch:
-    def __init__(
-        self, query: Query, network: Classifier, timeout: float | None, seed: int, threads: int | None
-    ) -> None:
+    def __init__(self, query: Query, network: Network, timeout: float | None, seed: int, threads: int | None) -> None:
         self.query, self.network, self.seed, self.threads = query, network, seed, threads
         self.started = perf_counter()
         self.end = float("inf") if timeout is None else self.started + timeout
         self.certificates: list[Certificate] = []
-        self.networks: list[Classifier] = []
+        self.networks: list[Network] = []
 
     def run(self) -> QueryAnswer:
         reasons: list[str] = []
@@ -141,7 +139,7 @@ class _QuerySearch:
         return None, reason
 
     def _search(
-        self, group: _Group, comparator: Classifier, verdict: Verdict | None, asked: Asked
+        self, group: _Group, comparator: Network, verdict: Verdict | None, asked: Asked
     ) -> NDArray[np.float64] | None:
         region = group.region
         hints = [] if verdict is None or verdict.counterexample is None else [verdict.counterexample]
@@ -161,7 +159,7 @@ class _QuerySearch:
     def _witness(self, group: _Group, candidates: Sequence[NDArray[np.float64]]) -> NDArray[np.float64] | None:
         return first_witness(self.network, group.cases, candidates)
 
-    def _verify(self, comparator: Classifier, radius: float, asked: Asked) -> tuple[Verdict | None, str]:
+    def _verify(self, comparator: Network, radius: float, asked: Asked) -> tuple[Verdict | None, str]:
         left = self.end - perf_counter()
         if left <= 0:
             return None, "the time is up"
@@ -195,7 +193,7 @@ class _QuerySearch:
         )
 
 
-def _grouped(query: Query, network: Classifier) -> list[_Group]:
+def _grouped(query: Query, network: Network) -> list[_Group]:
     """Group cases in which one class beats another by region and label; keep all others separate."""
     together: dict[tuple[QueryRegion, int], dict[int, list[Case]]] = {}
     groups: list[_Group] = []

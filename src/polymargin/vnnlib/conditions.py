@@ -1,7 +1,7 @@
 """What a case says about the outputs, as networks for which `verify` answers it.
 
 A linear condition g(Y) = Σ a_j Y_j + t ≥ 0 is the question whether a rival logit ties with or beats a label logit. Where g
-compares two outputs, or an output with a number, the two logits are rows of the network's last layer; otherwise g becomes a
+compares two outputs, or an output with a number, the two logits are rows of the network's read-out; otherwise g becomes a
 layer of its own, with whole numbers for the a_j. No weight is rounded. A number t that is no float is rounded upwards: the
 condition becomes weaker and its refutation stays a proof.
 """
@@ -15,14 +15,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import Forms, ProductNetwork
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Polynomial
 from polymargin.vnnlib.expressions import Case, ConstraintComparison
 from polymargin.vnnlib.regions import float_above
 
 Array = NDArray[np.float64]
-Classifier = PolynomialNetwork | LightningAttention | ProductNetwork
 
 # Whole numbers below this are floats.
 LARGEST_FACTOR = 1 << 53
@@ -40,15 +39,15 @@ def compares_classes(comparison: ConstraintComparison) -> tuple[int, int] | None
     return label[0].index, rival[0].index
 
 
-def against_classes(network: Classifier, label: int, rivals: Sequence[int]) -> Classifier:
-    """Return a network whose class 0 is the label and whose other classes are the rivals."""
+def against_classes(network: Network, label: int, rivals: Sequence[int]) -> Network:
+    """A network whose class 0 is the label and whose other classes are the rivals."""
     weights, bias = _readout(network)
     chosen = [label, *rivals]
     return _with_readout(network, weights[chosen], bias[chosen])
 
 
-def linear_condition(network: Classifier, comparison: ConstraintComparison) -> Classifier | None:
-    """Return a network with two classes, the second of which ties or wins wherever the condition holds.
+def linear_condition(network: Network, comparison: ConstraintComparison) -> Network | None:
+    """A network with two classes, the second of which ties or wins wherever the condition holds.
 
     None if the condition is not linear, or cannot be written with exact weights.
     """
@@ -73,8 +72,8 @@ def output_conditions(case: Case) -> list[ConstraintComparison]:
     return [comparison for comparison in case if comparison.polynomial.kinds == {"Y"}]
 
 
-def _rows_compared(network: Classifier, label: list[int], rival: list[int], constant: Fraction) -> Classifier:
-    """Compare Y_label with Y_rival + constant; an empty list stands for the number 0."""
+def _rows_compared(network: Network, label: list[int], rival: list[int], constant: Fraction) -> Network:
+    """Y_label against Y_rival + constant; an empty list stands for the number 0."""
     rows, constants = _readout(network)
     weights = np.zeros((2, rows.shape[1]))
     biases = [Fraction(0), constant]
@@ -85,32 +84,23 @@ def _rows_compared(network: Classifier, label: list[int], rival: list[int], cons
     return _with_readout(network, weights, np.array([float(biases[0]), float_above(biases[1])]))
 
 
-def _outputs_compared(network: Classifier, factors: dict[int, Fraction], constant: Fraction) -> Classifier | None:
-    """Compare 0 with Σ factor · Y + constant in an additional layer; None if a factor is no float."""
-    if not isinstance(network, PolynomialNetwork) or any(abs(factor) >= LARGEST_FACTOR for factor in factors.values()):
+def _outputs_compared(network: Network, factors: dict[int, Fraction], constant: Fraction) -> Network | None:
+    """0 against Σ factor · Y + constant, by a layer of its own behind the outputs; None if a factor is no float."""
+    if any(abs(factor) >= LARGEST_FACTOR for factor in factors.values()):
         return None
     weights = np.zeros((2, network.class_count))
     for index, factor in factors.items():
         weights[1, index] = float(factor)
-    layers = [(layer.weights, layer.bias) for layer in network.layers]
-    activations = [*network.activations, (0.0, 1.0)]
-    return PolynomialNetwork([*layers, (weights, [0.0, float_above(constant)])], activations=activations)
+    outputs = Polynomial(network.readout, (0.0, 1.0))
+    widths = (*network.readout.widths, len(outputs))
+    readout = Forms(widths, ((len(widths) - 1, weights),), np.array([0.0, float_above(constant)]))
+    return Network([*network.stages, outputs], readout)
 
 
-def _readout(network: Classifier) -> tuple[Array, Array]:
-    """Return weights and bias of the last affine map."""
-    if isinstance(network, LightningAttention):
-        return network.readout, network.bias
-    if isinstance(network, ProductNetwork):
-        return np.asarray(network.readout.matrix.toarray()), network.readout.bias
-    return network.layers[-1].weights, network.layers[-1].bias
+def _readout(network: Network) -> tuple[Array, Array]:
+    """Weights of all values, and the bias, of the logits."""
+    return np.asarray(network.readout.matrix.toarray()), network.readout.bias
 
 
-def _with_readout(network: Classifier, weights: Array, bias: Array) -> Classifier:
-    """Return the network with another last affine map."""
-    if isinstance(network, LightningAttention):
-        return LightningAttention(network.V, network.K, network.Q, weights, bias)
-    if isinstance(network, ProductNetwork):
-        return ProductNetwork(network.stages, Forms.of(weights, bias, network.readout.widths))
-    layers = [(layer.weights, layer.bias) for layer in network.layers[:-1]]
-    return PolynomialNetwork([*layers, (weights, bias)], activations=network.activations)
+def _with_readout(network: Network, weights: Array, bias: Array) -> Network:
+    return network.with_readout(Forms.of(weights, bias, network.readout.widths))

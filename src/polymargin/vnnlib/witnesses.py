@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.vnnlib.conditions import Classifier
+from polymargin.networks import Network
 from polymargin.vnnlib.expressions import Case, VariablePolynomial
 from polymargin.vnnlib.regions import QueryRegion
 
@@ -23,7 +23,7 @@ SHARES = (0.5, 0.1, 0.9, 1e-3, 1e-6, 1e-9, 1e-12, 0.0, 1.0)
 STEPS, STARTS = 30, 8
 
 
-def satisfies(network: Classifier, cases: Sequence[Case], point: Array) -> bool:
+def satisfies(network: Network, cases: Sequence[Case], point: Array) -> bool:
     """Return whether one of the cases holds at a float point, in exact arithmetic."""
     inputs = [Fraction(value) for value in point.tolist()]
     possible = [case for case in cases if all(c.holds(inputs, []) for c in case if "Y" not in c.polynomial.kinds)]
@@ -49,7 +49,7 @@ def _slope(polynomial: VariablePolynomial) -> Fraction:
     return sum((abs(value) for value in polynomial.terms.values()), Fraction(0))
 
 
-def first_witness(network: Classifier, cases: Sequence[Case], candidates: Sequence[Array]) -> Array | None:
+def first_witness(network: Network, cases: Sequence[Case], candidates: Sequence[Array]) -> Array | None:
     """Return the first candidate that satisfies one of the cases, after rounding to float32 if possible."""
     with np.errstate(over="ignore"):
         rounded = [point.astype(np.float32).astype(np.float64) for point in candidates]
@@ -74,7 +74,7 @@ def around(region: QueryRegion, point: Array) -> Iterator[Array]:
             yield region.box.clip(centre + stretch * (point - centre))
 
 
-def ascended(network: Classifier, region: QueryRegion, seed: int) -> list[Array]:
+def ascended(network: Network, region: QueryRegion, seed: int) -> list[Array]:
     """Return points of the region where class 0 of a comparator is weak, by projected ascent of the best rival's lead."""
     generator = np.random.default_rng(seed)
     ball = region.balls[0]
@@ -99,7 +99,7 @@ def ascended(network: Classifier, region: QueryRegion, seed: int) -> list[Array]
     return found
 
 
-def _lead_gradient(network: Classifier, place: Array) -> Array:
+def _lead_gradient(network: Network, place: Array) -> Array:
     """Return the gradient of max_r f_r − f_0 by complex steps, as exact as the values themselves."""
     logits = network(place)
     rival = 1 + int(np.argmax(logits[1:]))

@@ -22,7 +22,7 @@ from polymargin.margins.certificate import certificate
 from polymargin_checker.checker import check
 
 
-def network_of(widths: tuple[int, ...], activations: Any) -> tuple[pm.PolynomialNetwork, np.ndarray]:
+def network_of(widths: tuple[int, ...], activations: Any) -> tuple[pm.Network, np.ndarray]:
     generator = np.random.default_rng(sum(widths))
     layers = [
         (generator.normal(size=(high, low)) / math.sqrt(low), generator.normal(size=high))

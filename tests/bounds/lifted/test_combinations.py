@@ -24,7 +24,7 @@ from polymargin.bounds.view import View
 from polymargin.deadlines import NEVER
 
 
-def dense(widths: tuple[int, ...], seed: int) -> pm.PolynomialNetwork:
+def dense(widths: tuple[int, ...], seed: int) -> pm.Network:
     generator = np.random.default_rng(seed)
     layers = [(generator.normal(size=(b, a)) / np.sqrt(a), 0.3 * generator.normal(size=b)) for a, b in pairwise(widths)]
     return pm.PolynomialNetwork(layers, activations=[np.array([0.1, 1.0, 0.4])] * (len(widths) - 2))

@@ -22,7 +22,7 @@ from polymargin.bounds.view import View
 clarabel = pytest.importorskip("clarabel")
 
 
-def random_network(widths: list[int], seed: int, activations: list[list[float]] | None = None) -> pm.PolynomialNetwork:
+def random_network(widths: list[int], seed: int, activations: list[list[float]] | None = None) -> pm.Network:
     generator = np.random.default_rng(seed)
     layers = [(generator.normal(size=(b, a)) / np.sqrt(a), 0.5 * generator.normal(size=b)) for a, b in pairwise(widths)]
     if activations is None:
@@ -30,7 +30,7 @@ def random_network(widths: list[int], seed: int, activations: list[list[float]] 
     return pm.PolynomialNetwork(layers, activations=activations)
 
 
-def relax(network: pm.PolynomialNetwork, radius: float, cuts: np.ndarray | None = None, seed: int = 0) -> Relaxation:
+def relax(network: pm.Network, radius: float, cuts: np.ndarray | None = None, seed: int = 0) -> Relaxation:
     u = np.random.default_rng(seed).normal(size=network.dimension)
     label, rival = (int(c) for c in np.argsort(-network(u))[:2])
     view = View.of(network, u)

@@ -20,7 +20,7 @@ from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.view import View
 
 
-def convolutional(seed: int) -> pm.PolynomialNetwork:
+def convolutional(seed: int) -> pm.Network:
     """One dimension: 24 inputs, three channels of patches of four, four channels of patches of three places, 6, 3."""
     generator = np.random.default_rng(seed)
     first, second = np.zeros((33, 24)), np.zeros((20, 33))
@@ -55,7 +55,7 @@ def test_rests_stay_in_their_ranges(seed: int) -> None:
 
 
 def test_sums_of_squares_patch_by_patch() -> None:
-    rows = np.asarray(convolutional(2).layers[0].weights)
+    rows = np.asarray(convolutional(2).chain.layers[0].weights)
     weights = np.random.default_rng(0).normal(size=len(rows))
     local = LocalRows(rows)
     np.testing.assert_allclose(local.weighted(weights), rows.T @ (weights[:, None] * rows), atol=1e-12)

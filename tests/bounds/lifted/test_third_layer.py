@@ -29,7 +29,7 @@ class Elsewhere(NumpyAlgebra):
         return as_array(array)
 
 
-def around(network: pm.PolynomialNetwork) -> Expansion:
+def around(network: pm.Network) -> Expansion:
     return Expansion.of(View.of(network, 0.3 * np.random.default_rng(5).normal(size=network.dimension)))
 
 

@@ -19,21 +19,22 @@ from polymargin.bounds.products.ranges import curvatures
 from polymargin.bounds.products.view import ProductView
 from polymargin.deadlines import Deadline
 from polymargin.margins.certificate import certificate
-from polymargin.networks.product_network import Forms, Polynomial
+from polymargin.networks.forms import Forms
+from polymargin.networks.stages import Polynomial
 from polymargin_checker.checker import check
 
 EVERY = (*NAMES, "flat")
 
 
-def flat() -> pm.ProductNetwork:
+def flat() -> pm.Network:
     """Squares of sums of fourth powers: at zero no logit has a slope, and (x²)(x²) has two factors without one."""
     fourth = Polynomial(Forms.of([[1.0, 0.3], [0.0, 1.0]], [0.0, 0.0]), (0.0, 0.0, 0.0, 0.0, 1.0))
     mixed = Forms.of(np.hstack([np.zeros((2, 2)), [[1.0, -0.5], [0.2, 1.0]]]), [0.5, 0.2])
     readout = Forms.of(np.hstack([np.zeros((2, 4)), [[-1.0, -1.0], [0.2, 2.0]]]), [1.0, 0.0])
-    return pm.ProductNetwork([fourth, Polynomial(mixed, (0.0, 0.0, 1.0))], readout)
+    return pm.Network([fourth, Polynomial(mixed, (0.0, 0.0, 1.0))], readout)
 
 
-def problem(name: str) -> tuple[pm.ProductNetwork, np.ndarray]:
+def problem(name: str) -> tuple[pm.Network, np.ndarray]:
     if name == "flat":
         return flat(), np.zeros(2)
     network = network_of(name)

@@ -49,7 +49,7 @@ def test_rests_stay_within_their_curvatures(options: dict[str, Any]) -> None:
     delta = (points - centre)[:, region.moving]
     scales, bound = reaches(region, centre)
     assert (((delta / scales) ** 2).sum(axis=1) <= bound * (1 + 1e-9)).all()
-    first, second = network.layers[0].weights, network.layers[1].weights
+    first, second = network.chain.layers[0].weights, network.chain.layers[1].weights
     rests = ((points - centre) @ first.T) ** 2 @ second.T
     assert (after[0] <= rests).all()
     assert (rests <= after[1]).all()

@@ -12,6 +12,7 @@ from polymargin.bounds.regions.quadratic import lifted_forms
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.deadlines import NEVER
+from polymargin.networks.attention import random_attention
 from polymargin.regions import ThreatModel
 
 NEIGHBOURHOODS = (
@@ -23,7 +24,7 @@ NEIGHBOURHOODS = (
 )
 
 
-def networks() -> list[pm.PolynomialNetwork | pm.ProductNetwork | pm.LightningAttention]:
+def networks() -> list[pm.Network | pm.Network | pm.Network]:
     generator = np.random.default_rng(3)
     factors = [generator.normal(size=(3, 3)) for _ in range(3)]
     return [
@@ -35,7 +36,7 @@ def networks() -> list[pm.PolynomialNetwork | pm.ProductNetwork | pm.LightningAt
             activations=[(0.0, 1.0, 0.5), (0.1, 0.5, 0.3, 0.2, -0.1)],
         ),
         pm.pi_net(factors, generator.normal(size=(2, 3)), generator.normal(size=2)),
-        pm.LightningAttention.random(1, 3, 2, 2, seed=4),
+        random_attention(1, 3, 2, 2, seed=4),
     ]
 
 

@@ -22,7 +22,7 @@ CASES: list[tuple[list[int], int, dict[str, Any]]] = [
 ]
 
 
-def global_optimum(network: pm.PolynomialNetwork, u: np.ndarray, norm: str, low: float, high: float) -> float:
+def global_optimum(network: pm.Network, u: np.ndarray, norm: str, low: float, high: float) -> float:
     """min |x − u| subject to f_0(x) = f_1(x), lo ≤ x ≤ hi; the squared length for L2."""
     model = pyscipopt.Model()
     model.hideOutput()
@@ -30,7 +30,7 @@ def global_optimum(network: pm.PolynomialNetwork, u: np.ndarray, norm: str, low:
     model.setParam("limits/time", 20)
     x = [model.addVar(f"x{i}", lb=low, ub=high) for i in range(len(u))]
     values: list[Any] = x
-    for layer, sigma in zip(network.layers, [*network.activations, None], strict=True):
+    for layer, sigma in zip(network.chain.layers, [*network.chain.activations, None], strict=True):
         forms = []
         for row, bias in zip(layer.weights.tolist(), layer.bias.tolist(), strict=True):
             z = model.addVar(lb=None)

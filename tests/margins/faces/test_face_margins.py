@@ -19,7 +19,7 @@ from polymargin.standing import Standing
 Array = NDArray[np.float64]
 
 
-def network(seed: int, inputs: int, hidden: int, degree: int = 3, classes: int = 2) -> pm.PolynomialNetwork:
+def network(seed: int, inputs: int, hidden: int, degree: int = 3, classes: int = 2) -> pm.Network:
     generator = np.random.default_rng(seed)
     layers = [
         (generator.normal(size=(hidden, inputs)), generator.normal(size=hidden)),
@@ -52,7 +52,7 @@ def test_hyperplanes_in_closed_form(seed: int) -> None:
     assert margin(net, u, **asked(weights=matrix)).radius == pytest.approx(expected)
 
 
-def least_square(net: pm.PolynomialNetwork, u: Array, low: Array, high: Array) -> float:
+def least_square(net: pm.Network, u: Array, low: Array, high: Array) -> float:
     """The half width at which a growing square around u, cut off at the domain, first meets the boundary.
 
     On each edge B is a polynomial in one variable; its least value there comes from its derivative's roots.

@@ -33,14 +33,14 @@ from polymargin.bounds.lifted.expansion import Expansion
 from polymargin.bounds.lifted.local import as_array, weighted_squares
 from polymargin.bounds.lifted.third_layer import BLOCK, ThirdLayer
 from polymargin.deadlines import NEVER, Deadline
-from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.layers import Chain
 
 Array = NDArray[np.float64]
 
 # The t of all layers: the best was seen between 2.1 and 3.3, and hardly matters.
 STRETCH = 2.5
 
-_second: WeakKeyDictionary[PolynomialNetwork, Array] = WeakKeyDictionary()
+_second: WeakKeyDictionary[Chain, Array] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

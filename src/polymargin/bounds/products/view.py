@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.bounds.products.wiring import NO_SUM, Side, Wiring, wiring_of
-from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
-_bases: WeakKeyDictionary[ProductNetwork, Array] = WeakKeyDictionary()
+_bases: WeakKeyDictionary[Network, Array] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class ProductView:
     """The network around the point u, in coordinates η of the space that its factors see: x = u + Qη."""
 
-    network: ProductNetwork
+    network: Network
     point: Array
 
     @cached_property
@@ -39,7 +39,7 @@ class ProductView:
     def basis(self) -> Array:
         """Q (n, m): orthonormal columns."""
         if self.network not in _bases:
-            rows = self.network.forms.weights
+            rows = self.network.input_forms.weights
             height, width = rows.shape
             _bases[self.network] = np.eye(width) if height >= width else np.linalg.qr(rows.T)[0]
         return _bases[self.network]

@@ -1,6 +1,6 @@
 """A network of products as one list of them: v_j = left_j · right_j, both affine forms of the inputs and of earlier products.
 
-Activations are products too, z^(a+b) = z^a z^b and T_(a+b) = 2 T_a T_b − T_(a−b) (`networks/squares.py` writes them so,
+Activations are products too, z^(a+b) = z^a z^b and T_(a+b) = 2 T_a T_b − T_(a−b) (`layered/squares.py` writes them so,
 without rounding, in the order that the checker knows). What later products see of earlier ones are *sums*: the different rows
 over products that occur in forms. Around a point a form is value + linear part + rest, and its rest is that of its sum.
 """
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.squares import Affine, Row, expanded, rounded
+from polymargin.bounds.layered.squares import Affine, Row, expanded
+from polymargin.networks.network import Network
+from polymargin.networks.recurrences import rounded
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -64,17 +65,17 @@ class Wiring:
         return np.array([self.levels[row.indices].max() for row in self.sums], dtype=np.int64)
 
 
-_known: WeakKeyDictionary[ProductNetwork, Wiring] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Network, Wiring] = WeakKeyDictionary()
 
 
-def wiring_of(network: ProductNetwork) -> Wiring:
+def wiring_of(network: Network) -> Wiring:
     """Once per network."""
     if network not in _known:
         _known[network] = _wired(network)
     return _known[network]
 
 
-def _wired(network: ProductNetwork) -> Wiring:
+def _wired(network: Network) -> Wiring:
     atoms, logits = expanded(network.stages, network.readout)
     inputs, count = network.dimension, len(atoms.products)
     names: dict[tuple[tuple[int, int, int], ...], int] = {}

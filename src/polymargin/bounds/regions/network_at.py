@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.regions import L2, Region, ThreatModel
 from polymargin.regions.frame import SkewFrame
 from polymargin.regions.lengths import length_above

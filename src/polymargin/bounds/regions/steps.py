@@ -1,7 +1,7 @@
 """A network as steps, for bounds on regions: products and activations of affine forms of all values computed so far.
 
-Layers are the case where every form sees the step before it alone; programs of products are such steps already. Any other
-network lends itself in layers for one pair of classes (`Network.layered`). Products stay products: nothing is squared.
+The stages of a network are such steps already, but for attention, which is written in layers for one pair of classes. Products
+stay products: nothing is squared.
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.protocols import AnyNetwork as Network
-from polymargin.networks.squares import rounded
+from polymargin.bounds.layered.layers import layered
+from polymargin.networks.layers import stages_of_layers
+from polymargin.networks.network import Network
+from polymargin.networks.recurrences import POWERS, rounded
 from polymargin.networks.stages import Polynomial
+from polymargin.networks.structures import Attention
 
 Array = NDArray[np.float64]
-
-# Blocks of weights with at most this share of entries that are not zero are multiplied as sparse matrices.
-SPARSE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +110,16 @@ class NetworkSteps:
 
     @classmethod
     def of(cls, network: Network, label: int, rival: int) -> NetworkSteps:
-        """The steps of a network, made once; for networks that are made of neither layers nor products those of the pair."""
-        if not isinstance(network, (PolynomialNetwork, ProductNetwork)):
-            layered = network.layered(label, rival)
-            return _of_layers(layered.network, layered.lowering)
+        """The steps of a network, made once; for attention those of the pair."""
+        if isinstance(network.structure, Attention):
+            found = layered(network, label, rival)
+            chain = found.chain
+            made = NetworkSteps.of(
+                Network(*stages_of_layers(chain.layers, [(c, POWERS.name) for c in chain.activations])), 0, 1
+            )
+            return NetworkSteps(made.inputs, made.steps, made.readout, found.lowering)
         if network not in _known:
-            made = _of_layers(network, None) if isinstance(network, PolynomialNetwork) else _of_products(network)
-            _known[network] = made
+            _known[network] = _of_stages(network)
         return _known[network]
 
     def along(self, directions: Array, origin: Array) -> NetworkSteps:
@@ -170,19 +171,7 @@ class NetworkSteps:
 _known: WeakKeyDictionary[Any, NetworkSteps] = WeakKeyDictionary()
 
 
-def _of_layers(network: PolynomialNetwork, lowering: dict[str, Array] | None) -> NetworkSteps:
-    forms = [
-        AffineForm(((source, _operator(layer.weights)),), np.array(layer.bias))
-        for source, layer in enumerate(network.layers)
-    ]
-    steps = [
-        NetworkStep((form,), np.array(coefficients))
-        for form, coefficients in zip(forms[:-1], network.activations, strict=True)
-    ]
-    return NetworkSteps(network.dimension, tuple(steps), forms[-1], lowering)
-
-
-def _of_products(network: ProductNetwork) -> NetworkSteps:
+def _of_stages(network: Network) -> NetworkSteps:
     steps = []
     for stage in network.stages:
         coefficients = None
@@ -190,11 +179,3 @@ def _of_products(network: ProductNetwork) -> NetworkSteps:
             coefficients = np.array([rounded(c) for c in stage.recurrence.in_powers(stage.coefficients)])
         steps.append(NetworkStep(tuple(AffineForm(forms.blocks, forms.bias) for forms in stage.forms), coefficients))
     return NetworkSteps(network.dimension, tuple(steps), AffineForm(network.readout.blocks, network.readout.bias))
-
-
-def _operator(weights: Any) -> Any:
-    count = weights.nnz if sparse.issparse(weights) else np.count_nonzero(weights)
-    height, width = weights.shape
-    if count <= SPARSE * height * width:
-        return sparse.csr_array(weights)
-    return np.asarray(weights.toarray() if sparse.issparse(weights) else weights)

@@ -30,8 +30,8 @@ from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
 from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.geometry.varieties.variety import Variety
-from polymargin.networks import LightningAttention, PolynomialNetwork
-from polymargin.networks.protocols import LogitMap
+from polymargin.networks import Network, PolynomialNetwork
+from polymargin.networks.attention import random_attention
 from polymargin.quadric import quadric_ed_degree
 from polymargin.standing import PublishedStatus, Standing
 
@@ -84,7 +84,7 @@ class EDDegree(PublishedStatus):
         }
 
 
-@checked(Boundary, LogitMap, NetworkArchitecture, AttentionArchitecture, Variety)
+@checked(Boundary, Network, NetworkArchitecture, AttentionArchitecture, Variety)
 def ed_degree(
     source: Any,
     *,
@@ -283,9 +283,7 @@ def _by_theorem(boundary: Boundary, started: float) -> EDDegree:
 def _random_member(architecture: Architecture, seed: int) -> Boundary:
     """The boundary of one network with random real weights."""
     if isinstance(architecture, AttentionArchitecture):
-        module = LightningAttention.random(
-            architecture.t, architecture.d, architecture.d_prime, architecture.a, seed=seed
-        )
+        module = random_attention(architecture.t, architecture.d, architecture.d_prime, architecture.a, seed=seed)
         return Boundary.from_network(module, 0, 1)
     generator = np.random.default_rng(seed)
     layers = [

@@ -33,7 +33,7 @@ from polymargin.geometry.strata.quadric_invariants import (
     invariants_in_doubles,
     invariants_in_rationals,
 )
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 from polymargin.quadric import QuadricForm, ed_degree_by_ranks, exact_form
 
 # Relative; well above what computing the coefficients in doubles costs, well below what a picture would show.
@@ -117,7 +117,7 @@ def parameter_discriminant(
 
 @overload
 def parameter_discriminant(
-    source: PolynomialNetwork | Boundary | QuadricForm,
+    source: Network | Boundary | QuadricForm,
     label: int = 0,
     rival: int = 1,
     *,
@@ -126,9 +126,9 @@ def parameter_discriminant(
 ) -> ParameterDiscriminant: ...
 
 
-@checked(PolynomialNetwork, Boundary, QuadricForm, ParametricBoundary)
+@checked(Network, Boundary, QuadricForm, ParametricBoundary)
 def parameter_discriminant(
-    source: PolynomialNetwork | Boundary | QuadricForm | ParametricBoundary,
+    source: Network | Boundary | QuadricForm | ParametricBoundary,
     label: int = 0,
     rival: int = 1,
     *,
@@ -152,7 +152,7 @@ def parameter_discriminant(
         return parameter_polynomials(source)
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance {tolerance}: expected a relative size, at least 0 and below 1")
-    if isinstance(source, PolynomialNetwork):
+    if isinstance(source, Network):
         source = Boundary.from_network(source, label, rival)
     if exact is None:
         exact = isinstance(source, Boundary) and isinstance(source.source, ExpressionSource)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError, MissingExtraError
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import Network
 
 # Discriminants of larger symmetric matrices have too many terms to be read or computed.
 LARGEST_DIMENSION = 3
@@ -50,15 +50,16 @@ class SymbolicParameterDiscriminant:
         """Δ, the product of the three factors."""
         return self.rank_factor * self.singular_factor * self.eigenvalue_factor
 
-    def at(self, network: PolynomialNetwork) -> tuple[Any, Any, Any]:
+    def at(self, network: Network) -> tuple[Any, Any, Any]:
         """The three factors at the weights of a network, as exact rationals of SymPy."""
         sympy = _sympy()
-        if network.widths != self.widths or network.activations != ((0.0, 0.0, 1.0),):
+        chain = network.expect_chain()
+        if chain.widths != self.widths or chain.activations != ((0.0, 0.0, 1.0),):
             raise InputError(f"{network!r}: expected widths {self.widths} and the activation x²")
         symbols = self._all_symbols()
-        if len(self.parameters) < len(symbols) and any(layer.bias.any() for layer in network.layers):
+        if len(self.parameters) < len(symbols) and any(layer.bias.any() for layer in chain.layers):
             raise InputError(f"{network!r} has biases, but the discriminant was derived with biases=False")
-        numbers = [entry for layer in network.layers for part in (layer.weights, layer.bias) for entry in part.ravel()]
+        numbers = [entry for layer in chain.layers for part in (layer.weights, layer.bias) for entry in part.ravel()]
         values = {s: sympy.Rational(*float(x).as_integer_ratio()) for s, x in zip(symbols, numbers, strict=True)}
         factors = (self.rank_factor, self.singular_factor, self.eigenvalue_factor)
         first, second, third = (factor.subs(values) for factor in factors)

@@ -21,7 +21,7 @@ from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
 from polymargin.geometry.algebra.rings import Ring
 from polymargin.geometry.varieties.conormal import Equations, agreeing, codimension, ed_degree_modulo, identity
 from polymargin.geometry.varieties.critical import NearestPoint, critical_points_of, is_smooth, nearest_of
-from polymargin.networks.protocols import LogitMap
+from polymargin.networks import Network
 from polymargin.polynomials import Graph, evaluate, flatten, variable_names
 
 # msolve takes no larger primes.
@@ -64,7 +64,7 @@ class Variety:
         object.__setattr__(self, "equations", tuple(equations))
 
     @classmethod
-    def of_ties(cls, network: LogitMap, classes: Sequence[int]) -> Variety:
+    def of_ties(cls, network: Network, classes: Sequence[int]) -> Variety:
         """The points at which all these classes have the same logit."""
         if len(set(classes)) != len(classes) or len(classes) < 2:
             raise InputError(f"classes {list(classes)}: expected at least two different ones")

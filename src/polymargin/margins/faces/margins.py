@@ -33,8 +33,8 @@ from polymargin.margins.pairs import FOLLOWING, Enumeration, out_of_time, pair_f
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
 from polymargin.margins.proofs import Counterexample, RivalProof, Subject, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
+from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms
-from polymargin.networks.protocols import AnyNetwork as Network
 from polymargin.regions import Norm, ThreatModel
 from polymargin.standing import Standing
 
@@ -113,7 +113,7 @@ class RegionMargins:
             if min(ball.radius, upper) > lower:
                 lower, proofs = min(ball.radius, upper), proofs_of(ball.exclusions)
         standing = Standing.BRACKETED
-        if nearest is not None and upper - lower <= self._search.rtol * upper and judge.reads:
+        if nearest is not None and upper - lower <= self._search.rtol * upper:
             subject = Subject(judge, u, label, asked, self._search.seed)
             proofs = [proof for proof in proofs if proof.rival in rivals]
             end = Counterexample(nearest.point, nearest.rival, nearest.length, nearest.along)

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.readers.npz import MOST_COEFFICIENTS
+from polymargin.networks.layers import Function, Layer, checked_layers, stages_of_layers
+from polymargin.networks.network import Network
 from polymargin.networks.recurrences import BASES, POWERS
-from polymargin.networks.tape.fold import network_of
-from polymargin.networks.tape.operations import OperationTape
-from polymargin.networks.tape.series import WINDOW, series
+from polymargin.networks.stages import LARGEST_DEGREE
+from polymargin.networks.tape.series import WINDOW
 
 EXPECTED = "expected 'square', a degree, coefficients (c_0, c_1, …), or a basis with its coefficients ('legendre', (c_0, c_1, …))"
 # The classes of numpy.polynomial.
@@ -41,6 +39,10 @@ class LayerActivation:
     @classmethod
     def of(cls, coefficients: NDArray[np.float64], basis: str, domain: Any = None) -> LayerActivation:
         low, high = WINDOW if domain is None else (float(end) for end in domain)
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise InputError(
+                f"a series on the domain ({low}, {high}); expected two finite numbers, the lower one first"
+            )
         if basis == POWERS.name and (low, high) != WINDOW:
             raise InputError("coefficients of powers with a domain; expected a domain for other bases alone")
         return cls(tuple(coefficients.tolist()), basis, (low, high))
@@ -65,26 +67,17 @@ def activations_of(activation: Any, hidden: int) -> list[LayerActivation]:
     return [_activation(activation)] * hidden
 
 
-def network_of_layers(
-    pairs: Sequence[tuple[Any, Any]], activations: Sequence[LayerActivation]
-) -> PolynomialNetwork | ProductNetwork:
-    """Linear layers (weights, bias or None) with activations between them; layers where all are in powers."""
-    if all(one.basis == POWERS.name for one in activations):
-        return PolynomialNetwork(pairs, activations=[one.coefficients for one in activations])
-    from polymargin.networks.readers.torch_functions import linear
-
-    def compute(tape: OperationTape) -> Any:
-        value = tape.input((np.shape(pairs[0][0])[1],))
-        for place, (weights, bias) in enumerate(pairs):
-            value = linear(value, weights, bias)
-            if place < len(activations):
-                one = activations[place]
-                value = series(value, one.coefficients, one.basis, one.domain)
-        return value
-
-    found = network_of(compute)
-    assert isinstance(found, (PolynomialNetwork, ProductNetwork))
-    return found
+def network_of_layers(pairs: Sequence[tuple[Any, Any]], activations: Sequence[LayerActivation]) -> Network:
+    """Return the network of linear layers (weights, bias or None) with activations between them."""
+    layers, functions = list(checked_layers(pairs)), list[Function]()
+    for place, one in enumerate(activations):
+        low, high = one.domain
+        if one.domain != WINDOW:  # z = (2x − low − high) / (high − low)
+            weights, bias = layers[place]
+            layers[place] = Layer(2.0 * weights / (high - low), (2.0 * bias - (low + high)) / (high - low))
+        row = np.trim_zeros(np.array(one.coefficients), "b").tolist() or [0.0]
+        functions.append((tuple(row), one.basis))
+    return Network(*stages_of_layers(layers, functions))
 
 
 def _activation(given: Any) -> LayerActivation:
@@ -101,8 +94,8 @@ def _activation(given: Any) -> LayerActivation:
             raise InputError(f"activation {given!r}; {EXPECTED}")
         return LayerActivation((0.0, 0.0, 1.0))
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        if not 1 <= given < MOST_COEFFICIENTS:
-            raise InputError(f"activation of degree {given}; expected a degree from 1 to {MOST_COEFFICIENTS - 1}")
+        if not 1 <= given <= LARGEST_DEGREE:
+            raise InputError(f"activation of degree {given}; expected a degree from 1 to {LARGEST_DEGREE}")
         return LayerActivation((*[0.0] * int(given), 1.0))
     return LayerActivation.of(_row(given, given), POWERS.name)
 

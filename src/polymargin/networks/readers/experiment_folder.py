@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.constructors import PolynomialNetwork
+from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import package
 from polymargin.networks.tape.operations import LARGEST_DEGREE
 
@@ -35,7 +36,7 @@ _EXPECTED = {
 }
 
 
-def read_experiment(path: Any) -> PolynomialNetwork:
+def read_experiment(path: Any) -> Network:
     """Read an experiment folder, or the folder `model` in it."""
     folders = (Path(path), Path(path) / "model")
     folder = next((folder for folder in folders if (folder / CONFIG).is_file()), None)

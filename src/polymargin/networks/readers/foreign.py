@@ -50,6 +50,4 @@ def why_not(operation: str) -> str:
     """Why an operation, layer or operator of that name is not read."""
     if operation.lower() in ("softmax", "logsoftmax", "log_softmax"):
         return "not polynomial; it does not change which class wins: give the model without it"
-    if operation.lower() == "relu":
-        return "not polynomial; relu_from_torch and relu_from_onnx read plain chains of linear layers and ReLU"
     return "not polynomial, or not known"

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
+from polymargin.networks.network import Network
 from polymargin.networks.readers.activations import LayerActivation, activations_of, network_of_layers
 from polymargin.networks.recurrences import BASES
 
@@ -31,9 +30,7 @@ _COEFFICIENTS = {"coefficients": "powers", "coeffs": "powers"} | {f"{name}_coeff
 MOST_ARRAYS = 10_000
 
 
-def from_arrays(
-    arrays: Mapping[str, Any], activation: Any = None, *, outputs: str | None = None
-) -> PolynomialNetwork | ProductNetwork:
+def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: str | None = None) -> Network:
     """The network of linear layers whose weights and biases are given by name.
 
     Parameters
@@ -52,7 +49,7 @@ def from_arrays(
     >>> import numpy as np
     >>> net = from_arrays({"W1": np.ones((3, 4)), "b1": np.zeros(4), "W2": np.ones((4, 2))}, "square")
     >>> net
-    PolynomialNetwork(3-4-2, logits of degree 2; matrices are (inputs, outputs))
+    Network(3-4-2, x², logits of degree 2; matrices are (inputs, outputs))
     """
     if outputs not in (None, ROWS, COLUMNS):
         raise InputError(f"outputs {outputs!r}; expected 'rows' or 'columns', where a matrix has its outputs")

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.constructors import PolynomialNetwork
+from polymargin.networks.network import Network
 from polymargin.networks.readers.sklearn_classifiers import scores_of
 
 
-def from_sklearn(estimator: Any) -> PolynomialNetwork:
+def from_sklearn(estimator: Any) -> Network:
     """The network of a fitted scikit-learn classifier; class i of the network is `estimator.classes_[i]`, and results say so.
 
     Reads linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, Perceptron, SGDClassifier, linear

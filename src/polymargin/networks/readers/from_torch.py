@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import package, why_not
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
     residual sums, products of matrices. `input_shape` is the shape of one input without the batch axis; it is found by
     itself where the first layer is Linear, or Linear on tokens whose number a later layer tells. The network's inputs are
     the entries of that shape in row-major order. A module with one output f becomes the logits (0, f). A module that is
-    lightning attention with a linear read-out becomes a `LightningAttention`.
+    lightning attention with a linear read-out has that as its `structure`.
     """
     torch = package("torch", "torch")
     from polymargin.networks.readers.torch_attention import attention_from_torch

@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.product_network import ProductNetwork
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.format import HEADER
+from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import first_line, opened, package
 from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_sklearn import from_sklearn
 from polymargin.networks.readers.from_torch import from_torch
-from polymargin.networks.readers.npz import load_npz, read_arrays
+from polymargin.networks.readers.npz import read_arrays
 
 
 def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str | None = None) -> Network:
@@ -75,12 +73,12 @@ class _Options:
 def _npz(file: Path, options: _Options) -> Network:
     arrays = read_arrays(file)
     told = options.activation is not None or options.outputs is not None or any("coeff" in name for name in arrays)
-    if told and "format" not in arrays:
+    if told and HEADER not in arrays:
         return _from_plain(file, arrays, options)
     for name in ("activation", "outputs"):
         if getattr(options, name) is not None:
             raise InputError(f"{file}: a network with its activations; leave {name}= (--{name}) out")
-    return load_npz(file)
+    return Network.load(file)
 
 
 def _safetensors(file: Path, options: _Options) -> Network:
@@ -152,7 +150,7 @@ def _needs_trust(file: Path, trust: bool) -> None:
 
 def _converted(content: Any, file: Path) -> Network:
     """A network from an object: one of ours, a scikit-learn estimator, a PyTorch module."""
-    if isinstance(content, (PolynomialNetwork, LightningAttention, ProductNetwork)):
+    if isinstance(content, Network):
         return content
     if any(kind.__module__.split(".")[0] == "torch" for kind in type(content).__mro__):
         return from_torch(content)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
+from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import first_line, package, why_not
 from polymargin.networks.readers.onnx_files import numbers, read_message
 from polymargin.networks.readers.onnx_operators import OPERATORS
-from polymargin.networks.tape.fold import Folded, network_of
+from polymargin.networks.tape.fold import network_of
 from polymargin.networks.tape.operations import OperationTape
 
 OLDEST_OPSET = 7
@@ -28,7 +29,7 @@ _NAMES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 6: "int32"
 class OnnxModel:
     """A network with the names, shapes and element types of its input and output in the file."""
 
-    network: Folded
+    network: Network
     input_name: str
     input_shape: tuple[int, ...]
     input_type: str
@@ -94,7 +95,7 @@ class _GraphReader:
             raise InputError(f"the output {name!r} is computed by no node")
         return self.values[name]
 
-    def described(self, network: Folded) -> OnnxModel:
+    def described(self, network: Network) -> OnnxModel:
         output = self.graph.output[0]
         return OnnxModel(
             network=network,

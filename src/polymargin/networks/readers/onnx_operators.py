@@ -30,9 +30,11 @@ from polymargin.networks.readers.onnx_shapes import (
     transpose,
     unsqueeze,
 )
+from polymargin.networks.stages import RELU
 from polymargin.networks.tape.arithmetic import add, divide, multiply, negate, power, subtract
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
+from polymargin.networks.tape.series import piecewise
 from polymargin.networks.tape.windows import (
     average_pool,
     convolution,
@@ -209,6 +211,7 @@ OPERATORS: dict[str, Callable[[list[Any], Attributes, int], Any]] = {
     "Reciprocal": _of_constants(lambda a: 1.0 / a),
     "ReduceMean": _reduce(mean=True),
     "ReduceSum": _reduce(mean=False),
+    "Relu": lambda i, a, o: piecewise(i[0], *RELU),
     "Reshape": reshape,
     "Shape": lambda i, a, o: np.array(i[0].shape[slice(a.get("start", 0), a.get("end"))], dtype=np.int64),
     "Slice": sliced,

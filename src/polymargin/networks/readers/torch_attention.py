@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.networks.attention import LightningAttention
+from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
@@ -25,8 +26,8 @@ TRIALS = 4
 AGREEMENT = 1e-10
 
 
-def attention_from_torch(module: Any) -> LightningAttention | None:
-    """The module as `LightningAttention`; None if it is something else."""
+def attention_from_torch(module: Any) -> Network | None:
+    """The module as lightning attention; None if it is something else."""
     import torch
 
     found = _matrices(module)
@@ -42,7 +43,8 @@ def attention_from_torch(module: Any) -> LightningAttention | None:
     if len(readout) < 2:
         return None
     probe = copy.deepcopy(module).to(device="cpu", dtype=torch.float64).eval()
-    return next((reading for reading in _readings(*found, readout, bias) if _agrees(probe, reading)), None)
+    readings = ((reading, readout.shape[1] // len(found[0][0])) for reading in _readings(*found, readout, bias))
+    return next((reading for reading, t in readings if _agrees(probe, reading, t)), None)
 
 
 def _matrices(module: Any) -> tuple[list[Array], list[Array], list[Array]] | None:
@@ -68,7 +70,7 @@ def _ways(part: Any) -> list[Array]:
 
 def _readings(
     values: list[Array], keys: list[Array], queries: list[Array], readout: Array, bias: Array
-) -> Iterator[LightningAttention]:
+) -> Iterator[Network]:
     for V, first, second in product(values, keys, queries):
         for K, Q in ((first, second), (second, first)):
             if K.shape == Q.shape and K.shape[1] == V.shape[1] and readout.shape[1] % len(V) == 0:
@@ -77,11 +79,11 @@ def _readings(
                     yield LightningAttention(V, K.T, factor * Q.T, readout, bias)
 
 
-def _agrees(module: Any, reading: LightningAttention) -> bool:
+def _agrees(module: Any, reading: Network, t: int) -> bool:
     """Whether both have the same logits at random inputs of shape (TRIALS, t, d)."""
     import torch
 
-    points = np.random.default_rng(0).normal(size=(TRIALS, reading.t, reading.d))
+    points = np.random.default_rng(0).normal(size=(TRIALS, t, reading.dimension // t))
     with torch.no_grad():
         try:
             found = [module(torch.from_numpy(point)[None]) for point in points]

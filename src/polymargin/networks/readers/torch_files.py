@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.networks.protocols import AnyNetwork as Network
+from polymargin.networks.network import Network
 from polymargin.networks.readers.archives import ARCHIVE_DAMAGE, bounded_archive
 from polymargin.networks.readers.foreign import first_line, opened, package
 from polymargin.networks.readers.from_arrays import from_arrays

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
+from polymargin.networks.stages import RELU
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, negate, power, subtract
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
 from polymargin.networks.tape.padding import padded
+from polymargin.networks.tape.series import piecewise
 from polymargin.networks.tape.windows import (
     adaptive_average,
     average_pool,
@@ -243,6 +245,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "size": _size, "dim": lambda v: len(v.shape), "numel": lambda v: int(np.prod(v.shape)), "expand": lambda v, *s: _expand(v, s),
     "contiguous": _same, "clone": _same, "detach": _same, "float": _floats, "double": _floats, "to": _same, "type": _same,
     "zeros_like": _filled(0.0), "ones_like": _filled(1.0),
+    "relu": lambda v, inplace=False: piecewise(v, *RELU), "relu_": lambda v: piecewise(v, *RELU),
     "dropout": dropout, "dropout1d": dropout, "dropout2d": dropout, "dropout3d": dropout, "batch_norm": _batch_norm,
     "conv1d": convolve, "conv2d": convolve, "conv3d": convolve,
     "avg_pool1d": average_pooling(1), "avg_pool2d": average_pooling(2), "avg_pool3d": average_pooling(3),

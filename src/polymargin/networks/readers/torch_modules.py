@@ -17,7 +17,8 @@ from polymargin.networks.readers.torch_functions import (
     linear,
     pad_last_axes,
 )
-from polymargin.networks.tape.series import series
+from polymargin.networks.stages import RELU
+from polymargin.networks.tape.series import piecewise, series
 from polymargin.networks.tape.windows import normalised, rearranged
 
 PADDINGS = {
@@ -105,6 +106,7 @@ MODULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution_module),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"), _batch_norm_module),
     **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"), _dropout_module),
+    "ReLU": lambda module, value: piecewise(value, *RELU),
     "Identity": lambda module, value: value,
     "Flatten": lambda module, value: flatten(value, module.start_dim, module.end_dim),
     "Unflatten": lambda module, value: _unflatten(value, module.dim, module.unflattened_size),

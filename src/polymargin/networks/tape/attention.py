@@ -2,7 +2,7 @@
 
 On a tape that keeps matrices whole, a product of two such matrices waits for a third (`MatrixProduct`). The product of three is a
 tensor again, whose entries are atoms of a kind of their own: they can be rearranged and mixed by an affine read-out, and
-`attention` turns them into a `LightningAttention`, if the three matrices are values, keys and queries of the same tokens,
+`attention` turns them into lightning attention, if the three matrices are values, keys and queries of the same tokens,
 without biases. Nothing may come before or after; whatever is not of this kind is computed on another tape, entry by entry.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
+from polymargin.networks.network import Network
 from polymargin.networks.tape.linear import dense
 from polymargin.networks.tape.operations import Array, OperationTape, Tensor
 
@@ -60,7 +61,7 @@ def _lengths(value: Any) -> tuple[int, int]:
     return int(value.shape[-2]), int(value.shape[-1])
 
 
-def attention(tape: OperationTape, rows: Any, constants: Array) -> LightningAttention:
+def attention(tape: OperationTape, rows: Any, constants: Array) -> Network:
     """The module whose logits are rows @ atoms + constants, where the atoms are the product of three matrices."""
     entries, factors = tape.attention_atoms, tape.attention
     if factors is None or any(column not in entries for column in np.unique(rows.indices).tolist()):

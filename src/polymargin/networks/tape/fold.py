@@ -1,4 +1,4 @@
-"""From a tensor to a network: layers where they suffice, attention where it is recognised, a program of products otherwise."""
+"""From a tensor to a network: attention where it is recognised, stages otherwise."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.errors import InputError
+from polymargin.networks.network import Network
 from polymargin.networks.tape.attention import attention
-from polymargin.networks.tape.folding import layers
 from polymargin.networks.tape.operations import OperationTape, Tensor
 from polymargin.networks.tape.program import program
 
-Folded = Any
 
-
-def network_of(compute: Callable[[OperationTape], Any]) -> Folded:
+def network_of(compute: Callable[[OperationTape], Any]) -> Network:
     """The network of a model that computes its outputs on a tape.
 
     One attention module on the input itself has fewer critical points than other cubics, so it is looked for first: there the
@@ -32,7 +30,7 @@ def network_of(compute: Callable[[OperationTape], Any]) -> Folded:
     return fold(compute(OperationTape()))
 
 
-def fold(outputs: Any) -> Folded:
+def fold(outputs: Any) -> Network:
     """The network whose logits are the entries of a tensor; a single output f becomes the logits (0, f)."""
     if not isinstance(outputs, Tensor):
         raise InputError("the output does not depend on the input")
@@ -46,6 +44,4 @@ def fold(outputs: Any) -> Folded:
         constants = np.array([0.0, constants[0]])
     if tape.attention is not None:
         return attention(tape, rows, constants)
-    if tape.products or tape.applied:
-        return program(tape, rows, constants)
-    return layers(tape, rows, constants)
+    return program(tape, rows, constants)

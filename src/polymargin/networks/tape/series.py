@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +34,12 @@ def series(tensor: Tensor, coefficients: Sequence[float], basis: str, domain: tu
     return _applied(tensor, (tuple(row.tolist()), name))
 
 
-def piecewise(tensor: Tensor, breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> Tensor:
+def piecewise(tensor: Any, breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> Any:
     """A piecewise polynomial of every entry, as `Piecewise` describes it: pieces in powers, one more than breakpoints."""
+    if not isinstance(tensor, Tensor):
+        return Piecewise(Forms.of(np.zeros((1, 1))), tuple(breakpoints), tuple(map(tuple, pieces))).activate(
+            np.asarray(tensor, dtype=np.float64)
+        )
     rows = tuple(tuple(float(c) for c in piece) for piece in pieces)
     return _applied(tensor, (tuple(float(point) for point in breakpoints), rows))
 

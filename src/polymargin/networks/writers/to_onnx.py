@@ -1,7 +1,8 @@
 """Networks as ONNX files, for other tools and other verifiers.
 
-A layer is one Gemm. A power z^d is written as the operator Pow or as products z·z·…: verifiers differ in which of the two they
-get right, so both spellings are offered. Other activations are sums of such powers with Pow, Horner's scheme with Mul.
+A form is one Gemm, or a sum of such where it sees several sources. A power z^d is written as the operator Pow or as products
+z·z·…: verifiers differ in which of the two they get right, so both spellings are offered. Other polynomials are sums of such
+powers with Pow, Horner's scheme with Mul.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ import numpy as np
 
 from polymargin.arguments import checked
 from polymargin.errors import InputError
-from polymargin.networks.attention import LightningAttention
-from polymargin.networks.polynomial_network import PolynomialNetwork
+from polymargin.networks.forms import Forms, entries
+from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import package
+from polymargin.networks.recurrences import POWERS
+from polymargin.networks.stages import Piecewise, Product, Stage
+from polymargin.networks.structures import Attention
 
 OPSET = 13
 INPUT, OUTPUT = "input", "logits"
 
 
-@checked(PolynomialNetwork, LightningAttention)
-def to_onnx(
-    network: PolynomialNetwork | LightningAttention, path: Any, *, powers: str = "Pow", precision: str | None = None
-) -> Path:
+@checked(Network)
+def to_onnx(network: Network, path: Any, *, powers: str = "Pow", precision: str | None = None) -> Path:
     """Write a network as an ONNX file with the input (batch, n) and the output (batch, classes).
 
     precision is "float32" or "float64"; left out, it is float32 if every number of the network fits exactly, else float64,
@@ -42,12 +44,10 @@ def to_onnx(
     return file
 
 
-def _fits_float32(network: PolynomialNetwork | LightningAttention) -> bool:
-    if isinstance(network, LightningAttention):
-        arrays = [network.V, network.K, network.Q, network.readout, network.bias]
-    else:
-        arrays = [part for layer in network.layers for part in (layer.weights, layer.bias)]
-        arrays += [np.array(coefficients) for coefficients in network.activations]
+def _fits_float32(network: Network) -> bool:
+    every = [forms for stage in network.stages for forms in stage.forms] + [network.readout]
+    arrays = [part for forms in every for part in (forms.bias, *(entries(block) for _, block in forms.blocks))]
+    arrays += [np.array(stage.coefficients) for stage in network.stages if not isinstance(stage, (Product, Piecewise))]
     with np.errstate(over="ignore"):
         return all(np.array_equal(array.astype(np.float32).astype(np.float64), array) for array in arrays)
 
@@ -60,12 +60,12 @@ class _Writer:
         self.constants: list[Any] = []
         self._scalars: dict[float, str] = {}
 
-    def model(self, network: PolynomialNetwork | LightningAttention) -> Any:
+    def model(self, network: Network) -> Any:
         helper = self.onnx.helper
-        if isinstance(network, LightningAttention):
-            self._attention(network)
+        if isinstance(network.structure, Attention):
+            self._attention(network.structure)
         else:
-            self._layers(network)
+            self._stages(network)
         kind = helper.np_dtype_to_tensor_dtype(self.dtype)
         graph = helper.make_graph(
             self.nodes,
@@ -79,18 +79,35 @@ class _Writer:
         self.onnx.checker.check_model(model)
         return model
 
-    def _layers(self, network: PolynomialNetwork) -> None:
-        value = INPUT
-        last = len(network.layers) - 1
-        for position, layer in enumerate(network.layers):
-            names = [self._constant(f"{part}_{position + 1}", getattr(layer, part)) for part in ("weights", "bias")]
-            value = self._node(
-                "Gemm", [value, *names], f"linear_{position + 1}" if position < last else OUTPUT, transB=1
-            )
-            if position < last:
-                value = self._activation(value, network.activations[position], f"activation_{position + 1}")
+    def _stages(self, network: Network) -> None:
+        values = [INPUT]
+        for number, stage in enumerate(network.stages, start=1):
+            sides = [self._form(f, values, f"form_{number}_{side}") for side, f in enumerate(stage.forms, start=1)]
+            values.append(self._stage(stage, sides, f"stage_{number}"))
+        self._form(network.readout, values, OUTPUT)
 
-    def _attention(self, network: LightningAttention) -> None:
+    def _form(self, forms: Forms, values: list[str], name: str) -> str:
+        """bias + Σ block @ values."""
+        blocks = forms.blocks or ((0, np.zeros((len(forms), forms.widths[0]))),)
+        total = self._constant(f"{name}_bias", forms.bias)
+        for place, (source, _) in enumerate(blocks, start=1):
+            weights = self._constant(f"{name}_weights_{source}", forms.block(source))
+            last = place == len(blocks)
+            total = self._node("Gemm", [values[source], weights, total], name if last else f"{name}_{place}", transB=1)
+        return total
+
+    def _stage(self, stage: Stage, sides: list[str], name: str) -> str:
+        if isinstance(stage, Product):
+            return self._node("Mul", sides, name)
+        if isinstance(stage, Piecewise):
+            if not stage.is_relu:
+                raise InputError("a spline has no ONNX operator; networks with ReLU and polynomials can be written")
+            return self._node("Relu", sides, name)
+        if stage.recurrence is not POWERS:
+            raise InputError(f"a series in the basis {stage.basis} has no ONNX operator; only powers can be written")
+        return self._activation(sides[0], stage.coefficients, name)
+
+    def _attention(self, network: Attention) -> None:
         """Tokens as rows: queries (t × a) by keys (a × t) by values (t × d')."""
         tokens = self._reshaped(INPUT, [-1, network.t, network.d], "tokens")
         maps = (("values", network.V.T), ("keys", network.K), ("queries", network.Q))

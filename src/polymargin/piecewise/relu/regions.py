@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked
-from polymargin.errors import TooManyPathsError
+from polymargin.errors import InputError, TooManyPathsError
+from polymargin.networks import Network
 from polymargin.piecewise.projection import project_origin
-from polymargin.piecewise.relu.network import ReLUNetwork
+from polymargin.piecewise.search_at import is_relu, searchable
 
 Array = NDArray[np.float64]
 
@@ -62,19 +63,22 @@ class LinearRegion:
         return None if found.point is None else u + found.point
 
 
-@checked(ReLUNetwork)
-def linear_regions(network: ReLUNetwork, *, limit: int = DEFAULT_LIMIT) -> list[LinearRegion]:
+@checked(Network)
+def linear_regions(network: Network, *, limit: int = DEFAULT_LIMIT) -> list[LinearRegion]:
     """Every full-dimensional region; refused beyond `limit` of them.
 
+    >>> from polymargin.networks import ReLUNetwork
     >>> cross = ReLUNetwork([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
     >>> len(linear_regions(cross))
     4
     """
-    size = network.dimension
+    chain, size = searchable(network), network.dimension
+    if not is_relu(chain):
+        raise InputError(f"{network!r}: expected layers with ReLU alone; regions are listed for these")
     # No hyperplane of a network with biases goes through this point by chance.
     start = np.random.default_rng(20266).normal(size=size)
     parts = [_LayerRegion((), np.zeros((0, size)), np.zeros(0), start, np.eye(size), np.zeros(size))]
-    for layer in network.layers[:-1]:
+    for layer in chain.layers[:-1]:
         done = []
         for part in parts:
             matrix, offset = layer.weights @ part.matrix, layer.weights @ part.offset + layer.bias
@@ -93,7 +97,7 @@ def linear_regions(network: ReLUNetwork, *, limit: int = DEFAULT_LIMIT) -> list[
                 if len(done) > limit:
                     raise TooManyPathsError(f"{network!r} has more than {limit:,} regions; raise limit= to list them")
         parts = done
-    last = network.layers[-1]
+    last = chain.layers[-1]
     return [
         LinearRegion(p.signs, p.rows, p.limits, p.inner, last.weights @ p.matrix, last.weights @ p.offset + last.bias)
         for p in parts

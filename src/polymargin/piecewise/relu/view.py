@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.piecewise.relu.network import ReLUNetwork
+from polymargin.networks.layers import Chain
 
 Array = NDArray[np.float64]
 Signs = list[NDArray[np.bool_]]
@@ -18,15 +18,15 @@ Signs = list[NDArray[np.bool_]]
 class ReLUView:
     """One network at one point u of class `label`; B is f_label − f_rival."""
 
-    def __init__(self, network: ReLUNetwork, u: Array, label: int) -> None:
-        self.network, self.u, self.label = network, u, label
-        first = network.layers[0]
-        self.basis = np.linalg.qr(first.weights.T)[0] if len(first.weights) < network.dimension else None
+    def __init__(self, chain: Chain, u: Array, label: int) -> None:
+        self.u, self.label = u, label
+        first, *later = chain.layers
+        self.basis = np.linalg.qr(first.weights.T)[0] if len(first.weights) < len(u) else None
         rows = first.weights if self.basis is None else first.weights @ self.basis
-        after = [(layer.weights, layer.bias) for layer in network.layers[1:]]
-        *self.hidden, (self.last, self.last_bias) = [(rows, first(u)), *after]
+        shift = first.weights @ u + first.bias
+        *self.hidden, (self.last, self.last_bias) = [(rows, shift), *((layer.weights, layer.bias) for layer in later)]
         self.size = int(rows.shape[1])
-        self.rivals = [rival for rival in range(network.class_count) if rival != label]
+        self.rivals = [rival for rival in range(len(self.last_bias)) if rival != label]
 
     def lift(self, y: Array) -> Array:
         """x = u + Q y for one y (m,) or a batch."""

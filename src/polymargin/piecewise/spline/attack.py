@@ -40,10 +40,10 @@ def _walk(view: SplineView, rival: int, y: Array) -> Array | None:
     factors, constant = view.difference(rival)
     for _ in range(STEPS):
         values = view.matrix @ y + view.offset
-        height = float(factors @ view.network.activate(values)) + constant
+        height = float(factors @ view.function.activate(values)) + constant
         if height <= 0:
             return y
-        slope = (factors * view.network.slopes(values)) @ view.matrix
+        slope = (factors * view.function.slopes(values)) @ view.matrix
         square = float(slope @ slope)
         if square == 0.0 or not np.isfinite(height / square):
             return None

@@ -72,7 +72,7 @@ class SplineCells:
         """A distance beyond everything: a million times the largest of u, of the way to a breakpoint, and of 1."""
         view = self.view
         sizes = np.linalg.norm(view.matrix, axis=1)
-        gaps = np.abs(view.offset[:, None] - view.network.breakpoints).max(axis=1)
+        gaps = np.abs(view.offset[:, None] - view.breakpoints).max(axis=1)
         lengths = gaps[sizes > 0] / sizes[sizes > 0]
         return FAR * max(float(lengths.max(initial=0.0)), float(np.linalg.norm(view.u)), 1.0)
 
@@ -145,11 +145,11 @@ class SplineCells:
         floor, ceiling = np.isfinite(cell.floors), np.isfinite(cell.ceilings)
         factors, constant = self.view.difference(cell.rival)
         places = self.view.matrix @ (cell.lower * cell.normal) + self.view.offset
-        slopes, constants = minorants(self.view.network, factors, cell.low, cell.high, places)
+        slopes, constants = minorants(self.view.function, factors, cell.low, cell.high, places)
         shift = float(slopes @ self.view.offset + constants.sum()) + constant
         # Where two classes touch, what rounding takes from a minorant would hide the tie.
         largest = np.maximum(np.abs(cell.low), np.abs(cell.high)) + self.view.offset_sizes
-        terms = np.abs(factors) * self.view.network.largest_terms(largest) + np.abs(slopes) * largest
+        terms = np.abs(factors) * self.view.largest_terms(largest) + np.abs(slopes) * largest
         rounding = ROUNDING * (float(terms.sum()) + abs(constant))
         rows = [cell.rows, -self.view.matrix[floor], self.view.matrix[ceiling], (slopes @ self.view.matrix)[None]]
         limits = [
@@ -177,19 +177,17 @@ class SplineCells:
 
     def _split(self, cell: SplineCell, found: Projection) -> tuple[int, float] | None:
         """The neuron that spans a breakpoint and whose minorant loses most at the nearest point; its nearest breakpoint."""
-        inner = (self.view.network.breakpoints > cell.low[:, None]) & (
-            self.view.network.breakpoints < cell.high[:, None]
-        )
+        inner = (self.view.breakpoints > cell.low[:, None]) & (self.view.breakpoints < cell.high[:, None])
         spanning = np.flatnonzero(inner.any(axis=1))
         if not spanning.size:
             return None
         y = np.zeros(self.view.size) if found.point is None else found.point
         values = np.clip(self.view.matrix @ y + self.view.offset, cell.low, cell.high)
         factors, _ = self.view.difference(cell.rival)
-        slopes, constants = minorants(self.view.network, factors, cell.low, cell.high, values)
-        losses = factors * self.view.network.activate(values) - slopes * values - constants
+        slopes, constants = minorants(self.view.function, factors, cell.low, cell.high, values)
+        losses = factors * self.view.function.activate(values) - slopes * values - constants
         neuron = int(spanning[np.argmax(losses[spanning])])
-        choices = self.view.network.breakpoints[inner[neuron]]
+        choices = self.view.breakpoints[inner[neuron]]
         return neuron, float(choices[np.argmin(np.abs(choices - values[neuron]))])
 
     # -- ties ----------------------------------------------------------------------------------
@@ -236,10 +234,10 @@ class SplineCells:
 
     def _region(self, cell: SplineCell) -> PieceRegion:
         """The region that a cell without inner breakpoints lies in."""
-        view, network = self.view, self.view.network
-        index = np.searchsorted(network.breakpoints, 0.5 * (cell.low + cell.high), side="right")
-        ends = np.array([-math.inf, *network.breakpoints, math.inf])
+        view = self.view
+        index = np.searchsorted(view.breakpoints, 0.5 * (cell.low + cell.high), side="right")
+        ends = np.array([-math.inf, *view.breakpoints, math.inf])
         factors, constant = view.difference(cell.rival)
-        pieces = tuple(network.pieces[i] for i in index)
+        pieces = tuple(view.function.pieces[i] for i in index)
         source = PieceSource(view.matrix, view.offset, view.offset_sizes, factors, pieces, constant)
         return PieceRegion.on_pieces(source, cell.low, cell.high, ends[index], ends[index + 1])

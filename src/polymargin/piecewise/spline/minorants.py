@@ -11,40 +11,41 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.piecewise.spline.network import SplineNetwork
+from polymargin.networks.stages import Piecewise
 
 Array = NDArray[np.float64]
 
 
-def minorants(network: SplineNetwork, factors: Array, low: Array, high: Array, places: Array) -> tuple[Array, Array]:
+def minorants(function: Piecewise, factors: Array, low: Array, high: Array, places: Array) -> tuple[Array, Array]:
     """Slopes and constants of lines below factors·σ on [low, high], one per neuron, as good at `places` as two slopes allow.
 
     The tangent at the place is right where the function is convex, the chord where it is concave.
     """
     places = np.clip(places, low, high)
     width = high - low
-    rise = factors * (network.activate(high) - network.activate(low))
-    tangents = factors * network.slopes(places)
+    rise = factors * (function.activate(high) - function.activate(low))
+    tangents = factors * function.slopes(places)
     chords = np.where(width > 0, rise / np.where(width > 0, width, 1.0), tangents)
     slopes, constants = np.zeros(len(factors)), np.full(len(factors), -np.inf)
     for candidates in (tangents, chords):
-        below = np.array([_least(network, *row) for row in zip(factors, candidates, low, high, strict=True)])
+        below = np.array([_least(function, *row) for row in zip(factors, candidates, low, high, strict=True)])
         better = candidates * places + below > slopes * places + constants
         slopes, constants = np.where(better, candidates, slopes), np.where(better, below, constants)
     return slopes, constants
 
 
-def _least(network: SplineNetwork, factor: float, slope: float, low: float, high: float) -> float:
+def _least(function: Piecewise, factor: float, slope: float, low: float, high: float) -> float:
     """min over [low, high] of factor·σ(z) − slope·z."""
     if factor == 0.0:
         return float(min(-slope * low, -slope * high))
-    inner = network.breakpoints[(network.breakpoints > low) & (network.breakpoints < high)]
+    points = np.array(function.breakpoints)
+    inner = points[(points > low) & (points < high)]
     ends = np.array([low, *inner, high])
     least = np.inf
     for left, right in pairwise(ends):
-        index = int(np.searchsorted(network.breakpoints, 0.5 * (left + right), side="right"))
-        places = np.array([left, right, *_with_slope(network.pieces[index], slope / factor, left, right)])
-        values = factor * network.on_pieces(np.full(len(places), index), places) - slope * places
+        index = int(np.searchsorted(points, 0.5 * (left + right), side="right"))
+        places = np.array([left, right, *_with_slope(function.pieces[index], slope / factor, left, right)])
+        values = factor * function.on_pieces(np.full(len(places), index), places) - slope * places
         least = min(least, float(values.min()))
     return least
 

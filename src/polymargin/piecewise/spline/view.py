@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.piecewise.spline.network import SplineNetwork
+from polymargin.networks.layers import Chain
+from polymargin.networks.stages import Piecewise
 
 Array = NDArray[np.float64]
 
@@ -13,15 +14,18 @@ Array = NDArray[np.float64]
 class SplineView:
     """One network at one point u of class `label`; z = matrix @ y + offset before the activation, B = f_label − f_rival."""
 
-    def __init__(self, network: SplineNetwork, u: Array, label: int) -> None:
-        self.network, self.u, self.label = network, u, label
-        first = network.layers[0]
-        self.basis = np.linalg.qr(first.weights.T)[0] if len(first.weights) < network.dimension else None
+    def __init__(self, chain: Chain, u: Array, label: int) -> None:
+        self.u, self.label = u, label
+        (stage,), (first, self.last) = chain.stages, chain.layers
+        assert isinstance(stage, Piecewise)
+        self.function = stage
+        self.breakpoints = np.array(stage.breakpoints)
+        self.basis = np.linalg.qr(first.weights.T)[0] if len(first.weights) < len(u) else None
         self.matrix = first.weights if self.basis is None else first.weights @ self.basis
-        self.offset = first(u)
+        self.offset = first.weights @ u + first.bias
         self.offset_sizes = np.abs(first.weights) @ np.abs(u) + np.abs(first.bias)
         self.size = int(self.matrix.shape[1])
-        self.rivals = [rival for rival in range(network.class_count) if rival != label]
+        self.rivals = [rival for rival in range(len(self.last.bias)) if rival != label]
 
     def lift(self, y: Array) -> Array:
         """x = u + Q y."""
@@ -29,10 +33,14 @@ class SplineView:
 
     def difference(self, rival: int) -> tuple[Array, float]:
         """B = factors·σ(z) + constant."""
-        last = self.network.layers[1]
+        last = self.last
         return last.weights[self.label] - last.weights[rival], float(last.bias[self.label] - last.bias[rival])
 
     def boundary(self, rival: int, y: Array) -> Array:
         """B at one y (m,) or a batch."""
         factors, constant = self.difference(rival)
-        return np.asarray(self.network.activate(y @ self.matrix.T + self.offset) @ factors + constant)
+        return np.asarray(self.function.activate(y @ self.matrix.T + self.offset) @ factors + constant)
+
+    def largest_terms(self, sizes: Array) -> Array:
+        """Return Σ_k |c_k| size^k for the largest coefficients of all pieces: no piece has larger terms up to that size."""
+        return np.asarray(np.polynomial.polynomial.polyval(sizes, np.abs(self.function.table).max(axis=0)))

@@ -16,18 +16,16 @@ rounded to few bits and from then on exact; the weights of the cubes are rationa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.protocols import Layered
-
-if TYPE_CHECKING:
-    from polymargin.networks.attention import LightningAttention
+from polymargin.networks.constructors import PolynomialNetwork
+from polymargin.networks.layers import Chain
+from polymargin.networks.structures import Attention
 
 Array = NDArray[np.float64]
 
@@ -39,17 +37,17 @@ LARGEST_CONDITION = 1e4
 SHORTEST = 1e-150
 
 
-def sum_of_cubes(attention: LightningAttention, label: int, rival: int) -> Layered:
+def sum_of_cubes(attention: Attention, label: int, rival: int) -> tuple[Chain, dict[str, Array]]:
     """f_label − f_rival as a network with one hidden layer of cubes; logits of other classes mean nothing."""
     lowering = choose_lowering(attention, label, rival)
     weights, factors = exact_cubes(attention, label, rival, lowering)
     top = np.zeros((attention.class_count, len(factors)))
     top[label] = _rounded(factors)
     first = np.array([_rounded(row) for row in weights])
-    return Layered(PolynomialNetwork([first, (top, attention.bias)], degree=3), lowering)
+    return PolynomialNetwork([first, (top, attention.bias)], degree=3).expect_chain(), lowering
 
 
-def choose_lowering(attention: LightningAttention, label: int, rival: int) -> dict[str, Array]:
+def choose_lowering(attention: Attention, label: int, rival: int) -> dict[str, Array]:
     """R as 'values', T as 'keys', and 'scales' (r, s, 3): of w_i, k_j and p_ij, zeros where one of them vanishes."""
     outer, values, keys, queries = _factors(attention, label, rival)
     R, T = _singular_basis(outer, values), _singular_basis(keys, queries)
@@ -63,7 +61,7 @@ def choose_lowering(attention: LightningAttention, label: int, rival: int) -> di
 
 
 def exact_cubes(
-    attention: LightningAttention, label: int, rival: int, lowering: dict[str, Array]
+    attention: Attention, label: int, rival: int, lowering: dict[str, Array]
 ) -> tuple[list[list[Any]], list[Any]]:
     """Weights (h, t·d) and factors (h) with B = β + Σ factor·(weights·x)³, as rationals: four for every i, j and σ."""
     outer, values, keys, queries = _factors(attention, label, rival)
@@ -92,7 +90,7 @@ def exact_cubes(
     return weights, factors
 
 
-def _factors(attention: LightningAttention, label: int, rival: int) -> tuple[Any, Any, Any, Any]:
+def _factors(attention: Attention, label: int, rival: int) -> tuple[Any, Any, Any, Any]:
     """L (t, r), W (r, d) and K (d, s), Qᵀ (s, d)."""
     shape = (attention.t, attention.d_prime)
     difference = _exact(attention.readout[label].reshape(shape)) - _exact(attention.readout[rival].reshape(shape))

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
+from polymargin.networks.constructors import PolynomialNetwork
 from polymargin.networks.forms import Forms
-from polymargin.networks.polynomial_network import PolynomialNetwork
-from polymargin.networks.protocols import Layered
-from polymargin.networks.recurrences import POWERS, rational
+from polymargin.networks.layers import Chain
+from polymargin.networks.recurrences import POWERS, rational, rounded
 from polymargin.networks.stages import Polynomial, Product, Stage
 
 # A matrix of more weights than this is not made: no bound could be computed with it.
@@ -65,7 +65,7 @@ class Atoms:
         return number
 
 
-def layers_of_squares(stages: Sequence[Stage], readout: Forms) -> Layered:
+def layers_of_squares(stages: Sequence[Stage], readout: Forms) -> tuple[Chain, dict[str, Any]]:
     """The layers for all pairs of classes, and their scales in the order of the products."""
     inputs = stages[0].forms[0].width
     atoms, logits = expanded(stages, readout)
@@ -78,7 +78,7 @@ def layers_of_squares(stages: Sequence[Stage], readout: Forms) -> Layered:
         width = len(neurons)
     layers.append(_floats(lowering.logits(), width))
     network = PolynomialNetwork(layers, activations=[(0.0, 0.0, 1.0)] * (len(layers) - 1))
-    return Layered(network, {"scales": np.array(lowering.scales)})
+    return network.expect_chain(), {"scales": np.array(lowering.scales)}
 
 
 def expanded(stages: Sequence[Stage], readout: Forms) -> tuple[Atoms, list[Affine]]:
@@ -234,10 +234,6 @@ def _squared(neurons: list[Affine], left: Affine, right: Affine, scale: float) -
     zero = flint.fmpq(0)
     neurons += [combined([(alpha, left), (sign / alpha, right)], zero) for sign in (ONE, -ONE)]
     return {place: QUARTER, place + 1: -QUARTER}
-
-
-def rounded(value: Any) -> float:
-    return int(value.p) / int(value.q)
 
 
 def _floats(forms: list[Affine], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

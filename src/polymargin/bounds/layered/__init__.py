@@ -1,0 +1,1 @@
+"""Networks in layers, as the bounds on balls take them."""
