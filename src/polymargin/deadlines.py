@@ -1,7 +1,7 @@
-"""A moment by which work has to end, handed down to everything that takes time.
+"""Deadlines, passed to every function that takes time.
 
-What can stop with a worse answer asks `passed`; what has no answer half-way calls `check`, and whoever holds an answer
-already catches `TimeUpError`. The clock is part of the deadline, so that a test can bring one that counts.
+A function that can return a weaker result reads `passed`. One without a partial result calls `check`, and a caller that already
+has a result catches `TimeUpError`. The clock is part of the deadline, so tests can inject a fake one.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from time import perf_counter
 
 
 class TimeUpError(Exception):
-    """The time is up before there is anything to return; never seen by users."""
+    """Raised when the time is up before there is a result; users never see it."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """
+    """A deadline on a clock.
+
     >>> readings = iter(range(10))
     >>> deadline = Deadline.after(3, clock=lambda: next(readings))        # the clock stood at 0
     >>> deadline.left, deadline.passed, deadline.passed
@@ -35,6 +36,7 @@ class Deadline:
 
     @property
     def exists(self) -> bool:
+        """Return whether there is a deadline."""
         return math.isfinite(self.end)
 
     @property
@@ -44,9 +46,11 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
+        """Return whether the deadline has passed."""
         return self.exists and self.clock() >= self.end
 
     def check(self) -> None:
+        """Raise TimeUpError if the deadline has passed."""
         if self.passed:
             raise TimeUpError
 

@@ -41,7 +41,7 @@ Row = TypeVar("Row", bound=Listed)
 
 
 class RowsOnDemand(Generic[Row]):
-    """Rows that are made when somebody first asks for them; threads that ask at the same time get the same one."""
+    """Rows created on first access; concurrent threads get the same object."""
 
     def __init__(self, count: int, make: Callable[[int], Row]) -> None:
         self._places, self._make = range(count), make

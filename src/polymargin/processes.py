@@ -1,9 +1,8 @@
-"""Processes that end together: children with their parent, and a parent that is asked to end cleans up first. And work on
-threads and processes where the system may give fewer than were asked for.
+"""Child processes that end with their parent, and work on as many threads and processes as the system can start.
 
-A program that is told to end (SIGTERM, SIGHUP) usually vanishes on the spot, without the `finally` that stops its children and
-removes their folders. `ending_cleanly` turns the signal into an exception. A parent that is killed
-outright cannot do anything any more; there the system ends the children, if they asked for it when they began (Linux only).
+SIGTERM and SIGHUP usually end a process at once, without the `finally` blocks that stop its children and remove their folders.
+`ending_cleanly` turns the signal into an exception. If a parent is killed outright, the system ends the children that have
+requested it at their start (Linux only).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>; what was asked for stays valid through 
 
 
 class Terminated(SystemExit):
-    """The process was told to end; its exit status is 128 and the number of the signal, as in a shell."""
+    """Raised when the process receives a signal to end; the exit status is 128 plus the number of the signal."""
 
 
 @contextlib.contextmanager
@@ -96,7 +95,7 @@ def in_processes(work: Callable[[Job], Answer], jobs: Sequence[Job], processes: 
         with pool:
             return list(pool.map(work, jobs))
     except (OSError, RuntimeError):
-        # Those that did start wait for work that nobody will give them, and this process would wait for them at its end.
+        # Workers that did start would wait for work forever, and this process for them at its end.
         for worker in list(workers.values()):
             worker.kill()
             worker.join()

@@ -1,6 +1,6 @@
-"""A function of one point, asked about many: here or on an executor, from a checkpoint where a row is known, told as rows finish.
+"""Apply a function of one point to many, here or on an executor, with a checkpoint and progress.
 
-Rows are given out a few at a time; the question, with the network and everything that was computed for it, travels once.
+Rows are sent in small groups; the network and everything computed for it is sent once.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ class PointQuestion(Protocol[Row]):  # type: ignore[misc]  # answers only come o
     """What is asked about every point; it travels to workers, so it is made of plain values and a network."""
 
     @property
-    def network(self) -> Any: ...
+    def network(self) -> Any:
+        """Return the network."""
+        ...
 
-    def at(self, point: Array) -> Row: ...
+    def at(self, point: Array) -> Row:
+        """Return the row of a point."""
+        ...
 
     def failed(self, error: str, seconds: float) -> Row:
         """Return the result of a row without an answer."""
@@ -48,13 +52,17 @@ class PointQuestion(Protocol[Row]):  # type: ignore[misc]  # answers only come o
 class Store(Protocol):
     """Rows that are known already."""
 
-    def get(self, row: int) -> Any: ...
+    def get(self, row: int) -> Any:
+        """Return a finished row, or None."""
+        ...
 
-    def add(self, rows: Sequence[tuple[int, Any]]) -> None: ...
+    def add(self, rows: Sequence[tuple[int, Any]]) -> None:
+        """Store finished rows."""
+        ...
 
 
 def one_or_many(points: ArrayLike, dimension: int) -> Array:
-    """Return points (m, n) and whether one point (n,) was given; further axes, as of images, are flattened.
+    """Return one point (n,) or a batch (m, n) as it is, with further axes, such as those of images, flattened.
 
     A vector of another length is left to `checked_point`, which shows it.
 

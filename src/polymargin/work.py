@@ -29,11 +29,17 @@ Result = TypeVar("Result")
 class Cluster(Protocol):
     """What is used of a Dask `Client`."""
 
-    def get_executor(self, **options: Any) -> Any: ...
+    def get_executor(self, **options: Any) -> Any:
+        """Return an executor."""
+        ...
 
-    def scatter(self, data: Any, **options: Any) -> Any: ...
+    def scatter(self, data: Any, **options: Any) -> Any:
+        """Send data to all workers."""
+        ...
 
-    def nthreads(self) -> Any: ...
+    def nthreads(self) -> Any:
+        """Return the numbers of threads of the workers."""
+        ...
 
 
 Workers: TypeAlias = Executor | Cluster

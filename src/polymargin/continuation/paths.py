@@ -21,19 +21,20 @@ class PathEnd(Enum):
     )
     TOO_MANY_STEPS = (3, "stopped after the largest number of steps", "raise most_steps")
     DIVERGED = (4, "left every bounded region", "the target system has fewer solutions than the start system")
-    END_NOT_REGULAR = (5, "arrived at a singular or inaccurate end point", "the solution there may be multiple")
-    # Ends that the endgame tells; the core knows nothing of them.
+    END_NOT_REGULAR = (5, "arrived at a singular or inaccurate endpoint", "the solution there may be multiple")
+    # States of the endgame, which the core does not use.
     MULTIPLE = (6, "reached a multiple solution", "")
     SINGULAR_POINT = (7, "reached a singular point of the boundary", "")
     AT_INFINITY = (8, "went to infinity", "")
     UNDECIDED = (
         9,
-        "came to an end that could not be told: regular, multiple, singular or at infinity",
+        "reached an undecided endpoint: regular, multiple, singular or at infinity",
         "try another seed or tighter settings",
     )
 
     @property
     def code(self) -> int:
+        """Return the number of the state in the core."""
         return self.value[0]
 
     @property
@@ -43,10 +44,12 @@ class PathEnd(Enum):
 
     @property
     def message(self) -> str:
+        """Return one sentence on the state."""
         return self.value[1]
 
     @property
     def remedy(self) -> str:
+        """Return one sentence on what to try next."""
         return self.value[2]
 
 
@@ -64,6 +67,7 @@ class Paths:
 
     @property
     def converged(self) -> NDArray[np.bool_]:
+        """Return True for paths that converged."""
         return np.asarray(self.ends == PathEnd.CONVERGED.code)
 
     def counts(self) -> dict[PathEnd, int]:

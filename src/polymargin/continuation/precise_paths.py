@@ -1,4 +1,4 @@
-"""The ends of a few paths to as many digits as it takes: are these several points or one?
+"""The endpoints of a few paths, with enough digits to separate them.
 
 A path x(s) = c₀ + c₁ s^{1/w} + … is followed towards s = 0 in floating point of many bits, s shrinking geometrically. Its
 changes are proportional to a power of s, the first for a regular end, a smaller one for a multiple end or a tight cluster of

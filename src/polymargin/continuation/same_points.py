@@ -1,8 +1,8 @@
-"""Which points are the same and which are real: the one place that decides, with its tolerances by name.
+"""Decide which points are the same and which are real; the only place for these tolerances.
 
 Points are rows of complex coordinates, and every difference is measured against 1 + their largest coordinate. None of these
-tolerances settles an answer alone: what they call equal is followed again, counted against the bound or confirmed in exact
-arithmetic by whoever asks.
+tolerances settles an answer alone: callers track equal points again, compare counts with the bound, or confirm them in exact
+arithmetic.
 """
 
 from __future__ import annotations

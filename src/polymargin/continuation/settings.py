@@ -78,4 +78,5 @@ class TrackerSettings:
         return replace(self, contraction=0.1, correction=0.05, accuracy=1e-4, most_steps=HASTY)
 
     def as_core(self) -> _core.TrackerSettings:
+        """Return the settings as the core's type."""
         return _core.TrackerSettings(**{item.name: getattr(self, item.name) for item in fields(self)})

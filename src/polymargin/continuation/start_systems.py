@@ -81,6 +81,7 @@ class TotalDegreeStart:
 
 
 def total_degree_start(degrees: list[int], generator: np.random.Generator) -> TotalDegreeStart:
+    """Return the total-degree start system with random levels."""
     levels = near_unit_circle(len(degrees), generator)
     columns = [
         level ** (1 / degree) * np.exp(2j * np.pi * np.arange(degree) / degree)

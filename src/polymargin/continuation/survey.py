@@ -1,8 +1,8 @@
-"""What many lists of ends say at a glance, list by list: everything that whoever asks for many points reads off them.
+"""Summarise endpoints of many paths, list by list.
 
-A list is clear if every path ended at a regular point of its own and the list is closed under conjugation. Nothing is settled
-here: a list that is not clear is for somebody who looks at one list at a time. One kernel serves the CPU and GPUs
-(gpu/kernel/survey.cuh); from a GPU only what it says comes back, a few points of each list instead of all.
+A list is clear if every path ended at a regular point of its own and the list is closed under conjugation. Lists that are not
+clear are examined one at a time elsewhere. One kernel serves the CPU and GPUs (gpu/kernel/survey.cuh); a GPU transfers only the
+survey, a few points of each list.
 """
 
 from __future__ import annotations

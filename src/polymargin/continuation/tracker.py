@@ -59,6 +59,7 @@ class Job:
         return _complex(self.start_points, 2), _complex(self.start_parameters, 1), targets
 
     def for_core(self) -> _core.Job:
+        """Return the job as the core's type."""
         starts, begin, targets = self.arrays()
         selected = None if self.selected is None else np.flatnonzero(self.selected).astype(np.int64)
         where = (None, None) if self.stopped is None else (self.stopped.points, self.stopped.remaining)
@@ -67,19 +68,18 @@ class Job:
 
 @dataclass(frozen=True)
 class Tracker:
-    """How paths are followed: settings, worker threads (all cores by default), instruction set (the widest by default), device.
+    """A path tracker: settings, worker threads (default: all cores), instruction set (default: the widest), device.
 
-    The device is 'cpu', 'cuda' or 'auto' (a GPU where there is one and the paths are many); `POLYMARGIN_DEVICE` by default. The
-    result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings. Paths that a
-    GPU lost the core follows again, unless it is told that nobody needs a `second_look`. After the deadline nothing is followed:
-    `TimeUpError`.
+    The device is 'cpu', 'cuda' or 'auto' (a GPU if there is one and there are many paths); `POLYMARGIN_DEVICE` by default. The
+    result depends on neither the number of threads nor the order of the jobs. The presets are those of the settings. Paths that
+    fail on the GPU are retried on the CPU unless `retry=False`. After the deadline, tracking raises `TimeUpError`.
     """
 
     settings: TrackerSettings = field(default_factory=TrackerSettings)
     threads: int | None = None
     instruction_set: str | None = None
     device: str | None = None
-    second_look: bool = True
+    retry: bool = True
     deadline: Deadline = field(default=NEVER, compare=False)
 
     @classmethod
@@ -98,28 +98,35 @@ class Tracker:
         return replace(self, device=gpu.device_for(self.device, path_count))
 
     def until(self, deadline: Deadline) -> Tracker:
+        """Return a tracker that stops at a deadline."""
         return replace(self, deadline=deadline)
 
     def tightened(self) -> Tracker:
+        """Return a tracker with tighter tolerances."""
         return replace(self, settings=self.settings.tightened())
 
     def far_sighted(self) -> Tracker:
+        """Return a tracker for paths far out."""
         return replace(self, settings=self.settings.far_sighted())
 
     def hasty(self) -> Tracker:
+        """Return a tracker with few steps."""
         return replace(self, settings=self.settings.hasty())
 
     def bold(self) -> Tracker:
+        """Return a tracker with long steps."""
         return replace(self, settings=self.settings.bold())
 
     def rough(self) -> Tracker:
+        """Return a tracker for paths that rounding would stop."""
         return replace(self, settings=self.settings.rough())
 
     def giving_up(self) -> Tracker:
         """Return a tracker without retries, for callers that reach the same endpoints in another way."""
-        return replace(self, second_look=False)
+        return replace(self, retry=False)
 
     def exploring(self) -> Tracker:
+        """Return a tracker with few long steps."""
         return replace(self, settings=self.settings.exploring())
 
     def run(self, jobs: Sequence[Job], *, double_double: bool = False) -> list[Paths]:
@@ -136,7 +143,7 @@ class Tracker:
     def survey(self, jobs: Sequence[Job]) -> Iterator[Survey]:
         """Track the jobs and return a survey of each job's endpoints.
 
-        On a GPU the next job is followed while somebody looks at the survey of the one before.
+        On a GPU the next job runs while the caller reads the survey of the previous one.
         """
         bundles = self._for_gpu(jobs) if self.instruction_set is None else [None] * len(jobs)
         if jobs and all(bundle is not None and gpu.fits_survey(bundle) for bundle in bundles):
@@ -191,7 +198,7 @@ class Tracker:
         known = [None if bundle is None else Paths(**next(found)) for bundle in bundles]
         left: list[tuple[Paths, NDArray[np.intp], Job]] = []
         for job, paths in zip(jobs, known, strict=True):
-            if paths is not None and len(numbers := _left_by_gpu(paths, self.second_look)):
+            if paths is not None and len(numbers := _left_by_gpu(paths, self.retry)):
                 _logger.info("%s of %s paths go back to the CPU", f"{len(numbers):,}", f"{paths.ends.size:,}")
                 left.append((paths, numbers, job_again(job, numbers)))
         others = [job for job, bundle in zip(jobs, bundles, strict=True) if bundle is None]
@@ -244,9 +251,8 @@ class Tracker:
     ) -> tuple[Paths, NDArray[np.bool_]]:
         """Track all paths to one generic target with long steps; track every one again that failed or met another one.
 
-        Different paths to a generic target have different ends. If all bold ones have, none is missing that `track` would have
-        found: whoever jumped took another one's end, and that one, or the next in turn, met somebody or failed. Returns the
-        paths, and which of them (N,) have an end of their own.
+        Paths to a generic target have distinct endpoints, so duplicates and failures reveal path jumps. If all bold paths have
+        distinct endpoints, none is missing. Return the paths, and which of them (N,) have an endpoint of their own.
         """
         job = Job(program, start_points, start_parameters, target)
         paths = self.bold().hasty().run([job])[0]  # longer ones are on their way to infinity
@@ -267,7 +273,7 @@ class Tracker:
     ) -> Paths:
         """Track, then track unfinished paths in double-doubles, for generic targets with regular endpoints.
 
-        Unlike `follow` it does not look for paths that jumped: whoever carries a whole set checks the whole set.
+        Unlike `follow` it does not look for path jumps: callers that carry a whole set check the whole set.
         """
         job = Job(program, start_points, start_parameters, targets)
         paths = self.hasty().run([job])[0]

@@ -1,8 +1,9 @@
-"""Are these all the critical points? What can be checked without a proof.
+"""Audit of a list of critical points: checks of completeness without a proof.
 
-Stage 1 knows the generic number M of critical points for all points and levels of a boundary. If M distinct regular ones
+The base solutions give the generic number M of critical points for all points and levels of a boundary. If M distinct regular
+ones
 are found at (u, 0), the list is complete: a further critical point, regular or not, would be the limit of one more of the
-M solutions nearby (docs/theorems). If fewer are regular, the endgame says for each of the M paths where it ends. The
+M solutions nearby (docs/theorems). If fewer are regular, the endgame finds the endpoint of each of the M paths. The
 polynomial and the point are real, so conjugation permutes the list: a lost or wrong point shows as one without partner.
 """
 
@@ -22,7 +23,7 @@ class Audit:
     found, real        distinct points in the list, and how many of them are real
     ends               what became of the M paths
     without_conjugate  nonreal points that lack their partner
-    unjudged           paths of stage 1 whose end is unknown: M may be too small
+    unjudged           base paths whose endpoint is unknown: M may be too small
     remarks            what was met on the way: multiple points, singular points of the boundary, families
     """
 
@@ -46,7 +47,7 @@ class Audit:
         """Return one sentence for each reason why the list is not complete."""
         sentences = [f"{n} path{'' if n == 1 else 's'} {end.message}" for end, n in self.ends.items() if not end.judged]
         if self.unjudged:
-            sentences.append(f"{self.unjudged} of {self.bound} paths of stage 1 have no known end")
+            sentences.append(f"{self.unjudged} of {self.bound} base paths have no known endpoint")
         if self.without_conjugate:
             sentences.append(f"{self.without_conjugate} points lack their complex conjugate")
         return tuple(sentences)

@@ -1,8 +1,8 @@
-"""Stage 1: all critical points at one generic point and level, once per boundary.
+"""Base solutions: all critical points at one generic point and level, once per boundary.
 
-Stage 2 then moves the generic (u*, ε*) to (u, 0) for any point u, which takes few steps per path. The base solutions belong
-to the boundary alone, so they are kept on disk and found again by its exact coefficients, the seed and the tracker's settings.
-Only what was judged complete is kept, and what is read back is judged again.
+The second step moves the generic (u*, ε*) to (u, 0) for any point u, which takes few steps per path. The base solutions belong
+to the boundary alone, so they are cached on disk under its exact coefficients, the seed and the tracker's settings. Only
+complete solutions are cached, and they are validated again when they are read.
 
 Their number M is the generic number of critical points in the family of all levels {B = ε} and all points. It is at
 most the bound N of the theorem; where it is less, the trace test says whether all M have been found. Paths of the blend that end

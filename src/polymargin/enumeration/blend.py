@@ -1,4 +1,4 @@
-"""The homotopy of stage 1: from a sum of powers with known critical points to the boundary at a generic point and level.
+"""The homotopy of the base solutions, from a sum of powers with known critical points to the generic point and level.
 
 B = s₀B₀ + s₁(B₁ − ε) goes from (s₀, s₁) = (γ, 0) to (0, 1), and u from 0 to u*. A path takes the fewer steps the more B₀ is like
 B₁ − ε: so B₀ = Σ a_j z_j^D − c is set up on the axes on which B₁ is most like a sum of powers, with nearly its coefficients and

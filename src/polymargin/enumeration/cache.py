@@ -5,9 +5,9 @@ and then plain complex numbers:
 
     {"sum": "<SHA-256 of everything after it>", "key": "...", "shapes": {"solutions": [21, 4], ...}}
 
-so its size follows from its first line, and nothing unfolds while it is read. A reader asks for the shapes it expects and refuses
-what could be larger before it reads a number. A file is written aside and moved into place, so that nobody sees half of one;
-whatever is wrong with one (damage, another's key, a pipe in its place, no right to read it) means that it is not there.
+so its size follows from its first line, and nothing is decompressed. A reader gives the shapes it expects and refuses larger
+ones before it reads a number. A file is written to a temporary name and moved into place, so readers never see half of one. A
+file with any defect (damage, another key, a pipe in its place, no permission) counts as missing.
 """
 
 from __future__ import annotations

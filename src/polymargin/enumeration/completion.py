@@ -28,8 +28,10 @@ QUIET_LOOPS, MOST_LOOPS = 1, 50
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """Solutions at generic parameters; all of them if `complete`. `trace` is the worst of the tests that count, or None if the
-    number of solutions needs no test."""
+    """Solutions at generic parameters; all of them if `complete`.
+
+    `trace` is the worst of the tests that count, or None if the number of solutions needs no test.
+    """
 
     parameters: ComplexArray
     solutions: ComplexArray
@@ -39,6 +41,7 @@ class Completion:
 
     @property
     def complete(self) -> bool:
+        """Return whether the solutions are known to be complete."""
         return self.trace is None or self.trace.passed
 
 

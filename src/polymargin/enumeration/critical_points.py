@@ -71,7 +71,7 @@ def critical_points(
 ) -> CriticalPoints:
     """Return all complex critical points of the distance from `point` to {B = 0}, including singular points of {B = 0}.
 
-    The boundary remembers its stage-1 solutions, so another point of the same boundary costs stage 2 alone. `metric` gives
+    Base solutions are cached, so another point of the same boundary costs only the second step. `metric` gives
     positive weights, one for each input, or a positive definite matrix Q: then Q(x − u) + λ∇B(x) = 0, and distances are in Q.
 
     >>> circle = Boundary.from_expression("x**2 + y**2 - 4")

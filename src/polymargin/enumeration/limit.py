@@ -6,7 +6,7 @@ from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, available_threads
 from polymargin.errors import TooManyPathsError
 
-# Rough cost of stage 1 on one core: microseconds per path and cubed number of unknowns, as measured.
+# Rough measured cost of base solutions on one core: microseconds per path and cubed number of unknowns.
 MICROSECONDS_PER_PATH = 0.1
 
 

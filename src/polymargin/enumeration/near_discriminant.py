@@ -1,4 +1,4 @@
-"""How far are points from the ED discriminant, where two of their critical points merge?
+"""Distances of points from the ED discriminant, where two of their critical points merge.
 
 Let two critical points differ by δ. At the discriminant δ vanishes like a square root, so δ·δ is smooth across it: positive where
 the two are real, negative where they are conjugate. Its value over its slope with respect to u is the distance, to first order.

@@ -1,4 +1,4 @@
-"""Stage 2 for many points at once, where nothing is out of the ordinary.
+"""The second step for many points at once, if every point is ordinary.
 
 A point is ordinary if the survey of its critical points is clear: every path of one pass ended at a regular point of its own and
 the list is closed under conjugation. What `critical_points_at` finds there is then read off whole arrays. Whatever is not so

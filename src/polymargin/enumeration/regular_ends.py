@@ -1,4 +1,4 @@
-"""Endpoints of the paths from the base solutions to one target: which are regular solutions, each of its own?
+"""Endpoints of the paths from the base solutions to one target: the distinct regular solutions.
 
 Doubles decide where nothing is near: the path converged, the equations are well conditioned there and no other path ends within
 `SAME`. Anything else is decided by a proof. The path is followed in double-doubles, Newton's method goes on with many digits, and

@@ -1,4 +1,4 @@
-"""The reciprocal trace test: are these all the critical points?
+"""The reciprocal trace test of whether all critical points were found.
 
 Fix a generic point u and let the level ε of {B = ε} vary. The critical points are the branches of one irreducible curve
 over the ε-line, and if S holds all of them, then
@@ -46,8 +46,11 @@ ENOUGH = 0.95
 
 @dataclass(frozen=True)
 class TraceTest:
-    """`defect`: largest change of T between levels, relative to Σ|1/λ|; `visible`: share of the found solutions whose
-    absence would have changed T noticeably."""
+    """The result of a trace test.
+
+    defect    largest change of T between levels, relative to Σ|1/λ|
+    visible   share of the found solutions whose absence would have changed T noticeably
+    """
 
     passed: bool
     defect: float

@@ -85,6 +85,7 @@ class Application:
         }
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request (WSGI)."""
         try:
             status, kind, body = self._answer(environ)
         except RefusedError as refused:

@@ -24,6 +24,7 @@ MOST_POINTS = 2_000
 
 
 def resource(name: str) -> str:
+    """Return the text of a template."""
     return files("polymargin.explorer").joinpath("templates", name).read_text(encoding="utf-8")
 
 

@@ -33,42 +33,54 @@ class CupyAlgebra:
         self._cupy = required_cupy()
 
     def put(self, array: Any) -> Any:
+        """Copy an array to the device."""
         return self._cupy.asarray(array.toarray() if hasattr(array, "toarray") else array)
 
     def get(self, matrix: Any) -> NDArray[np.float64]:
+        """Copy a matrix to the host."""
         return np.asarray(matrix.get())
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Return a matrix of zeros."""
         return self._cupy.zeros(shape)
 
     def stack(self, matrices: Sequence[Any]) -> Any:
+        """Stack matrices."""
         return self._cupy.stack(matrices)
 
     def diagonal(self, matrix: Any) -> Any:
+        """Return the diagonal."""
         return matrix.diagonal()
 
     def inner(self, left: Any, right: Any) -> float:
+        """Return the inner product of two matrices."""
         return float(self._cupy.vdot(left, right))
 
     def row_sums(self, left: Any, right: Any) -> Any:
+        """Return the inner products of corresponding rows."""
         return (left * right).sum(axis=1)
 
     def finite(self, matrix: Any) -> bool:
+        """Return whether all entries are finite."""
         return bool(self._cupy.isfinite(matrix).all())
 
     def inverse_root(self, matrix: Any) -> Any | None:
+        """Return the inverse of the Cholesky factor, None if the matrix is not positive definite."""
         from cupyx.scipy.linalg import solve_triangular
 
         factor = self._factor(matrix)
         return None if factor is None else solve_triangular(factor, self._cupy.eye(len(factor)), lower=True)
 
     def gram(self, root: Any) -> Any:
+        """Return the inverse from its inverse root."""
         return root.T @ root
 
     def definite(self, matrices: Any) -> bool:
+        """Return whether all matrices are positive definite."""
         return self._factor(matrices) is not None
 
     def solver(self, matrix: Any) -> Callable[[Any], Any] | None:
+        """Return a function that solves with the matrix, None if it is not positive definite."""
         from cupyx.scipy.linalg import solve_triangular
 
         factor = self._factor(matrix)

@@ -29,7 +29,7 @@ from polymargin.polynomials import Program
 ComplexArray = NDArray[np.complex128]
 _logger = logging.getLogger(__name__)
 
-# Names the device for everything that is not told one.
+# Environment variable with the default device.
 DEVICE = "POLYMARGIN_DEVICE"
 DEVICES = ("auto", "cpu", "cuda")
 # Paths from which a GPU is chosen without being asked: two cores take about a second for them, a compiler one or two.
@@ -89,6 +89,7 @@ class Bundle:
         _require("target parameters", self.targets.shape[1], self.tape.parameters)
 
     def launch(self, part: _Part, settings: Any, brought: Collection[str] = tuple(RESULTS)) -> Pending:
+        """Start the kernel on a part of the bundle."""
         layout = layout_for(self.tape)
         assert layout is not None  # as `tape_for` has seen
         mask = None if self.selected is None else self.selected[part.targets, part.starts]
@@ -159,8 +160,8 @@ def survey(
 ) -> Iterator[Told]:
     """Survey the endpoints of each bundle list by list; see `fits_survey`.
 
-    `settle(b, numbers)` follows paths of bundle b again that have no settled end, counted through all targets, and returns what
-    SURVEYED names. Some parts are under way while somebody looks at what was told of the ones before.
+    `settle(b, numbers)` tracks paths of bundle b again that have no settled endpoint, counted through all targets, and returns
+    the arrays named in SURVEYED. Some parts run while the caller reads the surveys of previous ones.
     """
     parts = [(place, part) for place, bundle in enumerate(bundles) for part in bundle.parts()]
     left, under_way, told = iter(parts), deque[Pending](), list[Told]()
@@ -177,7 +178,7 @@ def survey(
             if number + 1 == len(parts) or parts[number + 1][0] != place:
                 yield {name: np.concatenate([one[name] for one in told]) for name in TOLD}
                 told = []
-    except BaseException:  # an interrupt, no memory for the next part, or nobody who wants to know more
+    except BaseException:  # an interrupt, no memory for the next part, or a caller that stopped
         for pending in under_way:
             pending.stop()
         raise

@@ -13,7 +13,7 @@ from polymargin.gpu.shared_file import ZERO, SharedFile, held_instruction, in_or
 from polymargin.gpu.stream import EMPTY, Stream
 from polymargin.gpu.tape import PRODUCT, Instruction, Tape
 
-# Entries that lanes compute in place of one that somebody reads, at most; otherwise the file is faster.
+# Most entries that lanes compute in place of one that is read; otherwise the file is faster.
 MOST_WASTED = 1.3
 
 
@@ -73,7 +73,7 @@ def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, 
 def _lower(inner: int, group: int, rows: int) -> list[tuple[int, int]]:
     """Return the entries that the lanes hold (`held` in kernel/group_rows.cuh), those of all lanes side by side.
 
-    In each slot these are the columns up to its last row: the lower half, and some of the upper one that nobody reads. (-1, -1)
+    In each slot these are the columns up to its last row: the lower half, and some unused ones of the upper one. (-1, -1)
     stands for the latter, and for rows that are not there.
     """
     found = []

@@ -35,7 +35,7 @@ from polymargin.gpu.tape import Tape
 
 ComplexArray = NDArray[np.complex128]
 
-# How long somebody who waits sleeps between two looks, in seconds: a signal is heard in between.
+# Seconds between two checks while waiting; signals are handled in between.
 PATIENCE = 2e-4
 NONE = np.zeros(0, dtype=np.intp)
 OPTIONS = ("--std=c++17", "--diag-suppress=177,550")

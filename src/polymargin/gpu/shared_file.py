@@ -1,7 +1,7 @@
 """Where the registers of a tape are in the file that a group of lanes shares.
 
-A zero and the constants stay; everything else is written anew for every evaluation, so an instruction may take the place of what
-nobody reads any more. Then the elimination takes all of it but the zero and the constants, for its columns.
+A zero and the constants stay; everything else is written anew for every evaluation, so an instruction may take the place of a
+value that is not read any more. Then the elimination takes all of it but the zero and the constants, for its columns.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class SharedFile:
 
     @property
     def constants(self) -> int:
+        """Return the place of the first constant."""
         return ZERO + 1
 
     @property
@@ -101,7 +102,7 @@ class SharedFile:
 def held_instruction(tape: Tape) -> Instruction | None:
     """Return the linear instruction that computes all inner entries of the Jacobian and nothing else, if there is one.
 
-    Whoever holds these entries in registers can compute them there.
+    Lanes that hold these entries in registers can compute them there.
     """
     inner = range(tape.inputs - 1)
     entries = {tape.jacobian[i][j] for i in inner for j in inner} - {-1}

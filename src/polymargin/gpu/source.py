@@ -54,6 +54,7 @@ class KernelSource:
     takes_numbers: bool  # as an argument of the launch
 
     def numbers(self, tape: Tape) -> NDArray[np.float64]:
+        """Return the stream of numbers of a tape."""
         return self.stream.numbers(tape)
 
     def arguments(self, tape: Tape) -> tuple[NDArray[np.void], ...]:

@@ -34,7 +34,7 @@ def straight_line(tape: Tape, stream: Stream) -> str:
     code = [line for step in (*tape.value_code, *tape.derivative_code) for line in _step(step, stream)]
     code = list(_with_arguments(tape, stream, [*code, *values, *upper]))
     moved = set(tape.moving)
-    # Products move with the values of their factors; what nobody uses of these the compiler drops.
+    # Products move with the values of their factors; the compiler removes unused ones.
     products = any(not step.linear for step in tape.motion_code)
     moving = [line for step in tape.value_code for line in _step(step, stream)] if products else []
     moving += [line for step in tape.motion_code for line in _motion_step(step, moved, stream)]
@@ -63,7 +63,7 @@ def _with_arguments(tape: Tape, stream: Stream, lines: Sequence[str]) -> Iterato
     """Return the lines, with each leaf read right before its first use, because registers are scarce."""
     scarce, forgetful = _weights_are_parameters(tape), tape.parameters > MANY * tape.inputs
     constants = tape.first_constant + len(tape.constants)
-    waiting: dict[str, str] = {}  # products that nobody has used yet
+    waiting: dict[str, str] = {}  # products that are not used yet
     known: dict[str, str] = {}  # what a leaf is called here, and which products are there
     readings = 0
 

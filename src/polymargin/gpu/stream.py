@@ -28,6 +28,7 @@ class Stream:
         return first
 
     def take_constant(self, constant: int) -> int:
+        """Append a constant."""
         return self.take([self.coefficient_count + constant])
 
     def take_dealt(self, places: Sequence[int], group: int) -> int:

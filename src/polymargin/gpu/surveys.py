@@ -77,10 +77,12 @@ def slots_for(points: int) -> int:
 
 
 def threads_for(points: int) -> int:
+    """Return the number of threads of a block."""
     return 64 if points <= 128 else 256
 
 
 @lru_cache
 def survey_source(threads: int) -> str:
+    """Return the source of the survey kernel."""
     parts = [(files("polymargin.gpu") / "kernel" / name).read_text() for name in ("numbers.cuh", "survey.cuh")]
     return "\n".join([f"#define PM_THREADS {threads}", *parts])

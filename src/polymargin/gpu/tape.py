@@ -20,8 +20,11 @@ __all__ = ["LINEAR", "PRODUCT", "SINGLE_ROWS", "SQUARE", "Instruction", "Tape"]
 
 @dataclass(frozen=True)
 class Instruction:
-    """registers[target + r] for r < rows. `arguments[c][r]` is the argument of row r in column c; `bias[r]` and `factors[c][r]`
-    are places among the coefficients, for linear instructions only."""
+    """Compute registers[target + r] for r < rows.
+
+    `arguments[c][r]` is the argument of row r in column c; `bias[r]` and `factors[c][r]` are places among the coefficients, for
+    linear instructions only.
+    """
 
     operation: int
     target: int
@@ -32,6 +35,7 @@ class Instruction:
 
     @property
     def linear(self) -> bool:
+        """Return whether the instruction is a linear combination."""
         return self.operation in (LINEAR, SINGLE_ROWS)
 
     @property
@@ -93,6 +97,7 @@ class Tape:
 
     @property
     def first_constant(self) -> int:
+        """Return the register of the first constant."""
         return self.inputs + self.parameters
 
     @property

@@ -80,15 +80,15 @@ __all__ = [
 ]
 
 
-class _Room(ModuleType):
-    """A file named after the function in it would take the function's place here as soon as anybody imports the file."""
+class _Package(ModuleType):
+    """Keep functions as attributes although files of the same names are imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _HOME or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

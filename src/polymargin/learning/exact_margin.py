@@ -8,7 +8,7 @@ nearest one of the true class with the class that wins. The values where derivat
     several nearest ties     the gradient of one of them
     no answer (BRACKETED)    s is the upper bound, its tie the one that was found
 
-Networks of degree two in many inputs are solved in the span of their first layer (`span_ties`), without a second look.
+Networks of degree two in many inputs are solved in the span of their first layer (`span_ties`), without a retry.
 """
 
 from __future__ import annotations

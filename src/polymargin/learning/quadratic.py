@@ -64,6 +64,7 @@ class Quadratic:
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return int(self.matrix.shape[0])
 
     @property

@@ -1,4 +1,4 @@
-"""A small training loop: Adam on the cross entropy, full batch, with the cyclic rate of the paper,
+"""A small training loop: Adam on the cross entropy, full batch, with the cyclic rate of the paper.
 
     η(t) = η · t / (T/2)  for t < T/2,     η · (T − t) / (T/2)  after.
 

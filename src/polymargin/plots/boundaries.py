@@ -67,5 +67,5 @@ def boundary_panels(
 
 def _window(points: Any) -> tuple[float, float, float, float]:
     low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.06 * float((high - low).max()) or 1.0
-    return (float(low[0] - room), float(high[0] + room), float(low[1] - room), float(high[1] + room))
+    padding = 0.06 * float((high - low).max()) or 1.0
+    return (float(low[0] - padding), float(high[0] + padding), float(low[1] - padding), float(high[1] + padding))

@@ -43,6 +43,7 @@ class Strata:
 
     @property
     def vertex_count(self) -> int:
+        """Return the number of vertices."""
         return len(set(self.vertices[self.vertices >= 0].tolist()))
 
     def nearest(self, points: Array) -> tuple[NDArray[np.int64], Array]:

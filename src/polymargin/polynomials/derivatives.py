@@ -63,6 +63,7 @@ class ForwardDerivative:
         self._known: dict[int, Expression] = {variable.number: graph.constant(1)}
 
     def __call__(self, expression: Expression) -> Expression:
+        """Return the derivative of an expression."""
         for number in self._graph.reachable([expression]):
             if number not in self._known:
                 self._known[number] = self._derive(number)

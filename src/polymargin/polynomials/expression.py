@@ -32,6 +32,8 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 
 class Kind(Enum):
+    """The kinds of nodes."""
+
     INPUT = "input"
     PARAMETER = "parameter"
     LINEAR = "linear"
@@ -211,6 +213,7 @@ class Graph:
     # -- reading -------------------------------------------------------------------------------
 
     def kind(self, node: Expression | int) -> Kind:
+        """Return the kind of a node."""
         return self._kinds[_number(node)]
 
     def content(self, node: Expression | int) -> Any:
@@ -222,6 +225,7 @@ class Graph:
         return self._degrees[_number(node)]
 
     def operands(self, node: Expression | int) -> tuple[int, ...]:
+        """Return the nodes from which a node is computed."""
         number = _number(node)
         kind, content = self._kinds[number], self._contents[number]
         if kind is Kind.LINEAR:
@@ -252,10 +256,12 @@ class Graph:
 
     @property
     def input_count(self) -> int:
+        """Return the number of inputs."""
         return self._input_count
 
     @property
     def parameter_count(self) -> int:
+        """Return the number of parameters."""
         return self._parameter_count
 
     # -- internals -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ instruction with several rows: a dense layer is one instruction, and so is the w
 shallow network's Hessian.
 
 Outputs come in two groups. The first `value_length` instructions compute the first group alone, which
-is how a system and its Jacobian share one program; whoever needs the system alone runs the prefix.
+is how a system and its Jacobian share one program; code that needs only the system runs the prefix.
 """
 
 from __future__ import annotations

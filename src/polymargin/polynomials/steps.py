@@ -22,7 +22,7 @@ LINEAR, SINGLE_ROWS, PRODUCT, SQUARE = range(4)
 
 @dataclass(frozen=True, slots=True)
 class LinearStep:
-    """registers[target + r] = constants[r] + Σ_c rows[r][c] · registers[arguments[c]]"""
+    """registers[target + r] = constants[r] + Σ_c rows[r][c] · registers[arguments[c]]."""
 
     target: int
     arguments: tuple[int, ...]
@@ -32,7 +32,7 @@ class LinearStep:
 
 @dataclass(frozen=True, slots=True)
 class ProductStep:
-    """registers[target] = registers[left] · registers[right]"""
+    """registers[target] = registers[left] · registers[right]."""
 
     target: int
     left: int
@@ -41,7 +41,7 @@ class ProductStep:
 
 @dataclass(frozen=True, slots=True)
 class SquareStep:
-    """registers[target] = registers[argument]²"""
+    """registers[target] = registers[argument]²."""
 
     target: int
     argument: int

@@ -56,6 +56,7 @@ class QuadricSolver:
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return self.spectrum.dimension
 
     def nearest(self, point: ArrayLike) -> Nearest:

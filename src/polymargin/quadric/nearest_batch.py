@@ -1,4 +1,4 @@
-"""Nearest points as they come from the core: one, those of one quadric, those of several.
+"""Nearest points in the core's layout: one, those of one quadric, those of several.
 
 Distances are known; points are lifted from the eigenbasis when they are asked for.
 """
@@ -58,9 +58,11 @@ class NearestBatch:
 
     @cached_property
     def points(self) -> Array:
+        """Return the points."""
         return self.points_at(slice(None))
 
     def points_at(self, rows: slice | NDArray[np.intp]) -> Array:
+        """Return the points of some rows."""
         return self.given[self.rows[rows]] + self.spectrum.lift(self.steps[rows])
 
     def judge(self, rows: NDArray[np.intp]) -> None:

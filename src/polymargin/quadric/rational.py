@@ -47,6 +47,7 @@ class Secular:
 
     @property
     def weights(self) -> Array:
+        """Return γ_j/(4μ_j)."""
         return self.squares / (4 * self.eigenvalues)
 
     @property

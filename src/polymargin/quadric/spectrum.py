@@ -91,6 +91,7 @@ class Spectrum:
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return self.source.dimension
 
     @property
@@ -243,6 +244,7 @@ class Factors:
 
     @classmethod
     def of(cls, weights: Array) -> Factors:
+        """Factorise the weights of the first layer."""
         transposed = np.ascontiguousarray(weights.T)
         if len(weights) >= weights.shape[1]:
             return cls(None, transposed, padded(transposed), None)

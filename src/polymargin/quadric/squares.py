@@ -186,6 +186,7 @@ class SquareSum:
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return int(self.weights.shape[1])
 
     def hidden(self, points: ArrayLike) -> Array:

@@ -15,7 +15,7 @@ import flint
 from polymargin.boundary import Metric
 from polymargin.polynomials import to_rational
 
-# Up to this many variables a boundary is treated in exact arithmetic unless told otherwise.
+# Up to this many variables a boundary is treated in exact arithmetic by default.
 EXACT_DIMENSION = 32
 
 

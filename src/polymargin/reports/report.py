@@ -137,7 +137,7 @@ def _proved(
     options: dict[str, Any],
     progress: Callable[[int], None] | None,
 ) -> tuple[list[Margin], tuple[Path | None, ...]]:
-    """The same margins with proved bounds and a certificate each; a row that cannot be certified stays as it is."""
+    """Return the margins with proved bounds and certificates; a row that cannot be certified is unchanged."""
     directory.mkdir(parents=True, exist_ok=True)
     told = None if progress is None else lambda row, found: progress(1)
     certified = certify(network, array, on_row=told, **options)

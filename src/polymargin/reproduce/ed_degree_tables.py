@@ -94,6 +94,7 @@ def _count(reduced: Architecture, tracker: Tracker, seed: int) -> MonodromyCount
 
 
 def write_csv(file: Path, rows: list[Row]) -> None:
+    """Write the rows of a table."""
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else ["name"])
         writer.writeheader()

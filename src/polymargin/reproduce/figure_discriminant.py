@@ -89,6 +89,7 @@ def coefficients(discriminant: EDDiscriminant) -> dict[tuple[int, int], int]:
 
 
 def polynomial_row(ours: dict[tuple[int, int], int]) -> Comparison:
+    """Compare the coefficients of D with the printed ones."""
     different = sorted((e for e in PRINTED.keys() | ours.keys() if PRINTED.get(e, 0) != ours.get(e, 0)), reverse=True)
     text = (
         "the same 27 coefficients"

@@ -74,6 +74,7 @@ def steiner_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def steiner_polynomial(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evaluate the polynomial of Steiner's Roman surface at points (m, 3)."""
     x, y, z = points.T
     return np.asarray(x**2 * y**2 + y**2 * z**2 + z**2 * x**2 - x * y * z)
 

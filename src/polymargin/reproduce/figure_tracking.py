@@ -64,6 +64,7 @@ def cubic_homotopy() -> Program:
 
 
 def weights(t: float) -> Weights:
+    """Return the weights of the start and of the target system at t."""
     return np.array([GAMMA * (1 - t), t])
 
 

@@ -1,6 +1,6 @@
 """The report: one page that opens from disk, with its pictures inside, printed values beside ours.
 
-Disagreements come first and stand out. Whoever reads it finds for every table and figure the command, the seed and the time.
+Disagreements come first. Every table and figure has its command, seed and time.
 """
 
 from __future__ import annotations

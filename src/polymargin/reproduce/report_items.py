@@ -105,4 +105,5 @@ class Reproduction:
 
     @property
     def disagreements(self) -> tuple[Comparison, ...]:
+        """Return the compared values that disagree."""
         return tuple(row for row in self.outcome.rows if row.agrees is False) if self.outcome else ()

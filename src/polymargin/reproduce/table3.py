@@ -131,7 +131,7 @@ def _readme(
     ]
     lines += [
         "",
-        "Seconds are wall time on one thread for the full margin of one point; what a network's points share (stage 1) is",
+        "Seconds are wall time on one thread for the full margin of one point; what a network's points share (base solutions) is",
         "done once and listed apart. `proved` counts verdicts, robust or not, whose certificate the separate checker",
         "accepts. Failed attempts are trainings that did not plant every counterexample; the next seed is then tried.",
         "",

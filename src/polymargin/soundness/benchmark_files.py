@@ -2,7 +2,7 @@
 
     benchmark.json     what the folder is: edition, settings, plan, version
     models/*.npz       the networks, for this package and the checker
-    onnx/*.onnx        the same weights bit for bit, for everybody
+    onnx/*.onnx        the same weights bit for bit, for any verifier
     vnnlib/*.vnnlib    the questions (VNN-LIB 2.0, L2 balls): sat means that another class ties or wins
     instances.csv      onnx, vnnlib, timeout: VNN-COMP's list
     ground_truth.csv   what is known about each instance
@@ -35,11 +35,11 @@ UNVERIFIABLE, CLEAN = "unverifiable", "clean"
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """One question: is there a point within `radius` of `point` at which another class ties with or beats `label`?
+    """An instance: whether some point within `radius` of `point` has another class that ties with or beats `label`.
 
     onnx, vnnlib, model   files, relative to the folder
     kind                  'unverifiable' (a counterexample is known) or 'clean'
-    truth                 'sat' or 'unsat' where proved, '' where nobody knows yet
+    truth                 'sat' or 'unsat' where proved, '' where unknown
     counterexample        planted, for unverifiable instances of the paper's kind
     margin_lower, margin_upper, nearest, certificate
                           in the exactly labelled edition: the certified margin, the nearest tie, and the file that proves it
@@ -61,6 +61,7 @@ class Instance:
 
     @property
     def name(self) -> str:
+        """Return the name of the instance."""
         return Path(self.vnnlib).stem
 
     @property
@@ -84,6 +85,7 @@ def write_header(directory: Path, edition: str, data: dict[str, Any]) -> None:
 
 
 def read_header(directory: Path) -> dict[str, Any]:
+    """Read benchmark.json."""
     file = directory / "benchmark.json"
     if not file.is_file():
         raise InputError(f"{directory}: no benchmark.json; make one with: polymargin soundness generate {directory}")

@@ -63,6 +63,7 @@ def train_benchmark(
 
 
 def write_planted(folder: Path, networks: Sequence[PlantedNetwork], plan: Plan, powers: str) -> None:
+    """Write the trained networks, their queries and the results of training."""
     for part in ("models", "onnx"):
         (folder / part).mkdir(exist_ok=True)
     for trained in networks:

@@ -46,11 +46,12 @@ class PlantedNetwork:
 
     @property
     def setting(self) -> Setting:
+        """Return the setting of the network."""
         return self.data.setting
 
 
 def plant(setting: Setting, plan: Plan, progress: Callable[[str], None] | None = None) -> PlantedNetwork:
-    """Train until every counterexample is planted; `progress` is told about attempts that failed."""
+    """Train until every counterexample is planted; `progress` is called for attempts that failed."""
     started = perf_counter()
     for first in range(0, plan.attempts, ATTEMPTS_AT_ONCE):
         attempts = range(first, min(first + ATTEMPTS_AT_ONCE, plan.attempts))

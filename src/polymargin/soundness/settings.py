@@ -51,14 +51,17 @@ class Setting:
 
     @property
     def name(self) -> str:
+        """Return the name of the setting in file names."""
         widths = "-".join(map(str, self.hidden))
         return f"n{self.inputs}-h{widths}-k{self.classes}-d{self.degree}-eps{self.epsilon:g}"
 
     @property
     def widths(self) -> tuple[int, ...]:
+        """Return the widths of all layers, inputs and classes included."""
         return (self.inputs, *self.hidden, self.classes)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the setting as plain data."""
         return {**asdict(self), "hidden": list(self.hidden)}
 
     @classmethod

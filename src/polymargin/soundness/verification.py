@@ -1,7 +1,7 @@
 """Every instance of a benchmark: its exact margin, a verdict at its radius, and a proof that the checker accepts.
 
 What is timed, on one thread: `margin_seconds` is the full margin of the point, all critical points and the nearest one, after
-what is shared by the points of a network (`shared_seconds`: stage 1, or an eigendecomposition) was done once; `verdict_seconds`
+work shared by the points of a network (`shared_seconds`: base solutions, or an eigendecomposition); `verdict_seconds`
 is `verify` at the radius with its certificate. The margin and the verdict come from different computations and must agree.
 """
 
@@ -93,7 +93,7 @@ def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: floa
     points, row = np.unique(np.stack([instance.point for instance in instances]), axis=0, return_inverse=True)
     with tempfile.TemporaryDirectory() as cache:
         started = perf_counter()
-        # Stage 1 is kept for the verdicts, which otherwise would each pay for it.
+        # Base solutions are cached for the verdicts.
         margins = margin(network, points, threads=1, seed=seed, cache=cache)
         shared = perf_counter() - started - sum(found.seconds for found in margins)
         verdicts = [
@@ -146,6 +146,7 @@ def check_agreement(instance: Instance, found: Margin, verdict: Verdict) -> None
 
 
 def write_outcomes(file: Path, outcomes: Sequence[VerifierOutcome]) -> None:
+    """Write outcomes.csv."""
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([field.name for field in fields(VerifierOutcome)])

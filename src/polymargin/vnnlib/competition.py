@@ -75,6 +75,7 @@ def _instance(row: list[str], name: str) -> CompetitionInstance:
 
 
 def write_results(path: Path, rows: list[ResultRow]) -> None:
+    """Write the results in VNN-COMP's columns."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in rows:

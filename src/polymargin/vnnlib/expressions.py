@@ -40,10 +40,12 @@ class VariablePolynomial:
 
     @staticmethod
     def constant(value: Fraction) -> VariablePolynomial:
+        """Return a constant polynomial."""
         return VariablePolynomial({(): value} if value else {})
 
     @staticmethod
     def of(variable: Variable) -> VariablePolynomial:
+        """Return a variable as a polynomial."""
         return VariablePolynomial({(variable,): Fraction(1)})
 
     def __neg__(self) -> VariablePolynomial:
@@ -66,6 +68,7 @@ class VariablePolynomial:
 
     @property
     def degree(self) -> int:
+        """Return the degree."""
         return max(map(len, self.terms), default=0)
 
     @property
@@ -74,9 +77,11 @@ class VariablePolynomial:
         return {variable.kind for monomial in self.terms for variable in monomial}
 
     def coefficient(self, *monomial: Variable) -> Fraction:
+        """Return the coefficient of a monomial."""
         return self.terms.get(monomial, Fraction(0))
 
     def value(self, inputs: Sequence[Fraction], outputs: Sequence[Fraction]) -> Fraction:
+        """Evaluate the polynomial exactly."""
         result = Fraction(0)
         for monomial, coefficient in self.terms.items():
             for variable in monomial:
@@ -86,6 +91,7 @@ class VariablePolynomial:
 
 
 def total(parts: Iterable[VariablePolynomial]) -> VariablePolynomial:
+    """Return the sum of polynomials."""
     result: dict[Monomial, Fraction] = {}
     for part in parts:
         for monomial, value in part.terms.items():
@@ -107,6 +113,7 @@ class ConstraintComparison:
     strict: bool = False
 
     def holds(self, inputs: Sequence[Fraction], outputs: Sequence[Fraction]) -> bool:
+        """Return whether the comparison holds, exactly."""
         value = self.polynomial.value(inputs, outputs)
         return value > 0 if self.strict else value >= 0
 
@@ -148,6 +155,7 @@ def all_of(formulas: Sequence[Formula]) -> Formula:
 
 
 def any_of(formulas: Sequence[Formula]) -> Formula:
+    """Return the disjunction."""
     return tuple(case for formula in formulas for case in formula)
 
 

@@ -27,12 +27,13 @@ class DeclaredTensor:
 
     @property
     def size(self) -> int:
+        """Return the number of entries."""
         return prod(self.shape)
 
 
 @dataclass(frozen=True)
 class Query:
-    """Is there an input X, with Y the network's output at X, for which one of the cases holds?
+    """A query: whether some input X and the network's output Y at X satisfy one of the cases.
 
     version   of VNN-LIB: "1.0" or "2.0"
     network   the name the file gives to the network; empty in 1.0

@@ -29,6 +29,7 @@ class Ball:
 
     @property
     def float_centre(self) -> Array:
+        """Return the centre rounded to doubles."""
         return np.array([float(value) for value in self.centre])
 
     @property
@@ -58,6 +59,7 @@ class InputBox:
 
     @property
     def centre(self) -> tuple[Fraction, ...]:
+        """Return the centre of the box."""
         return tuple((low + high) / 2 for low, high in zip(self.lower, self.upper, strict=True))
 
     @property

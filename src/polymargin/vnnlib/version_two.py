@@ -37,6 +37,7 @@ _FAMILIES = {"BF": "bfloat", "F": "float", "I": "int", "U": "uint"}
 
 
 def parse(text: str) -> Query:
+    """Parse a query of version 2.0 with the standard's parser."""
     vnnlib = package("vnnlib", "vnnlib")
     try:
         tree = vnnlib.parse_query_string(text)

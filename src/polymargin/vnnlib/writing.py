@@ -1,4 +1,4 @@
-"""Queries as VNN-LIB files: is there an input near a point that another class takes?
+"""Queries as VNN-LIB files: whether another class wins near a point.
 
 Numbers are written out exactly: a float is a finite decimal. Balls need version 2.0; boxes can be written in both versions.
 """

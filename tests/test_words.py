@@ -1,0 +1,59 @@
+"""Words that pages, docstrings, comments and messages do not use.
+
+People are no agents of code, and private words for parts of the program have public names: package, base solutions, retry.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = (
+    "plots", "reports", "explorer", "soundness", "reproduce", "vnnlib", "learning", "quadric", "continuation", "enumeration",
+    "polynomials", "gpu",
+)  # fmt: skip
+MODULES = ("deadlines.py", "processes.py", "work.py", "times.py", "rows.py", "listing.py", "errors.py")
+SOURCES = [file for name in PACKAGES for file in sorted((ROOT / "src" / "polymargin" / name).rglob("*.py"))]
+SOURCES += [ROOT / "src" / "polymargin" / name for name in MODULES]
+# Pages that are still written in other words.
+LATER = {"bounds.md", "regions.md", "extending.md", "networks.md", "certificates.md", "theorems.md", "expected.md"}
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in LATER]
+
+WORDS = re.compile(
+    r"\b(whoever|nobody|somebody|anybody|everybody|who asks|second look|as they come|to and fro|what it buys|all told"
+    r"|knows nothing|rooms|stage[- ][12]|come along|comes along|stands? up|hasn't been asked)\b",
+    flags=re.IGNORECASE,
+)
+
+
+def prose(source: str) -> str:
+    """Return the comments and strings of a Python file."""
+    kinds = (tokenize.COMMENT, tokenize.STRING)
+    return "\n".join(
+        token.string for token in tokenize.generate_tokens(io.StringIO(source).readline) if token.type in kinds
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert WORDS.findall(text) == []
+
+
+def test_sources() -> None:
+    found = {
+        str(file.relative_to(ROOT)): words
+        for file in SOURCES
+        if (words := WORDS.findall(prose(file.read_text(encoding="utf-8"))))
+    }
+    assert found == {}
+
+
+def test_the_list_finds_words() -> None:
+    assert WORDS.findall(prose('x = "a"  # whoever asks, on stage 1\n')) == ["whoever", "stage 1"]
