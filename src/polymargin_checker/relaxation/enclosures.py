@@ -16,6 +16,7 @@ from polymargin_checker.relaxation.expansion import Expansion, Group, Neurons
 from polymargin_checker.relaxation.functions import Polynomials, parts_of, ranges
 from polymargin_checker.relaxation.region import Region, halves
 from polymargin_checker.stages import Piecewise
+from polymargin_checker.work import spend_doubles
 
 Ends = tuple[Floats, Floats]
 
@@ -44,6 +45,17 @@ class Enclosures:
     def is_empty(self) -> bool:
         """Return whether no point has all these values."""
         return self.region.is_empty or any(bool(np.any(low > high)) for low, high in (self.variables, self.arguments))
+
+    def narrow(self) -> None:
+        """Bound everything again, stage by stage; intervals only become narrower."""
+        groups = self.expansion.groups
+        entries = sum(len(group) * (self.region.dimension + 2 * group.end) for group in groups)
+        spend_doubles(8 * entries, "the parts of a relaxation proof")
+        for number, group in enumerate(groups):
+            self.enclose_remainders(group)
+            self.enclose_arguments(group)
+            if number + 1 == len(groups) or groups[number + 1].stage != group.stage:
+                self.enclose_neurons(group.stage)
 
     # -- one after the other ---------------------------------------------------------------------
 

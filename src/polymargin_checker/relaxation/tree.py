@@ -171,11 +171,8 @@ def _side(part: Enclosures, word: str, place: int, ends: tuple[float, float]) ->
     result = part.copy()
     if word == "input":
         result.region = part.region.cut(place, ends)
-        return result
-    low, high = result.variables if word == "variable" else result.arguments
-    low[place], high[place] = ends
-    if word == "argument":
-        groups = part.expansion.groups
-        group = next(group for group in groups if group.start <= place < group.start + len(group))
-        result.enclose_neurons(group.stage)
+    else:
+        low, high = result.variables if word == "variable" else result.arguments
+        low[place], high[place] = ends
+    result.narrow()
     return result

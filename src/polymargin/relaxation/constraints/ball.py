@@ -1,0 +1,38 @@
+"""ball:  r² − ‖ωδ‖² ≥ 0, for L2, and for L1, whose ball lies inside that of L2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polymargin.relaxation.constraints.constraint import Array, Unknowns
+from polymargin.relaxation.constraints.encoding import number
+from polymargin.relaxation.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    space: Space
+    name = "ball"
+
+    def unknowns(self) -> Unknowns:
+        return norm_unknowns(self.space, self.space.region.squared_weights / self.space.region.square)
+
+    def entry(self, y: Array) -> str:
+        return number(y[0] / self.space.region.square)
+
+
+def norm_unknowns(space: Space, squares: Array) -> Unknowns:
+    """Return the unknown that adds Σ squares δ² − 1."""
+    coordinates = space.coordinates
+    diagonal = np.zeros((1, space.size))
+    if not coordinates.is_diagonal:
+        # The columns of Q are orthonormal: of a ball the coordinates see its radius.
+        diagonal[0, 1 : space.first] = 1.0
+        return Unknowns(1, diagonal=diagonal, corner=np.array([-1.0]))
+    middle, half = coordinates.middle, coordinates.spread
+    diagonal[0, 1 : space.first] = squares * half**2
+    linear = np.zeros((1, space.size))
+    linear[0, 1 : space.first] = 2 * squares * middle * half
+    return Unknowns(1, diagonal=diagonal, linear=linear, corner=np.array([float(squares @ middle**2) - 1.0]))

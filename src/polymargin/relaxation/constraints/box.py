@@ -1,0 +1,24 @@
+"""box:  (δ_i − l_i)(h_i − δ_i) ≥ 0 for every coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polymargin.relaxation.constraints.constraint import Array, Unknowns
+from polymargin.relaxation.constraints.encoding import packed
+from polymargin.relaxation.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    space: Space
+    name = "box"
+
+    def unknowns(self) -> Unknowns:
+        count = self.space.coordinates.dimension
+        return Unknowns(count, places=1 + np.arange(count), corner=-np.ones(count))
+
+    def entry(self, y: Array) -> str:
+        return packed(y / self.space.coordinates.spread**2)

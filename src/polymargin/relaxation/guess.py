@@ -1,0 +1,93 @@
+"""First multipliers of a relaxation, from the worst place that is known.
+
+Where a relaxation is tight, its form vanishes at ξ* = (1, s*, w*, y*), the worst point of the region. So the multipliers of
+definitions make the form stationary there in w, those of the box in the coordinates at their ends, and that of the ball along s*.
+What is left is convexity: all coordinates and ranges get as much more as the least eigenvalue asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from polymargin.relaxation.relaxation import Relaxation
+
+Array = NDArray[np.float64]
+
+AT_END = 1e-3
+"""Scaled coordinates within this of ±1 count as at their end."""
+ROOM = 1e-4
+"""The least eigenvalue aimed at, relative to the size of the functional."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Multipliers y, and the γ = y_0 that they prove; −∞ if none."""
+
+    y: Array
+
+    @property
+    def value(self) -> float:
+        return float(self.y[0])
+
+
+def guessed(relaxation: Relaxation, place: Array, scale: float, slack: float) -> Guess:
+    """Return multipliers that are nearly stationary at the worst place (size,) with ξ_0 = 1.
+
+    slack   how much more convex than needed the form is made in w, relative to its curvature there
+    """
+    program, unknowns = relaxation.program, relaxation.parts
+    y = relaxation.first() * 1e-3 * scale
+    base, first = relaxation.base, relaxation.space.first
+    bend = np.einsum("ii->i", base)[first:]
+    if "range" in unknowns:
+        own = unknowns["range"]
+        y[own] = (1.0 + slack) * np.maximum(0.0, -bend) + slack * np.maximum(0.0, bend) + 1e-3 * scale
+    if "definition" in unknowns:
+        _make_stationary(relaxation, y, place, unknowns["definition"])
+    slope = program.matrix(y) @ place
+    inner = place[1:first]
+    if "box" in unknowns:
+        ends = np.abs(inner) > 1 - AT_END
+        y[unknowns["box"]] += np.where(ends, np.maximum(-slope[1:first] * np.sign(inner), 0.0), 0.0)
+    for name in ("ball", "ellipsoid"):
+        if name in unknowns and "box" not in unknowns:
+            y[unknowns[name]] += max(-float(inner @ slope[1:first]) / max(float(inner @ inner), 1e-300), 0.0)
+            break
+    return Guess(made_definite(relaxation, y, scale))
+
+
+def _make_stationary(relaxation: Relaxation, y: Array, place: Array, own: slice) -> None:
+    """Solve for the free multipliers of definitions: the form is stationary in the remainders at the place."""
+    program, w = relaxation.program, relaxation.remainder_places
+    slope = (program.matrix(y) @ place)[w]
+    rows, squares, linear = relaxation.rows_of(own)
+    at = rows @ place
+    system = ((squares * at) @ rows[:, w]).T + linear[:, w].T / 2
+    y[own] = np.linalg.lstsq(system, -slope)[0]
+
+
+def made_definite(relaxation: Relaxation, y: Array, scale: float) -> Array:
+    """Raise multipliers of ball, box and ranges until the form is definite beyond ξ_0, and set y_0 to what they prove."""
+    program, raised = relaxation.program, relaxation.convexifying
+    y = y.copy()
+    y[0] = 0.0
+    matrix = np.asarray(program.matrix(y))
+    inner = matrix[1:, 1:]
+    least = float(linalg.eigh(inner, eigvals_only=True, subset_by_index=[0, 0])[0])
+    more = ROOM * scale - least
+    if more > 0:
+        y[raised] += more
+        matrix = np.asarray(program.matrix(y))
+        inner = matrix[1:, 1:]
+    try:
+        factor = linalg.cho_factor(inner, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        y[0] = -np.inf
+        return y
+    border = matrix[1:, 0]
+    y[0] = matrix[0, 0] - border @ linalg.cho_solve(factor, border, check_finite=False)
+    return y
