@@ -17,6 +17,7 @@ from typing import Any
 from polymargin.boundary.degree import generic_critical_count
 from polymargin.errors import InputError
 
+SHARED = ("", "KQ", "KV", "KQV")
 Weight = Callable[[float], Any]
 
 
@@ -87,6 +88,8 @@ class NetworkArchitecture:
 class AttentionArchitecture:
     """Lightning self-attention: t tokens of dimension d, values of dimension d′, attention matrix of rank at most a.
 
+    `shared` names weights that are the same matrix: "KQ" (a symmetric attention matrix), "KV" or "KQV", the last two for d′ = a.
+
     >>> AttentionArchitecture(2, 2, 1, 1).bound
     45
     """
@@ -95,10 +98,15 @@ class AttentionArchitecture:
     d: int
     d_prime: int
     a: int
+    shared: str = ""
 
     def __post_init__(self) -> None:
         if not all(_is_size(size) for size in (self.t, self.d, self.d_prime, self.a)):
             raise InputError(f"attention {self}: expected four integers >= 1, t, d, d' and a")
+        if self.shared not in SHARED:
+            raise InputError(f"shared={self.shared!r}: expected one of {', '.join(map(repr, SHARED))}")
+        if "V" in self.shared and self.d_prime != self.a:
+            raise InputError(f"attention {self}: values that are keys have their dimension; expected d' = a")
 
     @property
     def inputs(self) -> int:
@@ -117,7 +125,10 @@ class AttentionArchitecture:
         """The same boundaries with nothing superfluous: values beyond min(t, d) add nothing, nor does a rank of A above d, nor a
         direction of a token that no row of V, K or Q sees."""
         values, rank = min(self.d_prime, self.t, self.d), min(self.a, self.d)
-        return AttentionArchitecture(self.t, min(self.d, values + 2 * rank), values, rank)
+        if "V" in self.shared:
+            return AttentionArchitecture(self.t, min(self.d, 2 * self.a), self.a, self.a, self.shared)
+        seen = values + (1 if self.shared else 2) * rank
+        return AttentionArchitecture(self.t, min(self.d, seen), values, rank, self.shared)
 
     def polynomial(self, variables: Sequence[Any], weight: Weight) -> Any:
         """tr(Cᵀ V X Xᵀ K Qᵀ X) = Σ_rp (Σ_τ v_r·x_τ k_p·x_τ) (Σ_τ c_rτ q_p·x_τ) for tokens x_τ, given one after the other."""
@@ -128,7 +139,9 @@ class AttentionArchitecture:
             rows = [[weight(size) for _ in range(self.d)] for _ in range(count)]
             return [[_dot(row, token) for token in tokens] for row in rows]
 
-        values, keys, queries = forms(self.d_prime), forms(self.a), forms(self.a)
+        keys = forms(self.a)
+        queries = keys if "Q" in self.shared else forms(self.a)
+        values = keys if "V" in self.shared else forms(self.d_prime)
         read_out = [[weight(1 / sqrt(self.t)) for _ in tokens] for _ in values]
         terms = [
             _dot(value, key) * _dot(row, query)
@@ -138,7 +151,8 @@ class AttentionArchitecture:
         return reduce(add, terms)
 
     def __str__(self) -> str:
-        return f"({self.t}, {self.d}, {self.d_prime}, {self.a})"
+        shared = f", {' = '.join(self.shared)}" if self.shared else ""
+        return f"({self.t}, {self.d}, {self.d_prime}, {self.a}{shared})"
 
 
 Architecture = NetworkArchitecture | AttentionArchitecture

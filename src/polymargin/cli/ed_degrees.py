@@ -83,7 +83,8 @@ def _source(subject: Subject, architecture: str | None, degree: int | None, atte
         sizes = _integers(attention, "--attention", "t,d,d',a such as 2,2,1,1")
         if len(sizes) != 4:
             raise InputError(f"--attention {attention}: expected four numbers t,d,d',a such as 2,2,1,1")
-        module = AttentionArchitecture(*sizes)
+        t, d, d_prime, a = sizes
+        module = AttentionArchitecture(t, d, d_prime, a)
         return module, f"lightning self-attention {module}"
     assert architecture is not None
     if degree is None:

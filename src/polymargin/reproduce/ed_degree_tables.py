@@ -36,10 +36,11 @@ def table1_rows() -> list[tuple[NetworkArchitecture, int]]:
 
 def table2_rows() -> list[tuple[AttentionArchitecture, int]]:
     """Return attention modules, and the printed ED degrees."""
-    return [
-        (AttentionArchitecture(*(int(row[key]) for key in ("t", "d", "d_prime", "a"))), int(row["ed_degree"]))
-        for row in printed_table("attention_ed_degrees")
-    ]
+    rows = []
+    for row in printed_table("attention_ed_degrees"):
+        t, d, d_prime, a = (int(row[key]) for key in ("t", "d", "d_prime", "a"))
+        rows.append((AttentionArchitecture(t, d, d_prime, a), int(row["ed_degree"])))
+    return rows
 
 
 TABLES: dict[str, Callable[[], list[tuple[Any, int]]]] = {"table1": table1_rows, "table2": table2_rows}

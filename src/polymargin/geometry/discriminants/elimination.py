@@ -8,7 +8,6 @@ primes, which are what Singular is asked for.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 from polymargin.geometry.algebra.critical_ideals import MULTIPLIER, System, lagrange_equations, lagrange_jacobian
 from polymargin.geometry.algebra.hypersurface import Hypersurface

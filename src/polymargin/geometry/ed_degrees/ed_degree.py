@@ -283,6 +283,8 @@ def _by_theorem(boundary: Boundary, started: float) -> EDDegree:
 def _random_member(architecture: Architecture, seed: int) -> Boundary:
     """The boundary of one network with random real weights."""
     if isinstance(architecture, AttentionArchitecture):
+        if architecture.shared:
+            raise InputError(f"method 'blend' for attention {architecture}: expected 'numeric' or 'symbolic'")
         module = random_attention(architecture.t, architecture.d, architecture.d_prime, architecture.a, seed=seed)
         return Boundary.from_network(module, 0, 1)
     generator = np.random.default_rng(seed)

@@ -6,6 +6,9 @@ With m = min(n, h₁), the dimension of the active subspace, and D = d^s for s h
     wide        every hᵢ ≥ m                       D Σ_{i<m} (D−1)^i     (the generic hypersurface of its degree)
     bottleneck  h₂ = … = h_s = 1                   D Σ_{i<m} (d−1)^i     (D/d parallel copies of a shallow boundary)
 
+Attention to one token has B = ℓ(x) q(x) + β with a quadratic form q of rank r = min(2a, d), or min(a, d) if K = Q. The
+number is 6r if r < d, and 6d − 3 if r = d (docs/theorems, section 12).
+
 The paper states the last two for h₁ ≥ n; restricting to the active subspace, where the boundary is generic again, gives them for
 every h₁. In between the ED degree lies between the bottleneck's and the wide network's number: a narrower network is a special
 member of the wider family, and isolated regular solutions survive small changes of the weights.
@@ -67,10 +70,22 @@ def bottleneck_formula(architecture: NetworkArchitecture) -> Formula:
     )
 
 
+def one_token_formula(architecture: AttentionArchitecture) -> Formula:
+    """
+    >>> [int(one_token_formula(AttentionArchitecture(1, 5, 1, a))) for a in (1, 2, 3)]
+    [12, 24, 27]
+    """
+    if architecture.t > 1 or "V" in architecture.shared:
+        raise InputError(f"attention {architecture}: no formula is known; count it with method='numeric'")
+    d = architecture.d
+    rank = min(architecture.a if architecture.shared else 2 * architecture.a, d)
+    return Formula(6 * rank if rank < d else 6 * d - 3, "one token", "attention to a single token, generic weights")
+
+
 def formula(architecture: Architecture) -> Formula:
     """The first theorem whose hypotheses hold."""
     if isinstance(architecture, AttentionArchitecture):
-        raise InputError(f"attention {architecture}: no formula is known; count it with method='numeric'")
+        return one_token_formula(architecture)
     refusals = []
     for theorem in (shallow_formula, wide_formula, bottleneck_formula):
         try:

@@ -70,6 +70,8 @@ def parameterisation(architecture: Architecture, *, seed: int = 0) -> Parameteri
     >>> found.weights, found.dimension, found.ambient, found.defective
     (23, 17, 35, True)
     """
+    if isinstance(architecture, AttentionArchitecture) and architecture.shared:
+        raise InputError(f"attention {architecture}: the symmetries of shared weights are not known")
     graph = Graph()
     x = graph.inputs(architecture.inputs)
     weights = graph.parameters(1)
