@@ -134,7 +134,10 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
         loaded = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="([^"]+)"', page.read_text(encoding="utf-8"))
         assert not [address for address in loaded if "//" in address and not address.startswith("data:")], page.name
         if not page.is_relative_to(tmp_path / "results"):
-            shown = PageText(page.read_text(encoding="utf-8"))
+            html = page.read_text(encoding="utf-8")
+            formulas = re.findall(r'<svg class="formula".*?</svg>', html, flags=re.DOTALL)
+            assert not any('fill="' in formula for formula in formulas), f"{page.name}: a formula with a colour of its own"
+            shown = PageText(html)
             assert not shown.unknown_tags, (
                 f"{page.name}: write mathematics as TeX or code, a browser hides {shown.unknown_tags}"
             )

@@ -1,6 +1,6 @@
-"""What MkDocs does not find in docs/: the API reference, the tables of options, formulas, results, changelog and contributing.
+"""Add to the site what is not in docs/: the API reference, tables of options, formulas, results, changelog and contributing.
 
-A hook file of mkdocs.yml. Everything is made in memory while the site is built, so nothing generated is kept.
+A hook file of mkdocs.yml. Everything is generated in memory while the site is built.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from command_reference import with_options
 from mathematics import Formulas, displayed
 from mkdocs.structure.files import File, Files
 
+from polymargin import __version__
+
 ROOT = Path(__file__).parent.parent
 # Files outside docs/ that pages link to as ../name; on the site they lie beside the pages.
 BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 
 
 def on_config(config: Any) -> Any:
-    """Navigation to the pages that are made, and to the results; formulas within lines."""
+    """Add generated pages to the navigation, formulas within lines, and the version in the footer."""
     config.markdown_extensions.append(Formulas())
-    api = [f"api/{room}.md" for room in reference_pages()]
+    config.copyright = f"polymargin {__version__}"
+    api = [f"api/{name}.md" for name in reference_pages()]
     sections = {title: pages for section in config.nav for title, pages in section.items()}
     sections["Reference"] += [{"Python": ["api.md", *api]}, {"Changes": "CHANGELOG.md"}]
     sections["Contributing"] += [name for name in BESIDE if name != "CHANGELOG.md"]
@@ -31,8 +34,8 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made, and the tables in results/, which pages link to."""
-    for room, page in reference_pages().items():
-        files.append(File.generated(config, f"api/{room}.md", content=page))
+    for name, page in reference_pages().items():
+        files.append(File.generated(config, f"api/{name}.md", content=page))
     for name in BESIDE:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     for pattern in ("*/README.md", "*/*.csv"):
@@ -42,7 +45,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links that leave docs/ in the repository stay on the site."""
+    """Keep links that leave docs/ in the repository on the site."""
     uri = page.file.src_uri
     markdown = displayed(markdown)
     if uri in BESIDE:

@@ -46,6 +46,8 @@ def _svg(latex: str, *, inline: bool) -> str:
     below = drawn.getyofst() / PIXELS
     style = f"width:{sizes[0]:.3f}em;height:{sizes[1]:.3f}em;vertical-align:{below:.3f}em"
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    for part in picture.iter():  # the colour is that of the text, in light and dark mode
+        part.attrib.pop("fill", None)
     paths = "".join(ElementTree.tostring(part, encoding="unicode") for part in picture)
     label = escape(" ".join(latex.split()), quote=True)
     box = picture.attrib["viewBox"]

@@ -52,7 +52,7 @@ def variable_names(source: Any, variables: str | Sequence[Any] | None) -> list[s
 
 
 def _python(text: str) -> str:
-    """The text in Python syntax: ** for ^, == for =."""
+    """Return the text in Python syntax: ** for ^, == for =."""
     return re.sub(r"(?<![=<>!])=(?!=)", "==", text.strip().replace("^", "**"))
 
 

@@ -33,11 +33,11 @@ class Root:
         return math.sqrt(self.radicand)
 
     def approximation(self) -> Fraction:
-        """A rational number below the root, with an error of less than 2⁻²⁵⁶."""
+        """Return a rational number below the root, with an error of less than 2⁻²⁵⁶."""
         return Fraction(isqrt(self.radicand << 2 * BITS), 1 << BITS)
 
     def modulo(self, prime: int) -> flint.nmod:
-        """The root modulo a prime, in which every prime factor of the radicand must be a square.
+        """Return the root modulo a prime, in which every prime factor of the radicand must be a square.
 
         >>> Root(2).modulo(7), Root(2).modulo(23) * Root(3).modulo(23) == Root(6).modulo(23)
         (3, True)
@@ -56,12 +56,12 @@ def is_square(number: int, prime: int) -> bool:
 
 
 def prime_factors(number: int) -> list[int]:
-    """The different prime factors."""
+    """Return the distinct prime factors."""
     return [int(factor) for factor, _ in flint.fmpz(number).factor()]
 
 
 def square_root(number: Fraction) -> tuple[Fraction, int]:
-    """√number = factor · √radicand with a squarefree radicand.
+    """Return factor and radicand of √number = factor · √radicand with a squarefree radicand.
 
     >>> square_root(Fraction(8, 9)), square_root(Fraction(1, 4))
     ((Fraction(2, 3), 2), (Fraction(1, 2), 1))
@@ -79,5 +79,5 @@ def square_root(number: Fraction) -> tuple[Fraction, int]:
 
 
 def radicands(constants: Iterable[Fraction | Root]) -> tuple[int, ...]:
-    """What stands under the roots among the constants of a program."""
+    """Return the radicands of the roots among the constants of a program."""
     return tuple(sorted(constant.radicand for constant in constants if isinstance(constant, Root)))

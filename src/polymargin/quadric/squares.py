@@ -110,13 +110,13 @@ class _Hidden:
         return total
 
     def wide(self, sums: _Sums) -> _Sums:
-        """The same sums over all hidden values that there are now."""
+        """Return the same sums over all present hidden values."""
         missing = len(self.bias) - sums.squares.shape[1]
         squares, slopes = (np.pad(part, ((0, 0), (0, missing))) for part in (sums.squares, sums.slopes))
         return _Sums(squares, slopes, sums.constants)
 
     def polynomial(self, stage: Polynomial, z: _Sums) -> _Sums:
-        """A value of degree above two counts for no logit, or the network had that degree, and is left out."""
+        """Return the sums of the activation's values; those of degree above two, which no logit uses, are left out."""
         moving, count = z.moving, len(stage)
         if stage.degree == 0:
             moving = np.zeros(count, dtype=bool)

@@ -40,14 +40,14 @@ def compares_classes(comparison: ConstraintComparison) -> tuple[int, int] | None
 
 
 def against_classes(network: Network, label: int, rivals: Sequence[int]) -> Network:
-    """A network whose class 0 is the label and whose other classes are the rivals."""
+    """Return a network whose class 0 is the label and whose other classes are the rivals."""
     weights, bias = _readout(network)
     chosen = [label, *rivals]
     return _with_readout(network, weights[chosen], bias[chosen])
 
 
 def linear_condition(network: Network, comparison: ConstraintComparison) -> Network | None:
-    """A network with two classes, the second of which ties or wins wherever the condition holds.
+    """Return a network with two classes, the second of which ties or wins wherever the condition holds.
 
     None if the condition is not linear, or cannot be written with exact weights.
     """
