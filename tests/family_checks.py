@@ -100,12 +100,12 @@ def crossings(family: str, number: int, samples: int = 20) -> str:
         for said, side in ((crossing.before, -2), (crossing.after, 2)):
             true = truth(crossing.position + side * crossing.error)
             assert true is None or true == said, (one.text, crossing, side, true)
-    for position in np.linspace(0, 1, samples + 1):
+    for position in np.setdiff1d(np.linspace(0, 1, samples + 1), found.undecided):
         passed = [crossing for crossing in found if crossing.position < position]
         said = passed[-1].after if passed else found[0].before if found else truth(0.0)
         true = truth(float(position))
         assert true is None or true == said, (one.text, position, said, true)
-    return "right"
+    return "bracketed" if found.undecided else "right"
 
 
 def margin(family: str, number: int) -> str:

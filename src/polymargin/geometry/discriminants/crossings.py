@@ -35,6 +35,15 @@ class Crossing:
     after: int
 
 
+class Crossings(list[Crossing]):
+    """Crossings in order.
+
+    undecided   positions of samples whose number could not be told: crossings next to these may be missing
+    """
+
+    undecided: tuple[float, ...] = ()
+
+
 @checked(Boundary)
 def discriminant_crossings(
     boundary: Boundary,
@@ -46,7 +55,7 @@ def discriminant_crossings(
     threads: int | None = None,
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
-) -> list[Crossing]:
+) -> Crossings:
     """Crossings between neighbouring samples whose counts differ, by bisection; two within one step cancel and are missed.
 
     A boundary that may have more than `limit` critical points is refused.
@@ -68,6 +77,7 @@ def discriminant_crossings(
 
     positions = np.linspace(0.0, 1.0, samples + 1)
     counts = count(positions)
+    undecided = positions[counts == UNKNOWN]
     positions, counts = positions[counts != UNKNOWN], counts[counts != UNKNOWN]
     change = np.flatnonzero(counts[1:] != counts[:-1])
     low, high = positions[change], positions[change + 1]
@@ -86,10 +96,12 @@ def discriminant_crossings(
         low, high, before, after = (np.append(*pair) for pair in zip((low, high, before, after), upper, strict=True))
         open_ones = open_ones[(high - low)[open_ones] > ACCURACY]
     order = np.argsort(low)
-    return [
+    crossings = Crossings(
         Crossing(float((a + b) / 2), float((b - a) / 2), int(n), int(m))
         for a, b, n, m in zip(low[order], high[order], before[order], after[order], strict=True)
-    ]
+    )
+    crossings.undecided = tuple(undecided.tolist())
+    return crossings
 
 
 def _inside(low: Array, high: Array, count: Callable[[Array], NDArray[np.int64]]) -> tuple[Array, NDArray[np.int64]]:
