@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import DEFAULT_LIMIT, checked, positive
-from polymargin.blas import few_blas_threads
 from polymargin.boundary import Boundary
 from polymargin.class_names import names_of, with_names
 from polymargin.continuation import Tracker, TrackerSettings
@@ -66,7 +65,6 @@ def margin(model: Any, points: ManyPoints, **options: Unpack[MarginOptions]) -> 
 def margin(model: Any, points: ArrayLike, **options: Unpack[MarginOptions]) -> Any: ...
 @reads_model(piecewise=_piecewise_margin)
 @checked(Network, Boundary)
-@few_blas_threads
 def margin(
     model: Any,
     points: ArrayLike,

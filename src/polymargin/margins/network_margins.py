@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.blas import blas_threads
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
 from polymargin.bounds.bracket import bracket_by
@@ -157,7 +158,11 @@ class NetworkMargins:
         if tied is not None:
             note = f"classes {label} and {tied} tie exactly at the point"
             return Margin(0.0, 0.0, 0.0, u.copy(), label, tied, Standing.CERTIFIED, "tie", 0.0, notes=(note,))
-        rivals = [rival for rival in range(network.class_count) if rival != label]
+        with blas_threads(self._search.tracker.threads):
+            return self._settled(u, label, noise, tracker)
+
+    def _settled(self, u: Array, label: int, noise: float, tracker: Tracker) -> Margin:
+        rivals = [rival for rival in range(self._network.class_count) if rival != label]
         deadline = self._search.deadline(tracker)
         timed = tracker.until(deadline.part(FOLLOWING))
         try:

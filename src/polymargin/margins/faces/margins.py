@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.blas import blas_threads
 from polymargin.boundary import Boundary
 from polymargin.boundary.shifted import ShiftedSource
 from polymargin.bounds.lower_bound import lower_bound_at
@@ -71,6 +72,10 @@ class RegionMargins:
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         checked_point(u, self.dimension)
+        with blas_threads(self._search.tracker.threads):
+            return self._margin_at(u, tracker)
+
+    def _margin_at(self, u: Array, tracker: Tracker) -> Margin:
         self._near.check_inside(u)
         if not isinstance(self._model, Boundary):
             check_scale(self._model)
