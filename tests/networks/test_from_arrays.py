@@ -65,7 +65,7 @@ def test_activations_may_be_said_in_several_ways(activation: Any, expected: list
     [
         ({"W1": np.eye(3), "W2": np.eye(3)}, {"activation": 2}, "fit either way; say outputs='rows'"),
         ({"W1": W1, "W2": W2}, {}, "say activation='square'"),
-        ({"W1": W1, "W2": W2}, {"activation": "relu"}, "activation 'relu'; expected 'square'"),
+        ({"W1": W1, "W2": W2}, {"activation": "tanh"}, "activation 'tanh'; expected 'square'"),
         ({"W1": W1, "W2": W2}, {"activation": [2, [1.0, 1.0], "square"]}, "3 activations for 1 hidden"),
         ({"W1": W1, "W2": W2}, {"activation": 0}, "a degree from 1"),
         ({"W1": W1, "W2": W1}, {"activation": 2}, "neither with outputs in rows nor in columns"),

@@ -215,7 +215,7 @@ def test_what_is_not_polynomial_is_named_with_its_node() -> None:
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: 1 / x)), "division by something that depends")
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: x * x.flip(1))), "operation flip")
     refused(nn.Sequential(nn.Linear(2, 3), Written(lambda x: x * x.roll(1))), "operation roll")
-    refused(nn.Sequential(nn.Linear(2, 3), nn.MaxPool1d(2)), "MaxPool1d '1'")
+    refused(nn.Sequential(nn.Linear(2, 3), nn.LPPool1d(2, 2)), "LPPool1d '1'")
     refused(nn.Sequential(nn.Linear(2, 3), nn.Softmax(1)), "Softmax '1' .*give the model without it")
 
 

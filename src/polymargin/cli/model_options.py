@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """--trust, --activation and --outputs, as they were typed."""
+    """--trust, --activation, --outputs and --input-shape, as they were typed."""
 
     trust: bool = False
     activation: str | None = None
     outputs: str | None = None
+    input_shape: str | None = None
 
     @property
     def of_plain_weights(self) -> bool:

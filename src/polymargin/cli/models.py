@@ -25,7 +25,13 @@ _SERIES: dict[str, Any] = {
 
 def read_model(model: Path, options: ModelOptions) -> Network:
     """Return the network of a file."""
-    return load(model, trust=options.trust, activation=parsed_activation(options.activation), outputs=options.outputs)
+    return load(
+        model,
+        trust=options.trust,
+        activation=parsed_activation(options.activation),
+        outputs=options.outputs,
+        input_shape=parsed_shape(options.input_shape),
+    )
 
 
 def read_polynomial(model: Path, options: ModelOptions) -> Network:
@@ -34,6 +40,19 @@ def read_polynomial(model: Path, options: ModelOptions) -> Network:
     if not network.is_polynomial:
         raise InputError(f"{model}: {network!r} is piecewise; this command is for polynomial networks")
     return network
+
+
+def parsed_shape(text: str | None) -> tuple[int, ...] | None:
+    """--input-shape as `load` takes it.
+
+    >>> parsed_shape("1,28,28")
+    (1, 28, 28)
+    """
+    if text is None:
+        return None
+    if re.fullmatch(r"[1-9]\d*([,x][1-9]\d*)*", text) is None:
+        raise InputError(f"--input-shape {text!r}: expected whole numbers such as 1,28,28")
+    return tuple(int(part) for part in re.split("[,x]", text))
 
 
 def parsed_activation(text: str | None) -> Any:
@@ -53,7 +72,7 @@ def parsed_activation(text: str | None) -> Any:
 
 
 def _one_activation(text: str) -> Any:
-    if text == "square":
+    if text in ("square", "relu"):
         return text
     found = re.fullmatch(r"(\w+)(?:\(([^()]*)\))?:(.*)", text)
     try:
@@ -63,8 +82,8 @@ def _one_activation(text: str) -> Any:
         return tuple(float(part) for part in text.split(",")) if "," in text else int(text)
     except ValueError:
         raise InputError(
-            f"--activation {text!r}: expected square, a degree such as 3, coefficients such as 0,0.5,0.25, or a basis with its "
-            "coefficients such as legendre:0,0.5,0.25 or chebyshev(-8,8):0,0.5,0.25"
+            f"--activation {text!r}: expected square, relu, a degree such as 3, coefficients such as 0,0.5,0.25, or a basis "
+            "with its coefficients such as legendre:0,0.5,0.25 or chebyshev(-8,8):0,0.5,0.25"
         ) from None
 
 

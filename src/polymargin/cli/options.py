@@ -25,6 +25,12 @@ Outputs = Annotated[
         show_default="what the shapes say",
     ),
 ]
+InputShape = Annotated[
+    str | None,
+    typer.Option(
+        help="Shape of one input of a whole PyTorch module, such as 1,28,28.", show_default="what the module says"
+    ),
+]
 _DATA = typer.Argument(help="Points, one per row, or images (.npy, .npz or .csv).", show_default=False)
 Data = Annotated[Path, _DATA]
 DataOrNone = Annotated[Path | None, _DATA]

@@ -14,7 +14,19 @@ from functools import wraps
 from typing import Any, get_type_hints
 
 from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.options import Activation, Checkpoint, Cluster, Jobs, Limit, NoCache, Outputs, Seed, Threads, Trust
+from polymargin.cli.options import (
+    Activation,
+    Checkpoint,
+    Cluster,
+    InputShape,
+    Jobs,
+    Limit,
+    NoCache,
+    Outputs,
+    Seed,
+    Threads,
+    Trust,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,7 @@ class WorkOptions:
     trust: Trust = False
     activation: Activation = None
     outputs: Outputs = None
+    input_shape: InputShape = None
 
     def workers(self) -> AbstractContextManager[Any]:
         """The executor that --jobs and --cluster ask for; None for this process."""
@@ -39,7 +52,7 @@ class WorkOptions:
     @property
     def reading(self) -> ModelOptions:
         """How the model's file is read."""
-        return ModelOptions(self.trust, self.activation, self.outputs)
+        return ModelOptions(self.trust, self.activation, self.outputs, self.input_shape)
 
     @property
     def for_any_network(self) -> dict[str, Any]:

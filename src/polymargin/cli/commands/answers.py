@@ -18,6 +18,7 @@ from polymargin.cli.options import (
     DataOrNone,
     Domain,
     Image,
+    InputShape,
     Labels,
     Model,
     Movable,
@@ -134,11 +135,12 @@ def check(
     trust: Trust = False,
     activation: Activation = None,
     outputs: Outputs = None,
+    input_shape: InputShape = None,
 ) -> None:
     """Check certificates with the separate checker: 0 only if every one is proved."""
     from polymargin.cli.checks import run_check
 
-    raise typer.Exit(run_check(model, certificates, ModelOptions(trust, activation, outputs), exact=exact))
+    raise typer.Exit(run_check(model, certificates, ModelOptions(trust, activation, outputs, input_shape), exact=exact))
 
 
 @spread
@@ -206,6 +208,7 @@ def explore(
     trust: Trust = False,
     activation: Activation = None,
     outputs: Outputs = None,
+    input_shape: InputShape = None,
 ) -> None:
     """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
     from polymargin.cli.explore import run_explore
@@ -223,7 +226,7 @@ def explore(
             browser=not no_browser,
             timeout=timeout,
             seed=seed,
-            reading=ModelOptions(trust, activation, outputs),
+            reading=ModelOptions(trust, activation, outputs, input_shape),
         )
     )
 

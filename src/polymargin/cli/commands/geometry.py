@@ -12,6 +12,7 @@ from polymargin.cli.options import (
     Activation,
     AsJson,
     Cluster,
+    InputShape,
     Label,
     Outputs,
     Plots,
@@ -67,12 +68,13 @@ def discriminant(
     trust: Trust = False,
     activation: Activation = None,
     outputs: Outputs = None,
+    input_shape: InputShape = None,
     as_json: AsJson = False,
 ) -> None:
     """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
     from polymargin.cli.subjects import Subject
 
-    reading = ModelOptions(trust, activation, outputs)
+    reading = ModelOptions(trust, activation, outputs, input_shape)
     subject = Subject(model, reading, [expression] if expression else [], variables, label, rival, metric)
     if parameters:
         from polymargin.cli.quadrics import run_discriminant
@@ -110,13 +112,14 @@ def ed_degree(
     trust: Trust = False,
     activation: Activation = None,
     outputs: Outputs = None,
+    input_shape: InputShape = None,
     as_json: AsJson = False,
 ) -> None:
     """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
     from polymargin.cli.ed_degrees import run_ed_degree
     from polymargin.cli.subjects import Subject
 
-    reading = ModelOptions(trust, activation, outputs)
+    reading = ModelOptions(trust, activation, outputs, input_shape)
     raise typer.Exit(
         run_ed_degree(
             Subject(model, reading, expression or [], variables, label, rival, metric),
@@ -150,13 +153,14 @@ def chambers(
     trust: Trust = False,
     activation: Activation = None,
     outputs: Outputs = None,
+    input_shape: InputShape = None,
     as_json: AsJson = False,
 ) -> None:
     """Regions of a plane of inputs in which the number of real critical points is constant."""
     from polymargin.cli.chambers import run_chambers
     from polymargin.cli.subjects import Subject
 
-    reading = ModelOptions(trust, activation, outputs)
+    reading = ModelOptions(trust, activation, outputs, input_shape)
     raise typer.Exit(
         run_chambers(
             Subject(model, reading, [expression] if expression else [], variables, label, rival, metric),
@@ -186,13 +190,14 @@ def critical_points(
     trust: Trust = False,
     activation: Activation = None,
     outputs: Outputs = None,
+    input_shape: InputShape = None,
     as_json: AsJson = False,
 ) -> None:
     """All critical points of the distance from one point to a boundary, real and complex, the nearest first."""
     from polymargin.cli.critical_points import run_critical_points
     from polymargin.cli.subjects import Subject
 
-    reading = ModelOptions(trust, activation, outputs)
+    reading = ModelOptions(trust, activation, outputs, input_shape)
     subject = Subject(model, reading, expression or [], variables, label, rival, metric)
     raise typer.Exit(run_critical_points(subject, point, seed=seed, threads=threads, limit=limit, as_json=as_json))
 

@@ -1,4 +1,4 @@
-"""What stands between linear layers, as people write it: 'square', a degree, coefficients, or a series in another basis."""
+"""What stands between linear layers: 'square', 'relu', a degree, coefficients, or a series in another basis."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from polymargin.errors import InputError
 from polymargin.networks.layers import Function, Layer, checked_layers, stages_of_layers
 from polymargin.networks.network import Network
 from polymargin.networks.recurrences import BASES, POWERS
-from polymargin.networks.stages import LARGEST_DEGREE
+from polymargin.networks.stages import LARGEST_DEGREE, RELU
 from polymargin.networks.tape.series import WINDOW
 
-EXPECTED = "expected 'square', a degree, coefficients (c_0, c_1, …), or a basis with its coefficients ('legendre', (c_0, c_1, …))"
+EXPECTED = (
+    "expected 'square', 'relu', a degree, coefficients (c_0, c_1, …), or a basis with its coefficients "
+    "('legendre', (c_0, c_1, …))"
+)
 # The classes of numpy.polynomial.
 _NUMPY = {
     "Polynomial": "powers",
@@ -33,7 +36,7 @@ class LayerActivation:
     """Σ c_k P_k(z), z = (2x − a − b) / (b − a) on the domain (a, b)."""
 
     coefficients: tuple[float, ...]
-    basis: str = POWERS.name
+    basis: str = POWERS.name  # or 'relu', without coefficients
     domain: tuple[float, float] = WINDOW
 
     @classmethod
@@ -76,7 +79,7 @@ def network_of_layers(pairs: Sequence[tuple[Any, Any]], activations: Sequence[La
             weights, bias = layers[place]
             layers[place] = Layer(2.0 * weights / (high - low), (2.0 * bias - (low + high)) / (high - low))
         row = np.trim_zeros(np.array(one.coefficients), "b").tolist() or [0.0]
-        functions.append((tuple(row), one.basis))
+        functions.append(RELU if one.basis == "relu" else (tuple(row), one.basis))
     return Network(*stages_of_layers(layers, functions))
 
 
@@ -90,9 +93,9 @@ def _activation(given: Any) -> LayerActivation:
         basis = _NUMPY[type(given).__name__]
         return LayerActivation.of(_row(given.coef, given), basis, WINDOW if window == domain else domain)
     if isinstance(given, str):
-        if given != "square":
+        if given not in ("square", "relu"):
             raise InputError(f"activation {given!r}; {EXPECTED}")
-        return LayerActivation((0.0, 0.0, 1.0))
+        return LayerActivation((0.0, 0.0, 1.0)) if given == "square" else LayerActivation((), "relu")
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if not 1 <= given <= LARGEST_DEGREE:
             raise InputError(f"activation of degree {given}; expected a degree from 1 to {LARGEST_DEGREE}")

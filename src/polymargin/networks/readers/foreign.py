@@ -50,4 +50,4 @@ def why_not(operation: str) -> str:
     """Why an operation, layer or operator of that name is not read."""
     if operation.lower() in ("softmax", "logsoftmax", "log_softmax"):
         return "not polynomial; it does not change which class wins: give the model without it"
-    return "not polynomial, or not known"
+    return "neither polynomial nor piecewise polynomial, or not known; replace it by a polynomial, ReLU or a spline"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,29 +28,35 @@ AGREEMENT = 1e-3
 
 
 def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Network:
-    """The network of a torch.nn.Module whose layers are affine or polynomial.
+    """Return the network of a torch.nn.Module, or of a program of `torch.export`, made of affine and piecewise polynomial parts.
 
     Reads Linear, Conv, AvgPool, BatchNorm and Dropout in eval mode, Flatten, reshaping, slices, concatenation, padding,
     sums, whole powers and products of any expressions: activations (x**d, Horner schemes, modules with coefficients), gates,
-    residual sums, products of matrices. `input_shape` is the shape of one input without the batch axis; it is found by
-    itself where the first layer is Linear, or Linear on tokens whose number a later layer tells. The network's inputs are
-    the entries of that shape in row-major order. A module with one output f becomes the logits (0, f). A module that is
-    lightning attention with a linear read-out has that as its `structure`.
+    residual sums, products of matrices; ReLU and its relatives, clamps, maxima, MaxPool.
+
+    `input_shape` is the shape of one input without the batch axis; it is found by itself where the first layer is Linear, or
+    Linear on tokens whose number a later layer tells, and in programs. The network's inputs are the entries of that shape in
+    row-major order. A module with one output f becomes the logits (0, f). A module that is lightning attention with a linear
+    read-out has that as its `structure`.
     """
     torch = package("torch", "torch")
     from polymargin.networks.readers.torch_attention import attention_from_torch
+    from polymargin.networks.readers.torch_exported import exported_shape
     from polymargin.networks.tape.fold import network_of
     from polymargin.networks.tape.operations import ShapeError
 
+    if isinstance(module, torch.export.ExportedProgram):
+        module = module.module()
     if not isinstance(module, torch.nn.Module):
-        raise InputError(f"from_torch takes a torch.nn.Module, got {type(module).__name__}")
+        raise InputError(f"from_torch takes a torch.nn.Module or an ExportedProgram, got {type(module).__name__}")
     if isinstance(module, torch.jit.ScriptModule):
         raise InputError("a scripted module cannot be traced again; give the original module, or export it to ONNX")
-    attention = attention_from_torch(module)
+    attention = None if isinstance(module, torch.fx.GraphModule) else attention_from_torch(module)
     if attention is not None:
         return attention
-    graph = _trace(torch, module)
-    shape = tuple(int(n) for n in input_shape) if input_shape is not None else _inferred_shape(torch, module, graph)
+    graph = module.graph if isinstance(module, torch.fx.GraphModule) else _trace(torch, module)
+    given = exported_shape(graph) if input_shape is None else tuple(int(n) for n in input_shape)
+    shape = _inferred_shape(torch, module, graph) if given is None else given
     try:
         with np.errstate(all="ignore"):
             network: Network = network_of(lambda tape: _run(torch, module, graph, shape, tape))
@@ -165,16 +171,20 @@ def _run(torch: Any, module: Any, graph: Any, shape: tuple[int, ...], tape: Oper
 
 
 def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> Any:
+    from polymargin.networks.readers.torch_exported import GUARDS, aten_function
     from polymargin.networks.readers.torch_functions import FUNCTIONS
     from polymargin.networks.readers.torch_layers import Chebyshev, Series
     from polymargin.networks.readers.torch_modules import MODULES, numbers, series_module
 
     if node.op == "output":
-        return arguments[0]
+        outputs = arguments[0]
+        return outputs[0] if isinstance(outputs, (tuple, list)) and len(outputs) == 1 else outputs
     if node.op == "get_attr":
         value = _attribute(module, node.target)
         return numbers(value) if isinstance(value, torch.Tensor) else value
     if node.op == "call_module":
+        if node.target == GUARDS:
+            return None
         inner = module.get_submodule(node.target)
         name = type(inner).__name__
         if type(inner) in (Chebyshev, Series):
@@ -182,6 +192,9 @@ def _step(torch: Any, module: Any, node: Any, arguments: Any, options: Any) -> A
         if name not in MODULES or getattr(torch.nn, name, None) is not type(inner):
             raise InputError(why_not(name))
         return MODULES[name](inner, *arguments, **options)
+    aten = aten_function(torch, node.target)
+    if aten is not None:
+        return aten(*arguments, **options)
     if node.op == "call_method":
         name = str(node.target)
     else:
@@ -245,7 +258,8 @@ def _runs(torch: Any, module: Any, shape: tuple[int, ...]) -> bool:
 def _evaluating(module: Any) -> Iterator[None]:
     """In eval mode, and afterwards as before."""
     modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+    with suppress(NotImplementedError):  # exported programs have one mode
+        module.eval()
     try:
         yield
     finally:

@@ -25,20 +25,28 @@ from polymargin.networks.readers.from_torch import from_torch
 from polymargin.networks.readers.npz import read_arrays
 
 
-def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str | None = None) -> Network:
+def load(
+    path: Any,
+    *,
+    trust: bool = False,
+    activation: Any = None,
+    outputs: str | None = None,
+    input_shape: tuple[int, ...] | None = None,
+) -> Network:
     """Read a network.
 
     .npz                 what `save` writes; or plain arrays by name, with coefficients or with activation=
     .onnx                from PyTorch, Keras or any other exporter
     .pt, .pth            a state dict with coefficients, or with activation=; whole modules only with trust=True
+    .pt2                 programs of torch.export, only with trust=True
     .safetensors         arrays by name, with activation=
     .skops               scikit-learn estimators; types that skops does not know only with trust=True
     .joblib, .pkl        only with trust=True: a pickle runs code when it is opened
     a folder             model_config.json and model_weights.h5, as the authors of the paper keep their experiments
 
-    `activation` says what stands between linear layers whose file holds weights alone: 'square', a degree, or coefficients,
-    one for all layers or a list with one for each. `outputs` ('rows', 'columns') says where a matrix has its outputs, if its
-    shape does not.
+    `activation` says what stands between linear layers whose file holds weights alone: 'square', 'relu', a degree, or
+    coefficients, one for all layers or a list with one for each. `outputs` ('rows', 'columns') says where a matrix has its
+    outputs, if its shape does not. `input_shape` is the shape of one input of a whole module.
     """
     file = Path(path)
     if file.is_dir():
@@ -60,7 +68,11 @@ def load(path: Any, *, trust: bool = False, activation: Any = None, outputs: str
             raise InputError(
                 f"{path}: {name}= (--{name}) is for files of plain weights; a {file.suffix} file says what it computes"
             )
-    return reader(file, _Options(trust, activation, outputs))
+    if input_shape is not None and reader not in (_torch, _exported, _joblib, _pickle):
+        raise InputError(
+            f"{path}: input_shape= (--input-shape) is for whole modules of PyTorch; a {file.suffix} file says what it takes"
+        )
+    return reader(file, _Options(trust, activation, outputs, input_shape))
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,7 @@ class _Options:
     trust: bool
     activation: Any
     outputs: str | None
+    input_shape: tuple[int, ...] | None
 
 
 def _npz(file: Path, options: _Options) -> Network:
@@ -104,7 +117,13 @@ def _onnx(file: Path, options: _Options) -> Network:
 def _torch(file: Path, options: _Options) -> Network:
     from polymargin.networks.readers.torch_files import read_torch_file
 
-    return read_torch_file(file, options.trust, options.activation)
+    return read_torch_file(file, options.trust, options.activation, options.input_shape)
+
+
+def _exported(file: Path, options: _Options) -> Network:
+    from polymargin.networks.readers.torch_files import read_exported
+
+    return read_exported(file, options.trust, options.input_shape)
 
 
 def _skops(file: Path, options: _Options) -> Network:
@@ -121,7 +140,7 @@ def _skops(file: Path, options: _Options) -> Network:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)  # weights are real numbers
-            return _converted(skops.load(file, trusted=unknown), file)
+            return _converted(skops.load(file, trusted=unknown), file, options)
     except InputError:
         raise
     except Exception as error:  # whatever skops meets in a damaged file
@@ -131,13 +150,13 @@ def _skops(file: Path, options: _Options) -> Network:
 def _joblib(file: Path, options: _Options) -> Network:
     _needs_trust(file, options.trust)
     joblib = package("joblib", "sklearn")
-    return _converted(opened(file, lambda: joblib.load(file)), file)
+    return _converted(opened(file, lambda: joblib.load(file)), file, options)
 
 
 def _pickle(file: Path, options: _Options) -> Network:
     _needs_trust(file, options.trust)
     with file.open("rb") as stream:
-        return _converted(opened(file, lambda: pickle.load(stream)), file)
+        return _converted(opened(file, lambda: pickle.load(stream)), file, options)
 
 
 def _needs_trust(file: Path, trust: bool) -> None:
@@ -148,12 +167,12 @@ def _needs_trust(file: Path, trust: bool) -> None:
         )
 
 
-def _converted(content: Any, file: Path) -> Network:
+def _converted(content: Any, file: Path, options: _Options) -> Network:
     """A network from an object: one of ours, a scikit-learn estimator, a PyTorch module."""
     if isinstance(content, Network):
         return content
     if any(kind.__module__.split(".")[0] == "torch" for kind in type(content).__mro__):
-        return from_torch(content)
+        return from_torch(content, options.input_shape)
     if any(kind.__module__.split(".")[0] == "sklearn" for kind in type(content).__mro__):
         return from_sklearn(content)
     raise InputError(f"{file}: holds a {type(content).__name__}; expected a scikit-learn estimator or a PyTorch module")
@@ -164,6 +183,7 @@ _READERS: dict[str, Callable[[Path, _Options], Network]] = {
     ".onnx": _onnx,
     ".pt": _torch,
     ".pth": _torch,
+    ".pt2": _exported,
     ".safetensors": _safetensors,
     ".skops": _skops,
     ".joblib": _joblib,

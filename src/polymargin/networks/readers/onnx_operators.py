@@ -8,6 +8,7 @@ by the same entries.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,10 @@ from polymargin.networks.readers.onnx_shapes import (
     transpose,
     unsqueeze,
 )
-from polymargin.networks.stages import RELU
+from polymargin.networks.tape import piecewise as bent
 from polymargin.networks.tape.arithmetic import add, divide, multiply, negate, power, subtract
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
-from polymargin.networks.tape.series import piecewise
 from polymargin.networks.tape.windows import (
     average_pool,
     convolution,
@@ -143,6 +143,40 @@ def _pads(attributes: Attributes, lengths: Any, kernel: Any, stride: Any, dilati
     return result
 
 
+def _max_pool(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
+    kernel = list(attributes.get("kernel_shape", []))
+    if not kernel or attributes.get("storage_order", 0) or attributes.get("outputs", 1) > 1:
+        raise InputError("a maximum pool needs a kernel_shape; the places of its maxima are not read")
+    stride, dilation = (per_axis(attributes.get(name, 1), len(kernel), name) for name in ("strides", "dilations"))
+    pads = _pads(attributes, inputs[0].shape[2:], kernel, stride, dilation)
+    return bent.max_pool(inputs[0], kernel, stride, pads, dilation, ceil=bool(attributes.get("ceil_mode", 0)))
+
+
+def _clip(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
+    given = [inputs[place] if len(inputs) > place else None for place in (1, 2)]
+    low, high = (attributes.get("min"), attributes.get("max")) if opset < 11 else given
+    return bent.clip(inputs[0], low, high)
+
+
+def _folded(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda i, a, o: reduce(operation, i[1:], i[0])
+
+
+def _reduced(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def run(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
+        if not isinstance(inputs[0], Tensor):
+            raise InputError("maxima and minima of constants are not read")
+        value, count = inputs[0], len(inputs[0].shape)
+        chosen = sorted({axis % count for axis in axes(inputs, attributes, 1) or range(count)})
+        for axis in reversed(chosen):
+            value = bent.largest(value, axis, operation)
+        if not attributes.get("keepdims", 1):
+            return value
+        return rearranged(value, lambda a: np.expand_dims(a, tuple(chosen)))
+
+    return run
+
+
 def _global_average_pool(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
     return sums(inputs[0], list(range(2, len(inputs[0].shape))), keep=True, mean=True)
 
@@ -184,6 +218,19 @@ def _of_constants(operation: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 OPERATORS: dict[str, Callable[[list[Any], Attributes, int], Any]] = {
+    "Abs": lambda i, a, o: bent.absolute(i[0]),
+    "Clip": _clip,
+    "GlobalMaxPool": lambda i, a, o: _reduced(bent.maximum)([i[0]], {"axes": range(2, len(i[0].shape))}, o),
+    "HardSigmoid": lambda i, a, o: bent.hard_sigmoid(i[0], a.get("alpha", 0.2), a.get("beta", 0.5)),
+    "HardSwish": lambda i, a, o: bent.hard_swish(i[0]),
+    "LeakyRelu": lambda i, a, o: bent.leaky_relu(i[0], a.get("alpha", 0.01)),
+    "Max": _folded(bent.maximum),
+    "MaxPool": _max_pool,
+    "Min": _folded(bent.minimum),
+    "PRelu": lambda i, a, o: bent.parametric_relu(i[0], i[1]),
+    "ReduceMax": _reduced(bent.maximum),
+    "ReduceMin": _reduced(bent.minimum),
+    "ReduceSumSquare": lambda i, a, o: _reduce(mean=False)([power(i[0], 2), *i[1:]], a, o),
     "Add": lambda i, a, o: add(i[0], i[1]),
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_normalization,
@@ -211,7 +258,7 @@ OPERATORS: dict[str, Callable[[list[Any], Attributes, int], Any]] = {
     "Reciprocal": _of_constants(lambda a: 1.0 / a),
     "ReduceMean": _reduce(mean=True),
     "ReduceSum": _reduce(mean=False),
-    "Relu": lambda i, a, o: piecewise(i[0], *RELU),
+    "Relu": lambda i, a, o: bent.relu(i[0]),
     "Reshape": reshape,
     "Shape": lambda i, a, o: np.array(i[0].shape[slice(a.get("start", 0), a.get("end"))], dtype=np.int64),
     "Slice": sliced,

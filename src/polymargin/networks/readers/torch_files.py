@@ -24,14 +24,16 @@ LARGEST_PICKLE = 1 << 22
 """Bytes of the list of tensors in an archive. Each may become an object; tensors themselves lie beside it."""
 
 
-def read_torch_file(file: Path, trust: bool, activation: Any = None) -> Network:
+def read_torch_file(
+    file: Path, trust: bool, activation: Any = None, input_shape: tuple[int, ...] | None = None
+) -> Network:
     """A state dict with coefficients or a given activation, or, trusted, a whole module."""
     check_archive(file)
     torch = package("torch", "torch")
     if trust:
         content = opened(file, lambda: torch.load(file, map_location="cpu", weights_only=False))
         return (
-            from_torch(content)
+            from_torch(content, input_shape)
             if isinstance(content, torch.nn.Module)
             else _from_state(torch, content, file, activation)
         )
@@ -45,6 +47,18 @@ def read_torch_file(file: Path, trust: bool, activation: Any = None) -> Network:
             "trust it, say so with trust=True (--trust)"
         ) from None
     return _from_state(torch, content, file, activation)
+
+
+def read_exported(file: Path, trust: bool, input_shape: tuple[int, ...] | None = None) -> Network:
+    """A program of `torch.export`."""
+    check_archive(file)
+    torch = package("torch", "torch")
+    if not trust:
+        raise InputError(
+            f"{file}: a program of torch.export; PyTorch opens parts of it as pickles, which run code: if you trust it, say so "
+            "with trust=True (--trust), or export the model to ONNX"
+        )
+    return from_torch(opened(file, lambda: torch.export.load(str(file))), input_shape)
 
 
 def check_archive(file: Path) -> None:

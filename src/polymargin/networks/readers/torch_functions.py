@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.stages import RELU
+from polymargin.networks.tape import piecewise as bent
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, negate, power, subtract
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
 from polymargin.networks.tape.padding import padded
-from polymargin.networks.tape.series import piecewise
 from polymargin.networks.tape.windows import (
     adaptive_average,
     average_pool,
@@ -157,16 +156,21 @@ def _batch_norm(
     return normalised(value, running_mean, running_var, weight, bias, eps)
 
 
+def around(padding: Any, kernel: Any, dilation: Any) -> list[tuple[int, int]]:
+    """Return padding as pairs (before, after) for each axis of space; 'same' puts the odd entry behind."""
+    space = len(kernel)
+    if not isinstance(padding, str):
+        return [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
+    spans = [(k - 1) * d for k, d in zip(kernel, per_axis(dilation, space, "dilation"), strict=True)]
+    return [(span // 2, span - span // 2) if padding == "same" else (0, 0) for span in spans]
+
+
 def convolve(
     value: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
     space = len(np.shape(weight)) - 2
     images = value if len(value.shape) == space + 2 else rearranged(value, lambda a: a[None])
-    if isinstance(padding, str):
-        spans = [(k - 1) * d for k, d in zip(np.shape(weight)[2:], per_axis(dilation, space, "dilation"), strict=True)]
-        pads = [(span // 2, span - span // 2) if padding == "same" else (0, 0) for span in spans]
-    else:
-        pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
+    pads = around(padding, np.shape(weight)[2:], dilation)
     result = convolution(images, weight, bias, stride, pads, dilation, groups)
     return result if images is value else rearranged(result, lambda a: a[0])
 
@@ -186,6 +190,38 @@ def average_pooling(space: int) -> Callable[..., Any]:
     return run
 
 
+def max_pooling(space: int) -> Callable[..., Any]:
+    def run(
+        value: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        if return_indices:
+            raise InputError("the places of maxima are not read; use return_indices=False")
+        kernel = per_axis(kernel_size, space, "kernel size")
+        pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
+        step = kernel if stride is None or np.size(stride) == 0 else stride
+        return bent.max_pool(value, kernel, step, pads, dilation, ceil=ceil_mode)
+
+    return run
+
+
+def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def run(value: Any, dim: Any = (), keepdim: bool = False) -> Any:
+        count = len(value.shape)
+        chosen = sorted({int(axis) % count for axis in np.atleast_1d(dim).tolist()}) or list(range(count))
+        for axis in reversed(chosen):
+            value = bent.largest(value, axis, choose)
+        return rearranged(value, lambda a: np.expand_dims(a, tuple(chosen))) if keepdim else value
+
+    return run
+
+
+def per_channel(value: Any, weight: Any) -> Any:
+    """Numbers for each channel, the axis behind the first, shaped so that they broadcast."""
+    array = np.asarray(weight)
+    return array if array.size == 1 else array.reshape(1, -1, *[1] * (len(value.shape) - 2))
+
+
 def adaptive_pooling(space: int) -> Callable[..., Any]:
     def run(value: Any, output_size: Any) -> Any:
         sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * space
@@ -200,6 +236,29 @@ def _same(value: Any, *_: Any, **__: Any) -> Any:
 
 def _floats(value: Any) -> Any:
     return value if isinstance(value, Tensor) else np.asarray(value, dtype=np.float64)
+
+
+def _triangle(cut: Callable[..., Any]) -> Callable[..., Any]:
+    def run(value: Any, diagonal: int = 0) -> Any:
+        if not isinstance(value, Tensor):
+            return cut(np.asarray(value), diagonal)
+        return multiply(value, cut(np.ones(value.shape[-2:]), diagonal))
+
+    return run
+
+
+def _masked_fill(value: Any, mask: Any, number: Any) -> Any:
+    return _where(mask, np.asarray(number, dtype=np.float64), value)
+
+
+def _where(mask: Any, chosen: Any, other: Any) -> Any:
+    """Of a mask that is constant: a causal one, for instance."""
+    if isinstance(mask, Tensor):
+        raise InputError("a choice that depends on the input; write it with ReLU, clamp or maximum")
+    kept = np.asarray(mask, dtype=bool)
+    if not all(isinstance(side, Tensor) or np.isfinite(side).all() for side in (chosen, other)):
+        raise InputError("a mask that puts infinity in; attention without softmax puts 0 there")
+    return add(multiply(chosen, kept.astype(np.float64)), multiply(other, (~kept).astype(np.float64)))
 
 
 def _filled(number: float) -> Callable[..., Any]:
@@ -244,8 +303,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "narrow": lambda v, dim, start, length: rearranged(v, lambda x: np.take(x, range(start, start + length), axis=dim)),
     "size": _size, "dim": lambda v: len(v.shape), "numel": lambda v: int(np.prod(v.shape)), "expand": lambda v, *s: _expand(v, s),
     "contiguous": _same, "clone": _same, "detach": _same, "float": _floats, "double": _floats, "to": _same, "type": _same,
-    "zeros_like": _filled(0.0), "ones_like": _filled(1.0),
-    "relu": lambda v, inplace=False: piecewise(v, *RELU), "relu_": lambda v: piecewise(v, *RELU),
+    "zeros_like": _filled(0.0), "ones_like": _filled(1.0), "full_like": lambda v, fill_value, **_: np.full(v.shape, fill_value),
+    "tril": _triangle(np.tril), "triu": _triangle(np.triu), "masked_fill": _masked_fill, "where": _where,
+    "relu": lambda v, inplace=False: bent.relu(v), "relu_": bent.relu, "abs": bent.absolute, "absolute": bent.absolute,
+    "leaky_relu": lambda v, negative_slope=0.01, inplace=False: bent.leaky_relu(v, negative_slope),
+    "prelu": lambda v, weight: bent.parametric_relu(v, per_channel(v, weight)),
+    "relu6": lambda v, inplace=False: bent.clip(v, 0.0, 6.0),
+    "hardtanh": lambda v, min_val=-1.0, max_val=1.0, inplace=False: bent.clip(v, min_val, max_val),
+    "hardsigmoid": lambda v, inplace=False: bent.hard_sigmoid(v), "hardswish": lambda v, inplace=False: bent.hard_swish(v),
+    "threshold": lambda v, threshold, value, inplace=False: bent.threshold(v, threshold, value),
+    "softshrink": lambda v, lambd=0.5: bent.softshrink(v, lambd),
+    "clamp": lambda v, min=None, max=None: bent.clip(v, min, max), "clip": lambda v, min=None, max=None: bent.clip(v, min, max),
+    "clamp_min": lambda v, min: bent.clip(v, min), "clamp_max": lambda v, max: bent.clip(v, None, max),
+    "maximum": bent.maximum, "minimum": bent.minimum, "amax": _extreme(bent.maximum), "amin": _extreme(bent.minimum),
+    "max_pool1d": max_pooling(1), "max_pool2d": max_pooling(2), "max_pool3d": max_pooling(3),
     "dropout": dropout, "dropout1d": dropout, "dropout2d": dropout, "dropout3d": dropout, "batch_norm": _batch_norm,
     "conv1d": convolve, "conv2d": convolve, "conv3d": convolve,
     "avg_pool1d": average_pooling(1), "avg_pool2d": average_pooling(2), "avg_pool3d": average_pooling(3),

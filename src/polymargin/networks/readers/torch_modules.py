@@ -8,6 +8,7 @@ from typing import Any
 from polymargin.errors import InputError
 from polymargin.networks.readers.torch_functions import (
     adaptive_pooling,
+    around,
     average_pooling,
     bilinear,
     convolve,
@@ -15,10 +16,13 @@ from polymargin.networks.readers.torch_functions import (
     flatten,
     integers,
     linear,
+    max_pooling,
     pad_last_axes,
+    per_channel,
 )
-from polymargin.networks.stages import RELU
-from polymargin.networks.tape.series import piecewise, series
+from polymargin.networks.tape import piecewise as bent
+from polymargin.networks.tape.padding import MODES, padded
+from polymargin.networks.tape.series import series
 from polymargin.networks.tape.windows import normalised, rearranged
 
 PADDINGS = {
@@ -45,12 +49,16 @@ def _linear_module(module: Any, value: Any) -> Any:
 
 
 def _convolution_module(module: Any, value: Any) -> Any:
+    """With padding modes other than zeros the entries around the image are copies of entries inside."""
+    weight, bias, padding = numbers(module.weight), numbers(module.bias), module.padding
     if module.padding_mode != "zeros":
-        raise InputError(
-            f"padding mode {module.padding_mode!r}; only 'zeros' is read; use a padding layer before the convolution"
-        )
-    arguments = (module.stride, module.padding, module.dilation, module.groups)
-    return convolve(value, numbers(module.weight), numbers(module.bias), *arguments)
+        if module.padding_mode not in MODES:
+            raise InputError(f"padding mode {module.padding_mode!r}; expected zeros, reflect, replicate or circular")
+        space = weight.ndim - 2
+        pads = around(padding, weight.shape[2:], module.dilation)
+        value = padded(value, [(0, 0)] * (len(value.shape) - space) + pads, module.padding_mode)
+        padding = 0
+    return convolve(value, weight, bias, module.stride, padding, module.dilation, module.groups)
 
 
 def _batch_norm_module(module: Any, value: Any) -> Any:
@@ -94,6 +102,14 @@ def _pool_module(space: int) -> Callable[..., Any]:
     return run
 
 
+def _max_pool_module(space: int) -> Callable[..., Any]:
+    def run(module: Any, value: Any) -> Any:
+        given = (module.kernel_size, module.stride, module.padding, module.dilation, module.ceil_mode)
+        return max_pooling(space)(value, *given, module.return_indices)
+
+    return run
+
+
 def _unflatten(value: Any, dim: int, sizes: Any) -> Any:
     axis = dim % len(value.shape)
     return rearranged(value, lambda a: a.reshape(*a.shape[:axis], *integers((tuple(sizes),)), *a.shape[axis + 1 :]))
@@ -106,7 +122,16 @@ MODULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution_module),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"), _batch_norm_module),
     **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"), _dropout_module),
-    "ReLU": lambda module, value: piecewise(value, *RELU),
+    "ReLU": lambda module, value: bent.relu(value),
+    "ReLU6": lambda module, value: bent.clip(value, 0.0, 6.0),
+    "LeakyReLU": lambda module, value: bent.leaky_relu(value, module.negative_slope),
+    "PReLU": lambda module, value: bent.parametric_relu(value, per_channel(value, numbers(module.weight))),
+    "Hardtanh": lambda module, value: bent.clip(value, module.min_val, module.max_val),
+    "Hardsigmoid": lambda module, value: bent.hard_sigmoid(value),
+    "Hardswish": lambda module, value: bent.hard_swish(value),
+    "Threshold": lambda module, value: bent.threshold(value, module.threshold, module.value),
+    "Softshrink": lambda module, value: bent.softshrink(value, module.lambd),
+    **{f"MaxPool{space}d": _max_pool_module(space) for space in (1, 2, 3)},
     "Identity": lambda module, value: value,
     "Flatten": lambda module, value: flatten(value, module.start_dim, module.end_dim),
     "Unflatten": lambda module, value: _unflatten(value, module.dim, module.unflattened_size),

@@ -110,7 +110,7 @@ def convolution(
     channels, outputs = tensor.shape[1], kernel.shape[0]
     if groups < 1 or outputs % groups or channels != kernel.shape[1] * groups:
         raise ShapeError(f"a convolution of shape {kernel.shape} in {groups} groups on {channels} channels")
-    windows = _windows(tensor.numbers, kernel.shape[2:], stride, pads, dilation)  # N, C, *out, *kernel
+    windows = pooling_windows(tensor.numbers, kernel.shape[2:], stride, pads, dilation)  # N, C, *out, *kernel
     places = windows.shape[2 : 2 + space]
     check_work((windows.shape[0], outputs, *places, kernel[0].size))
     grouped = windows.reshape(windows.shape[0], groups, channels // groups, *windows.shape[2:])
@@ -133,7 +133,7 @@ def average_pool(
     divisor: Any = None,
 ) -> Tensor:
     """Means over windows of images (N, C, …)."""
-    windows = _windows(tensor.numbers, kernel, stride, pads, 1, ceil)
+    windows = pooling_windows(tensor.numbers, kernel, stride, pads, 1, ceil)
     flat = windows.reshape(*windows.shape[: windows.ndim - len(kernel)], -1)
     counted = flat != BEYOND if count_padding else flat >= 0
     counts = counted.sum(axis=-1, keepdims=True) if divisor is None else np.float64(divisor)
@@ -192,8 +192,8 @@ def pieces(value: Any, sizes: Sequence[int], axis: int) -> list[Any]:
     return [piece(number) for number in range(len(sizes))]
 
 
-def _windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, ceil: bool = False) -> Any:
-    """All windows of the last axes: (…, *places, *kernel)."""
+def pooling_windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, ceil: bool = False) -> Any:
+    """All windows of the last axes: (…, *places, *kernel); negative where a window leaves the entries."""
     space = len(kernel)
     if numbers.ndim < space + 1:
         raise ShapeError(f"windows of shape {tuple(kernel)} in a tensor of shape {numbers.shape}")
