@@ -78,6 +78,27 @@ def test_boxes_that_are_too_small_for_doubles_are_proved_in_balls(tmp_path: Path
     assert "does not pass Krawczyk's test" in item.verdict(item.document).reason
 
 
+def test_the_distance_of_a_wide_box_in_balls_is_taken_at_its_near_and_far_end(tmp_path: Path) -> None:
+    """Boxes of 2⁻¹²: the test encloses critical points to about 1e-6, and closer claims are refused on both sides."""
+    item = Case(tmp_path, NETWORK, POINT, exponent=-12)
+    for side in ("lower", "upper"):
+        document = copy.deepcopy(item.document)
+        if side == "upper":
+            document["claim"]["lower"] = "0x0p0"
+            document["rivals"][0]["lower"] = "0x0p0"
+        else:
+            document["claim"] = {"kind": "robust", "radius": document["claim"]["lower"]}
+            document["upper"] = None
+        refused = item.verdict(document, exact=True)
+        assert "may be real is nearer" in refused.reason or "not shown to be as near" in refused.reason
+        wide = (item.margin * (1 + 1e-3 * (1 if side == "upper" else -1))).hex()
+        document["claim"]["upper" if side == "upper" else "radius"] = wide
+        if side == "lower":
+            document["rivals"][0]["lower"] = wide
+        verdict = item.verdict(document, exact=True)
+        assert verdict.accepted, verdict.reason
+
+
 def test_an_empty_boundary_is_infinitely_far(tmp_path: Path) -> None:
     layers = [(np.eye(2), [0.1, 0.2]), ([[1.0, 2.0], [0.0, 0.0]], [1.0, 0.0])]
     item = Case(tmp_path, pm.PolynomialNetwork(layers, degree=2), np.array([0.3, 0.4]))

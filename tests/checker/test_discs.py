@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 from flint import acb, arb
 from problems import random_network
 
+import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.as_stages import stages_of
 from polymargin_checker.completeness import _disjoint, _distances
 from polymargin_checker.discs import Discs, sizes
-from polymargin_checker.jets import Jets
+from polymargin_checker.jets import Jets, _bend, _difference
 from polymargin_checker.krawczyk import contract
 from polymargin_checker.krawczyk_discs import Boxes, contract_boxes
 from polymargin_checker.model import Matrix, Model
@@ -70,7 +72,7 @@ def test_sums_and_products_hold_the_true_ones(scale: float, width: float) -> Non
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("width", [0.0, 2.0**-50])
+@pytest.mark.parametrize("width", [0.0, 2.0**-50, 0.5])
 def test_images_and_products_of_matrices_hold_the_true_ones(scale: float, width: float) -> None:
     generator = np.random.default_rng(2)
     weights = generator.normal(size=(3, 5)) * 2.0 ** generator.integers(-40, 40, size=(3, 5))
@@ -181,8 +183,6 @@ def boxes_of(x: Any, exponent: int, u: Any) -> Boxes:
 
 
 def test_boxes_that_pass_in_doubles_pass_in_balls_and_hold_what_the_balls_find() -> None:
-    import polymargin as pm
-
     net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
     found = pm.critical_points(pm.Boundary.from_network(net, 0, 1), u, cache=False)
     x = np.where(found.real[:, None], found.points.real, found.points).astype(np.complex128)
@@ -219,6 +219,50 @@ def test_no_box_around_a_point_that_is_no_solution_passes() -> None:
     x = generator.normal(size=(200, 3)) + 1j * generator.normal(size=(200, 3))
     for exponent in (-40, -30, -20, -10):
         assert not contract_boxes(Jets(network), boxes_of(x, exponent, u)).passed.any()
+
+
+def test_a_box_holds_its_critical_point_or_is_refused() -> None:
+    net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
+    found = pm.critical_points(pm.Boundary.from_network(net, 0, 1), u, cache=False)
+    network = stages_of(model_of(net))
+    assert network is not None
+    for share, expected in ((0.5, True), (1.25, False), (1.75, False)):
+        moved = found.points.copy()
+        moved[:, 1] += share * 2.0**-30
+        boxes = boxes_of(moved, -30, u)
+        boxes = replace(boxes, radii=boxes.radii * [1, 2**12], real=np.zeros(len(moved), dtype=bool))
+        assert (contract_boxes(Jets(network), boxes).passed == expected).all()
+
+
+def test_no_box_holds_two_critical_points() -> None:
+    net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
+    found = pm.critical_points(pm.Boundary.from_network(net, 0, 1), u, cache=False)
+    network = stages_of(model_of(net))
+    assert network is not None
+    z = np.column_stack([found.points, found.multipliers])
+    apart = np.abs(z[:, None] - z[None])
+    gaps = np.where(np.eye(len(z), dtype=bool)[..., None], np.inf, apart)
+    nearest = gaps[..., :3].max(axis=2).argmin(axis=1)
+    boxes = boxes_of(found.points.astype(np.complex128), 0, u)
+    each = np.arange(len(z))
+    radii = np.stack([gaps[each, nearest, :3].max(axis=1), gaps[each, nearest, 3]], axis=1)
+    boxes = replace(boxes, radii=2.0 ** np.ceil(np.log2(radii) + 0.1), real=np.zeros(len(z), dtype=bool))
+    assert not contract_boxes(Jets(network), boxes).passed.any()
+
+
+def test_differences_and_products_of_weights_are_rounded_outward() -> None:
+    generator = np.random.default_rng(10)
+    left, right = (generator.normal(size=(3, 4)) * 2.0 ** generator.integers(-30, 30, size=(3, 4)) for _ in range(2))
+    found = _difference(left, right)
+    for a, b, middle, radius in zip(left.flat, right.flat, found.middle.flat, found.radius.flat, strict=True):
+        assert abs(Fraction(float(a)) - Fraction(float(b)) - Fraction(middle.real)) <= Fraction(float(radius))
+    alpha = Discs.exact(np.ones((1, 1)))
+    row = generator.normal(size=(1, 3))
+    square = _bend(alpha, row, row, symmetric=True)
+    for i in range(3):
+        for j in range(3):
+            true = Fraction(row[0, i]) * Fraction(row[0, j])
+            assert within((true, Fraction(0)), complex(square.middle[0, i, j]), square.radius[0, i, j])
 
 
 # -- disjoint boxes and distances ----------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -281,6 +282,25 @@ def test_a_space_that_misses_a_direction_costs_all_of_it() -> None:
     seen = space.seen(arithmetic.exact(np.array([[2.0, 3.0, 4.0]])))
     assert seen.rows.upper()[0, 0] >= 2
     assert seen.errors[0, 0] >= 5
+
+
+def test_what_a_space_misses_cannot_be_proved() -> None:
+    """9 + x₁² − x₂² is zero at (0, 3); in a space that knows x₁ alone no radius is proved."""
+    model = Model(
+        (Matrix(2, 3, [1.0, 0, 0, 0, 1.0, 0]), Matrix(2, 2, [1.0, -1.0, 0, 0])),
+        ([0.0] * 2, [9.0, 0.0]),
+        ((0.0, 0.0, 1.0),),
+    )
+    stages = stages_of(model)
+    assert stages is not None
+    with working_precision(128), np.errstate(all="ignore"):
+        judge = QuadricJudge(stages, Arithmetic(False))
+        asked = Asked(np.zeros(3), 0, 1, fmpq(2), 1.5)
+        assert judge.positive([asked])[0]
+        judge = QuadricJudge(stages, Arithmetic(False))
+        judge._quadrics.__dict__["space"] = Space(Arithmetic(False), np.array([[1.0, 0.0, 0.0]]), True)
+        assert not judge.positive([asked])[0]
+        assert not judge.positive([replace(asked, radius=fmpq(4), multiplier=0.5)])[0]
 
 
 def test_products_that_are_no_squares_are_judged_too(tmp_path: Path) -> None:
