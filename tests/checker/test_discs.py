@@ -319,3 +319,10 @@ def test_distances_hold_the_true_ones(scale: float) -> None:
             if np.all(np.abs(x[place] - u[place]) > reach[place]):
                 assert Fraction(least[place]) ** 2 <= square
     assert (most <= 4 * (np.linalg.norm((x - u) / scale, axis=1) + np.linalg.norm(reach / scale, axis=1)) * scale).all()
+
+
+def test_radii_of_factors_multiply_where_they_point_the_same_way() -> None:
+    """Five products of numbers up to 3/2 around 1: the sum reaches 45/4."""
+    ones = Discs(np.ones((1, 5, 1), dtype=np.complex128), np.full((1, 5, 1), 0.5))
+    found = ones.transposed_product(ones)
+    assert within((Fraction(45, 4), Fraction(0)), complex(found.middle[0, 0, 0]), found.radius[0, 0, 0])
