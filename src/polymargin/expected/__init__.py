@@ -1,5 +1,6 @@
 """Expected numbers of real critical points: the Kac–Rice integral, and simulations beside it."""
 
+from polymargin.expected.conditional import expected_for_family
 from polymargin.expected.expectation import expected_real_critical_points
 from polymargin.expected.families import AttentionFamily, DeepFamily, Family, ShallowFamily
 from polymargin.expected.fields import GaussianField, Jets, KernelField
@@ -24,6 +25,7 @@ __all__ = [
     "ShallowFamily",
     "ShallowKernel",
     "SimulatedCounts",
+    "expected_for_family",
     "expected_for_field",
     "expected_real_critical_points",
     "growth",

@@ -53,6 +53,27 @@ class Family(Protocol):
         ...
 
 
+class ConditionalFamily(Family, Protocol):
+    """A family with B = Σ_j c_j F_j(x; hidden weights) + β whose c and β are normal and independent of the hidden weights.
+
+    So given the hidden weights B is a Gaussian field (`conditional`).
+    """
+
+    @property
+    def hidden_deviations(self) -> Array:
+        """Standard deviations of the hidden weights, which are normal and independent; one for each parameter of `features`."""
+        ...
+
+    @property
+    def outer_deviation(self) -> float:
+        """Standard deviation of every c_j; β has 1."""
+        ...
+
+    def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
+        """F on symbolic scalars."""
+        ...
+
+
 @dataclass(frozen=True)
 class ShallowFamily:
     """Shallow networks as polynomials with all their coefficients as parameters; width None is the limit."""
@@ -125,19 +146,37 @@ class DeepFamily:
     def parameter_count(self) -> int:
         return sum(rows * columns for rows, columns in self._shapes)
 
-    def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+    @property
+    def _deviations(self) -> list[Array]:
+        """Standard deviations of the parameters of each layer."""
+        return [
+            np.tile(np.append(np.full(columns - 1, 1 / math.sqrt(columns - 1)), 1.0), rows)
+            for rows, columns in self._shapes
+        ]
+
+    @property
+    def hidden_deviations(self) -> Array:
+        return np.concatenate(self._deviations[:-1])
+
+    @property
+    def outer_deviation(self) -> float:
+        return 1 / math.sqrt(self.widths[-1])
+
+    def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
+        """The values of the last hidden layer."""
         values = list(variables)
-        for layer, matrix in enumerate(_blocks(parameters, self._shapes)):
-            if layer:
-                values = [value**self.activation for value in values]
-            values = [_sum([*(w * v for w, v in zip(row[:-1], values, strict=True)), row[-1]]) for row in matrix]
-        return values[0]
+        for matrix in _blocks(hidden, self._shapes[:-1]):
+            sums = [_sum([*(w * v for w, v in zip(row[:-1], values, strict=True)), row[-1]]) for row in matrix]
+            values = [value**self.activation for value in sums]
+        return values
+
+    def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        outer = parameters[-self.widths[-1] - 1 :]
+        values = self.features(variables, parameters[: -len(outer)])
+        return _sum([*(w * v for w, v in zip(outer[:-1], values, strict=True)), outer[-1]])
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
-        deviations = []
-        for rows, columns in self._shapes:
-            deviations.append(np.tile(np.append(np.full(columns - 1, 1 / math.sqrt(columns - 1)), 1.0), rows))
-        return np.asarray(generator.standard_normal((count, self.parameter_count)) * np.concatenate(deviations))
+        return np.asarray(generator.standard_normal((count, self.parameter_count)) * np.concatenate(self._deviations))
 
     def start(self, seed: int) -> Start:
         return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
@@ -204,6 +243,24 @@ class AttentionFamily:
         left = _product(rows, V) if C is None else _product(_product(rows, C.T), V)
         right = _product(X, _product(X.T, K))
         return _sum([*(p * q for p, q in zip(left.ravel(), right.T.ravel(), strict=True)), constant[0, 0]])
+
+    @property
+    def hidden_deviations(self) -> Array:
+        """Of V, K and Q."""
+        token = 1 / math.sqrt(self.d)
+        keys = self.d * self.a
+        return np.repeat([token, token, token / math.sqrt(self.a)], [self.d_prime * self.d, keys, keys])
+
+    @property
+    def outer_deviation(self) -> float:
+        return 1 / (self.t * math.sqrt(self.d_prime))
+
+    def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
+        """The entries of V X XᵀK QᵀX, which C weighs."""
+        X = np.array(variables, dtype=object).reshape(self.t, self.d).T
+        V, K, Q = _blocks(hidden, [(self.d_prime, self.d), (self.d, self.a), (self.d, self.a)])
+        values, keys, queries = _product(V, X), _product(X.T, K), _product(Q.T, X)
+        return list(_product(_product(values, keys), queries).ravel())
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
         token = 1 / math.sqrt(self.d)

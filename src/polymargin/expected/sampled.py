@@ -72,15 +72,15 @@ def _one_scrambling(field: GaussianField, point: Array, radius: float, count: in
     total = 0.0
     for start in range(0, count, batch):
         place, chances = np.split(sequence[start : start + batch], [place_coordinates], axis=1)
-        angles, weights = _angles(place[:, 1], n, scales)
+        angles, weights = sampled_angles(place[:, 1], n, scales)
         radii, slopes = scales.radii(place[:, 0], angles)
-        directions = _directions(angles, place[:, 2:], point)
+        directions = directions_at(angles, place[:, 2:], point)
         law = tangent_law(field, point + radii[:, None] * directions, directions)
-        total += float((weights * slopes * _conditional_mean(law, radii, chances)).sum())
+        total += float((weights * slopes * conditional_mean(law, radii, chances)).sum())
     return total / count
 
 
-def _conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
+def conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
     """Density times E[|p| |det|]: with the weight |p| the normal variable p becomes a Rayleigh variable."""
     from scipy.special import ndtri
 
@@ -90,9 +90,12 @@ def _conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
     return np.asarray(law.density * math.sqrt(2 / math.pi) * law.spread * determinant)
 
 
-def _angles(chance: Array, dimension: int, scales: Scales) -> tuple[Array, Array]:
+def sampled_angles(chance: Array, dimension: int, scales: Scales) -> tuple[Array, Array]:
     """Angles to −u, and dφ/dt times the area of the parallel: uniform on the sphere from nearby."""
     from scipy.special import betaincinv
+
+    if dimension == 1:
+        return np.where(chance < 0.5, 0.0, np.pi), np.full(len(chance), 2.0)
 
     if scales.distance > scales.length and scales.everywhere:
         angles, slopes = scales.angles(chance)
@@ -103,7 +106,7 @@ def _angles(chance: Array, dimension: int, scales: Scales) -> tuple[Array, Array
     return np.arccos(2 * betaincinv(half, half, chance) - 1), np.full(len(chance), sphere)
 
 
-def _directions(angles: Array, chances: Array, point: Array) -> Array:
+def directions_at(angles: Array, chances: Array, point: Array) -> Array:
     """Unit vectors at the angles from −u; what turns them about it is normal, or fixed for laws that do not see it."""
     from scipy.special import ndtri
 
