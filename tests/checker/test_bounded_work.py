@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.checker import _check_label
+from polymargin_checker.row import Row
 
 
 class Compared:
@@ -29,6 +29,8 @@ def test_classes_are_not_compared_with_entries_one_by_one() -> None:
     )
     strange = [Compared(), [1], None, "1", 1.5, True, {}]
     entries = [{"rival": rival, "proof": {"kind": "lifted"}} for rival in [*strange, 7]]
-    _check_label(situation, entries)
+    row: Any = SimpleNamespace(situation=situation, document={"rivals": entries})
+    row.unshown = Row._unshown(row)
+    Row.show_label(row)
     assert asked == [rival for rival in range(1, 100) if rival != 7]
     assert Compared.count == 0
