@@ -293,7 +293,7 @@ def test_steps_along_directions_are_those_of_the_network(name: str, tmp_path: Pa
 def made(kind: str, robust: bool) -> tuple[Any, dict[str, Any]]:
     """A certificate just below or above the distance of the nearest counterexample; made once."""
     if (kind, robust) not in _made:
-        options: dict[str, Any] = {"weights": METRIC} if kind == "matrix" else {"movable": COLUMNS}
+        options: dict[str, Any] = {"within": pm.L2(ellipsoid=METRIC) if kind == "matrix" else pm.L2(subspace=COLUMNS)}
         network = random_network([3, 3, 2], 2, seed=4)
         distance = pm.attack(network, U, **options).distance
         verdict = pm.verify(network, U, (0.98 if robust else 1.02) * distance, **options)
