@@ -15,7 +15,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from polymargin.boundary import AttentionArchitecture, Boundary, NetworkArchitecture
-    from polymargin.bounds.attack import attack
     from polymargin.bounds.lower_bound import lower_bound
     from polymargin.certificates import Answer, Certificate, CertifiedMargin, CertifiedMargins, Verdict, Verdicts
     from polymargin.certificates.certify import certify
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from polymargin.piecewise.piecewise_margin import piecewise_margin
     from polymargin.piecewise.piecewise_verify import piecewise_verify
     from polymargin.regions import L1, L2, Linf
+    from polymargin.relaxation.counterexamples import attack
     from polymargin.reports import Report
     from polymargin.reports.report import report
     from polymargin.standing import Standing
@@ -77,10 +77,7 @@ _ROOMS = {
         "Boundary",
         "NetworkArchitecture",
     ),
-    "bounds": (
-        "attack",
-        "lower_bound",
-    ),
+    "bounds": ("lower_bound",),
     "certificates": (
         "Answer",
         "Certificate",
@@ -163,6 +160,7 @@ _ROOMS = {
         "L2",
         "Linf",
     ),
+    "relaxation": ("attack",),
     "reports": (
         "Report",
         "report",

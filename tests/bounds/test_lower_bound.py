@@ -7,7 +7,8 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds import attack, exclude, lower_bound, pair_lower_bound
+from polymargin.bounds import exclude, lower_bound, pair_lower_bound
+from polymargin.relaxation import attack
 
 
 def polynomial_network(seed: int) -> pm.Network:

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from polymargin.networks.conversion import as_network
 from problems import random_network
 from random_stages import by_definition, random_stages
 
@@ -17,17 +16,17 @@ from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial
 from polymargin.regions import L1, L2, Linf, Region
 from polymargin.relaxation.attack import nearest_counterexample
-from polymargin.relaxation.confirmation import ConfirmedCounterexample
+from polymargin.relaxation.confirmation import Counterexample
 
 
-def attacked(network: Network, point: np.ndarray, region: Region, **options: float) -> ConfirmedCounterexample | None:
+def attacked(network: Network, point: np.ndarray, region: Region, **options: float) -> Counterexample | None:
     label = int(network.predict(point))
     rivals = [rival for rival in range(network.class_count) if rival != label]
     return nearest_counterexample(network, point, label, rivals, region.in_dimension(network.dimension), **options)
 
 
 def check(
-    network: Network, point: np.ndarray, region: Region, found: ConfirmedCounterexample, abstain: float = 0.0
+    network: Network, point: np.ndarray, region: Region, found: Counterexample, abstain: float = 0.0
 ) -> None:
     """Compare logits straight from the definition, domain, moved inputs and length in Fractions."""
     whole, label = region.in_dimension(len(point)), int(network.predict(point))
@@ -47,7 +46,7 @@ def check(
     assert not any(value for i, value in enumerate(step) if i not in whole.moving)
     if whole.low is not None and whole.high is not None:
         assert whole.admits(found.point)
-    length = Fraction(found.length)
+    length = Fraction(found.distance)
     if whole.norm.value == "l2":
         metric = [[Fraction(value) for value in row] for row in whole.metric.tolist()]
         if whole.weights is not None:  # the square of a weight is rounded in the matrix
@@ -61,7 +60,7 @@ def check(
         weights = np.ones(len(step)) if whole.weights is None else whole.weights
         sizes = [abs(value) * Fraction(weight) for value, weight in zip(step, weights.tolist(), strict=True)]
         assert length >= (max(sizes) if whole.norm.value == "linf" else sum(sizes))
-    assert found.length == pytest.approx(whole.length([float(value) for value in step]), rel=1e-12)
+    assert found.distance == pytest.approx(whole.length([float(value) for value in step]), rel=1e-12)
 
 
 # -- against exact margins ---------------------------------------------------------------------
@@ -74,18 +73,17 @@ def test_distances_of_enumerated_critical_points(widths: tuple[int, ...], degree
     """Shallow squares are quadrics, the others are enumerated."""
     met = total = 0
     for seed in range(seeds):
-        model = random_network(widths, degree, seed)
-        network, u = as_network(model), np.random.default_rng([seed, 1]).normal(size=widths[0])
-        margin = pm.margin(model, u, cache=False)
+        network, u = random_network(widths, degree, seed), np.random.default_rng([seed, 1]).normal(size=widths[0])
+        margin = pm.margin(network, u, cache=False)
         found = attacked(network, u, L2())
         if not np.isfinite(margin.radius):
             assert found is None
             continue
         assert found is not None
         check(network, u, L2(), found)
-        assert found.length >= margin.radius * (1 - 1e-9)
+        assert found.distance >= margin.radius * (1 - 1e-9)
         total += 1
-        met += found.length <= margin.radius * (1 + 1e-7)
+        met += found.distance <= margin.radius * (1 + 1e-7)
     assert total >= 6
     assert met >= total - 1
 
@@ -108,16 +106,15 @@ REGIONS = [
 def test_distances_of_enumerated_faces(region: Region) -> None:
     met = total = 0
     for seed in range(5):
-        model = random_network((3, 4, 3), 3, seed)
-        network, u = as_network(model), np.random.default_rng([seed, 2]).uniform(-1, 1, size=3)
-        margin = pm.margin(model, u, within=region, cache=False)
+        network, u = random_network((3, 4, 3), 3, seed), np.random.default_rng([seed, 2]).uniform(-1, 1, size=3)
+        margin = pm.margin(network, u, within=region, cache=False)
         found = attacked(network, u, region)
         if found is None:
             met += not np.isfinite(margin.radius)
         else:
             check(network, u, region, found)
-            assert found.length >= margin.radius * (1 - 1e-8)
-            met += found.length <= margin.radius * (1 + 1e-6)
+            assert found.distance >= margin.radius * (1 - 1e-8)
+            met += found.distance <= margin.radius * (1 + 1e-6)
         total += 1
     assert met >= total - 1
 
@@ -127,13 +124,13 @@ def test_exact_margins_of_piecewise_linear_networks() -> None:
     for seed in range(8):
         draw = np.random.default_rng(seed)
         layers = [(draw.normal(size=(b, a)), 0.3 * draw.normal(size=b)) for a, b in ((3, 6), (6, 5), (5, 3))]
-        model, u = pm.ReLUNetwork(layers), draw.normal(size=3)
-        network, margin = as_network(model), pm.margin(model, u)
+        network, u = pm.ReLUNetwork(layers), draw.normal(size=3)
+        margin = pm.margin(network, u)
         found = attacked(network, u, L2())
         assert found is not None
         check(network, u, L2(), found)
-        assert found.length >= margin.radius * (1 - 1e-9)
-        met += found.length <= margin.radius * (1 + 1e-4)
+        assert found.distance >= margin.radius * (1 - 1e-9)
+        met += found.distance <= margin.radius * (1 + 1e-4)
     assert met >= 7
 
 
@@ -172,7 +169,7 @@ def test_half_spaces_in_every_norm() -> None:
             found = attacked(network, u, region)
             assert found is not None
             check(network, u, region, found)
-            assert found.length == pytest.approx(height / dual, rel=1e-9)
+            assert found.distance == pytest.approx(height / dual, rel=1e-9)
 
 
 def test_a_wall_in_front_of_the_tie() -> None:
@@ -186,7 +183,7 @@ def test_a_wall_in_front_of_the_tie() -> None:
         found = attacked(network, u, region)
         assert found is not None
         check(network, u, region, found)
-        assert found.length == pytest.approx(length, rel=1e-12)
+        assert found.distance == pytest.approx(length, rel=1e-12)
         assert attacked(network, u, Region(region.norm, low=region.low, high=np.array([0.5, 0.5]))) is None
 
 
@@ -208,9 +205,7 @@ def test_random_stages_in_random_regions(seed: int) -> None:
 
 def test_no_counterexample_where_there_is_none() -> None:
     """B = 1 + x² + y² > 0 everywhere."""
-    network = as_network(
-        pm.PolynomialNetwork([np.eye(2), (np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([1.0, 0.0]))], degree=2)
-    )
+    network = pm.PolynomialNetwork([np.eye(2), (np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([1.0, 0.0]))], degree=2)
     for region in (L2(), Linf(), L1(domain=(-3, 3)), L2(movable=[0])):
         assert attacked(network, np.array([0.3, 0.4]), region) is None
 
@@ -221,10 +216,10 @@ def test_leads_that_are_asked_for() -> None:
     found = attacked(network, u, L2(), abstain=0.25)
     assert found is not None
     check(network, u, L2(), found, abstain=0.25)
-    assert found.length == pytest.approx(0.75)
+    assert found.distance == pytest.approx(0.75)
     here = attacked(network, u, Linf(domain=(0, 1)), abstain=2.0)
     assert here is not None
-    assert here.length == 0
+    assert here.distance == 0
     assert (here.point == u).all()
 
 
@@ -235,7 +230,7 @@ def test_nothing_moves() -> None:
 
 def test_deadlines_end_the_search() -> None:
     """A clock that counts its readings; what is found is as exact as with time."""
-    network, u = as_network(random_network((8, 10, 3), 3, 0)), np.full(8, 0.1)
+    network, u = random_network((8, 10, 3), 3, 0), np.full(8, 0.1)
     for readings in (0, 3, 10, 30):
         ticks = iter(range(10_000))
         for region in (L2(), Linf(domain=(-1, 1))):
@@ -245,7 +240,7 @@ def test_deadlines_end_the_search() -> None:
 
 
 def test_seeds_repeat() -> None:
-    network, u = as_network(random_network((5, 7, 3), 3, 1)), np.full(5, 0.1)
+    network, u = random_network((5, 7, 3), 3, 1), np.full(5, 0.1)
     first, second = (attacked(network, u, Linf(), seed=3) for _ in range(2))
     assert first is not None
     assert second is not None

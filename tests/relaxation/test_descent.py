@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from polymargin.networks.conversion import as_network
 from problems import random_network
 from random_stages import random_stages
 from scipy.optimize import brentq
@@ -104,7 +103,7 @@ def test_kinks_and_domains_against_a_grid() -> None:
 )
 def test_coordinates_of_regions(region: regions.Region) -> None:
     """Values are those at the inputs of the steps, and no step of a random sample is lower."""
-    network = as_network(random_network((3, 5, 3), 3, 4))
+    network = random_network((3, 5, 3), 3, 4)
     point, draw = np.array([0.1, -0.2, 0.3]), np.random.default_rng(0)
     region = region.in_dimension(3)
     allowed = region.at(point, 0.5)

@@ -1,6 +1,5 @@
-"""Bounds: certified radii from semidefinite relaxations, branch and bound, and attacks."""
+"""Bounds: certified radii from semidefinite relaxations, branch and bound."""
 
-from polymargin.bounds.attack import Attack, attack
 from polymargin.bounds.bound import Bound
 from polymargin.bounds.bracket import Bracket, bracket
 from polymargin.bounds.exclusion import Exclusion, exclude
@@ -9,7 +8,6 @@ from polymargin.bounds.ranges import LayerRanges
 from polymargin.bounds.tree import Leaf, Split
 
 __all__ = [
-    "Attack",
     "Bound",
     "Bracket",
     "Exclusion",
@@ -17,7 +15,6 @@ __all__ = [
     "Leaf",
     "LowerBound",
     "Split",
-    "attack",
     "bracket",
     "exclude",
     "lower_bound",

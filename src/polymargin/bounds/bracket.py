@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked_point
-from polymargin.bounds.attack import nearest_attack
 from polymargin.bounds.exclusion import Exclusion, exclude_by
 from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline
 from polymargin.networks.network import Network
+from polymargin.relaxation.counterexamples import nearest_attack
 
 DEFAULT_TIMEOUT = 60.0
 # Shares of the time that is left: for the attack, and for proofs in one piece; the rest is for branch and bound.

@@ -15,18 +15,18 @@ from numpy.typing import ArrayLike
 
 from polymargin.arguments import checked, checked_point, positive
 from polymargin.blas import few_blas_threads
-from polymargin.bounds.attack import nearest_attack
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.provers import FIRST_TRIAL, Prover, first_order, is_lifted, nothing, provers
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.radius import largest_proved
-from polymargin.bounds.view import label_at
 from polymargin.bounds.views import bounded_view_of
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.network import Network
 from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel, ThreatOptions
+from polymargin.relaxation.counterexamples import nearest_attack
+from polymargin.relaxation.label import label_at
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 

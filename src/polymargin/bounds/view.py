@@ -13,7 +13,6 @@ and C of shape (h₁, m), m ≤ min(n, h₁). The part of δ orthogonal to it on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -25,11 +24,9 @@ from scipy import sparse
 
 from polymargin.arguments import checked_point
 from polymargin.bounds.layered.layers import layered
-from polymargin.class_names import class_name
 from polymargin.errors import InputError
 from polymargin.networks.layers import Chain
 from polymargin.networks.network import Network
-from polymargin.networks.noise import CLEARLY, check_scale, check_terms, rounding_noise
 from polymargin.networks.recurrences import POWERS
 
 Array = NDArray[np.float64]
@@ -76,19 +73,6 @@ class View:
         """Coordinates of the row space of W¹."""
         return int(self.factor.shape[1])
 
-    @cached_property
-    def natural_length(self) -> float:
-        """How far one goes to move a neuron by its own size."""
-        return float(np.median((1 + np.abs(self.shift)) / np.maximum(self.norms, 1e-300)))
-
-    def shares(self, other: Any) -> bool:
-        """Whether the other view is of the same layers."""
-        return isinstance(other, View) and other.layered is self.layered
-
-    def in_subspace(self, basis: Array) -> Array:
-        """What `evaluate_twice` takes for η = basis ξ: C basis."""
-        return np.asarray(self.first_operator @ basis)
-
     def weights(self, layer: int) -> Array:
         return self.layered.layers[layer - 1].weights
 
@@ -102,12 +86,12 @@ class View:
         return self.layered.layers[layer - 1].bias
 
     def activation(self, layer: int, derivative: int = 0) -> Array:
-        """Coefficients of σ of that hidden layer, or of σ' or σ'', lowest power first."""
+        """Coefficients of σ of that hidden layer, or of σ', lowest power first."""
         return self._activations[layer - 1][derivative]
 
     @cached_property
     def _activations(self) -> list[list[Array]]:
-        return [[polynomial.polyder(np.array(row), k) for k in range(3)] for row in self.layered.activations]
+        return [[polynomial.polyder(np.array(row), k) for k in range(2)] for row in self.layered.activations]
 
     @cached_property
     def shift(self) -> Array:
@@ -176,22 +160,3 @@ class View:
 
 def _operator(weights: Array) -> Any:
     return sparse.csr_array(weights) if np.count_nonzero(weights) <= SPARSE * weights.size else weights
-
-
-def label_at(network: Network, u: Array) -> int:
-    """The class with the largest logit, in exact arithmetic where it is close; a tie is refused."""
-    check_scale(network)
-    check_terms(network, u)
-    noise = float(rounding_noise(network, u))
-    with np.errstate(all="ignore"):
-        values = network(u)
-        first, second = np.argsort(-values, kind="stable")[:2]
-        if np.isfinite(noise) and values[first] - values[second] > CLEARLY * noise:
-            return int(first)
-    logits: list[Fraction] = network.exact_logits(u)
-    largest = max(logits)
-    top = [index for index, value in enumerate(logits) if value == largest]
-    if len(top) > 1:
-        tied = " and ".join(class_name(network, number) for number in top[:2])
-        raise InputError(f"classes {tied} tie exactly at the point: the margin is 0")
-    return top[0]

@@ -1,4 +1,4 @@
-"""The views of a network in which it is attacked and bounded: its products themselves where it has such, else its layers.
+"""The views of a network in which it is bounded: its products themselves where it has such, else its layers.
 
 Deep layers are bounded as products where the lifted relaxation is not for them: in many dimensions, with activations before the
 last layer that are not quadratic.
@@ -6,11 +6,9 @@ last layer that are not quadratic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from polymargin.arguments import checked_point
 from polymargin.bounds.layered.layers import is_layered, is_program
@@ -38,17 +36,3 @@ def bounded_view_of(network: Network, point: ArrayLike, label: int = 0, rival: i
     if isinstance(view, ProductView) or not is_layered(network):
         return view
     return view if can_lift(view) or view.dimension <= FEW else ProductView(network, view.point)
-
-
-def views(
-    network: Network, point: NDArray[np.float64], label: int, rivals: Sequence[int]
-) -> list[tuple[AnyView, list[int]]]:
-    """Views and the rivals that each of them serves."""
-    result: list[tuple[AnyView, list[int]]] = []
-    for rival in rivals:
-        view = view_of(network, point, label, rival)
-        if result and view.shares(result[-1][0]):
-            result[-1][1].append(rival)
-        else:
-            result.append((view, [rival]))
-    return result

@@ -41,11 +41,12 @@ from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge
 from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration
-from polymargin.margins.proofs import Counterexample, RivalProof, trivial
+from polymargin.margins.proofs import RivalProof, counterexample_json, trivial
 from polymargin.margins.result import failed
 from polymargin.networks.network import Network
 from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel
+from polymargin.relaxation.confirmation import Counterexample
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.work import Workers
 
@@ -241,4 +242,4 @@ def _exclusion(session: Session, rival: int, reach: float | None) -> RivalProof:
 
 
 def _end(found: Counterexample | None) -> UpperProof | None:
-    return None if found is None else UpperProof(found.distance, found.rival, found.to_json())
+    return None if found is None else UpperProof(found.distance, found.rival, counterexample_json(found))

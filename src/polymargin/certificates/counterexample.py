@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from polymargin.bounds.attack import nearest_attack
 from polymargin.certificates.session import Session
 from polymargin.deadlines import Deadline
-from polymargin.margins.proofs import Counterexample, distance_above
+from polymargin.margins.proofs import distance_above
+from polymargin.relaxation.confirmation import Counterexample
+from polymargin.relaxation.counterexamples import nearest_attack
 
 # Of the time that is left, for a search; and seconds that it gets in any case.
 SHARE = 0.3

@@ -15,9 +15,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.regions.attack import loss_within, nearest_in
 from polymargin.bounds.regions.bracket import ATTACK, trial_radii
-from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
 from polymargin.certificates.acceptance import UpperProof, accepted_margin, judged_loss, judged_radius
@@ -26,7 +25,8 @@ from polymargin.certificates.rivals import prove_at_once, prove_by_ball
 from polymargin.certificates.session import Session
 from polymargin.certificates.verdict import Answer, Verdict
 from polymargin.errors import InputError
-from polymargin.margins.proofs import Counterexample, RivalProof, trivial
+from polymargin.margins.proofs import RivalProof, counterexample_json, trivial
+from polymargin.relaxation.confirmation import Counterexample
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -50,9 +50,9 @@ class RegionSearch:
         if lost is not None:
             return self._vulnerable(radius, lost)
         region = self.at.region(radius)
-        found, lowest = loss_within(self.at, region, session.label, session.rivals, session.options.seed)
+        found, lowest = self.at.within(radius, session.label, session.rivals, session.options.seed)
         if found is not None:
-            return self._vulnerable(radius, _counterexample(found))
+            return self._vulnerable(radius, found)
         proofs, lost, reasons = self._prove(region, lowest)
         if lost is not None:
             return self._vulnerable(radius, lost)
@@ -70,7 +70,7 @@ class RegionSearch:
         if not self.asked.abstain:
             return None
         losses = (self.at.lost(self.at.start, session.label, rival) for rival in session.rivals)
-        return next((_counterexample(found) for found in losses if found is not None), None)
+        return next((found for found in losses if found is not None), None)
 
     def _prove(
         self, region: AllowedRegion, lowest: Array
@@ -107,7 +107,7 @@ class RegionSearch:
             )
             reasons[rival] = outcome.reason
             if outcome.loss is not None:
-                return proofs, _counterexample(outcome.loss), reasons
+                return proofs, outcome.loss, reasons
             if outcome.proof is not None:
                 proofs[rival] = RivalProof(rival, radius, outcome.proof.to_proof())
         return proofs, None, reasons
@@ -131,10 +131,8 @@ class RegionSearch:
         session = self.session
         if self._lost_at_once() is not None:
             raise InputError("the point is not ahead of all rivals: the margin is 0, nothing to certify")
-        found = nearest_in(
-            self.at, session.label, session.rivals, None, session.options.seed, session.deadline.part(ATTACK)
-        )
-        upper = None if found is None else _counterexample(found)
+        attack_time = session.deadline.part(ATTACK)
+        upper = self.at.nearest(session.label, session.rivals, session.options.seed, attack_time)
         limit = math.inf if upper is None else upper.distance
         best = {rival: trivial(rival) for rival in session.rivals}
         low, high = 0.0, limit
@@ -142,9 +140,9 @@ class RegionSearch:
             if radius <= low or radius >= high or session.time_left <= 0:
                 continue
             region = self.at.region(radius)
-            lost, lowest = loss_within(self.at, region, session.label, session.rivals, session.options.seed)
+            lost, lowest = self.at.within(radius, session.label, session.rivals, session.options.seed)
             proofs: dict[int, RivalProof] = {}
-            nearer = None if lost is None else _counterexample(lost)
+            nearer = None if lost is None else lost
             if nearer is None:
                 proofs, nearer, _ = self._prove(region, lowest)
             if nearer is not None:
@@ -155,7 +153,7 @@ class RegionSearch:
             else:
                 high = min(high, radius)
         strongest = [best[rival] for rival in session.rivals]
-        evidence = None if upper is None else UpperProof(upper.distance, upper.rival, upper.to_json())
+        evidence = None if upper is None else UpperProof(upper.distance, upper.rival, counterexample_json(upper))
         answer = accepted_margin(session, strongest, evidence)
         if upper is None or answer.margin.rival is None:
             return answer
@@ -188,7 +186,7 @@ class RegionSearch:
         reason = f"class {lost.rival} {what} at {self.asked.region.norm.value} distance {lost.distance:.6g}"
         standing, document = Standing.CERTIFIED, None
         if self.session.tied is None:  # a tie at the point itself has no unique label to speak of
-            document, judgement = judged_loss(self.session, radius, lost.to_json())
+            document, judgement = judged_loss(self.session, radius, counterexample_json(lost))
             if not judgement.accepted:
                 standing, document, reason = Standing.NUMERICAL, None, f"{reason}; {judgement.reason}"
         return Verdict(
@@ -209,7 +207,3 @@ class RegionSearch:
         label, seconds = self.session.label, self.session.seconds
         nothing = (None, None, None)
         return Verdict(Answer.UNKNOWN, radius, label, *nothing, Standing.BRACKETED, 0.0, math.inf, reason, seconds)
-
-
-def _counterexample(found: FoundLoss) -> Counterexample:
-    return Counterexample(found.point, found.rival, found.length, found.along)

@@ -21,10 +21,11 @@ from polymargin.enumeration.critical_points import critical_points_by
 from polymargin.errors import InputError
 from polymargin.margins import predicted_class
 from polymargin.margins.judge import Judge
-from polymargin.margins.proofs import Counterexample, Subject, beyond
+from polymargin.margins.proofs import Subject, beyond
 from polymargin.networks.noise import check_scale, check_terms
 from polymargin.quadric import NetworkSolvers
 from polymargin.regions import ThreatModel, ThreatOptions
+from polymargin.relaxation.confirmation import Counterexample
 from polymargin.rows import OnRow
 from polymargin.work import Workers
 

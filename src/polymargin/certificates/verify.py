@@ -37,11 +37,12 @@ from polymargin.errors import InputError
 from polymargin.margins.certificate import Certificate
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.judge import Judge, Judgement
-from polymargin.margins.proofs import Counterexample, RivalProof
+from polymargin.margins.proofs import RivalProof, counterexample_json
 from polymargin.networks.network import Network
 from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel
 from polymargin.regions.given import LARGEST, SMALLEST
+from polymargin.relaxation.confirmation import Counterexample
 from polymargin.rows import ManyPoints, OnePoint, OnRow, answers, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
@@ -263,7 +264,7 @@ class _VerdictSearch:
         standing, proof = Standing.CERTIFIED, None
         # A tie at the point itself has no unique label for a certificate to speak of.
         if self.session.tied is None:
-            proof, judgement = judged_loss(self.session, self.radius, self.upper.to_json())
+            proof, judgement = judged_loss(self.session, self.radius, counterexample_json(self.upper))
             if not judgement.accepted:
                 standing, proof, reason = Standing.NUMERICAL, None, f"{reason}; {judgement.reason}"
         return self._verdict(Answer.VULNERABLE, standing, proof, 0.0, reason)

@@ -13,14 +13,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds import Exclusion, attack, exclude, pair_lower_bound
+from polymargin.bounds import Exclusion, exclude, pair_lower_bound
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import PolymarginError
 from polymargin.margins.judge import Judge
-from polymargin.margins.proofs import RivalProof, Subject, beyond
+from polymargin.margins.proofs import RivalProof, Subject, beyond, counterexample_json
 from polymargin.margins.result import PairMargin
 from polymargin.networks.network import Network
 from polymargin.regions import ThreatModel
+from polymargin.relaxation.counterexamples import attack
 
 Array = NDArray[np.float64]
 
@@ -65,7 +66,9 @@ def _met(judge: Judge, u: Array, label: int, pair: PairMargin, proved: Exclusion
         return replace(pair, lower=lower)
     subject = Subject(judge, u, label, ThreatModel.of(len(u), rivals=(rival,)))
     proofs = [RivalProof(rival, lower, proved.to_proof())]
-    _, judgement = subject.judged_margin(lower, end.distance, proofs, end.to_json(), deadline.within(PATIENCE).left)
+    _, judgement = subject.judged_margin(
+        lower, end.distance, proofs, counterexample_json(end), deadline.within(PATIENCE).left
+    )
     if judgement.accepted:
         upper = max(pair.upper, end.distance)
         return replace(pair, radius=upper, lower=lower, upper=upper, complete=True, proved=True, method="exclusion")

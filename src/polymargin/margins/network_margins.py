@@ -33,12 +33,13 @@ from polymargin.margins.judge import Judge
 from polymargin.margins.pair_work import PairWork, answers
 from polymargin.margins.pairs import FOLLOWING, Enumeration, Pair, QuadricPair, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
-from polymargin.margins.proofs import Counterexample, Subject, proofs_of
+from polymargin.margins.proofs import Subject, counterexample_json, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms, rounding_noise
 from polymargin.quadric import NetworkSolvers
 from polymargin.regions import ThreatModel
+from polymargin.relaxation.confirmation import Counterexample
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -190,7 +191,7 @@ class NetworkMargins:
             subject = Subject(self._judge, u, found.label, ThreatModel.of(self._network.dimension))
             end = Counterexample(found.point, found.rival, found.upper)
             proofs = proofs_of(found.exclusions)
-            _, judgement = subject.judged_margin(lower, found.upper, proofs, end.to_json(), deadline.left)
+            _, judgement = subject.judged_margin(lower, found.upper, proofs, counterexample_json(end), deadline.left)
             if judgement.accepted:
                 standing = Standing.CERTIFIED
             else:

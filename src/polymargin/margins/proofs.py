@@ -20,6 +20,7 @@ from polymargin.margins.judge import Judge, Judgement
 from polymargin.networks.network import Network
 from polymargin.polynomials.balls import distance_bounds, precision
 from polymargin.regions import ThreatModel
+from polymargin.relaxation.confirmation import Counterexample
 
 Array = NDArray[np.float64]
 
@@ -57,23 +58,12 @@ def trivial(rival: int) -> RivalProof:
     return RivalProof(rival, 0.0, {"kind": "trivial"})
 
 
-@dataclass(frozen=True, eq=False)
-class Counterexample:
-    """A point where the rival is at least as large as the label, and an upper bound of its distance.
-
-    along    in an ellipsoid or a subspace: exact sums, coefficients of its columns
-    """
-
-    point: Array
-    rival: int
-    distance: float
-    along: tuple[tuple[float, ...], ...] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        if self.along is not None:
-            sums = [[hexadecimal(term) for term in terms] for terms in self.along]
-            return {"kind": "counterexample", "rival": self.rival, "along": sums}
-        return {"kind": "counterexample", "rival": self.rival, "point": in_base64(self.point)}
+def counterexample_json(found: Counterexample) -> dict[str, Any]:
+    """Return a counterexample as the entry of a certificate."""
+    if found.along is not None:
+        sums = [[hexadecimal(term) for term in terms] for terms in found.along]
+        return {"kind": "counterexample", "rival": found.rival, "along": sums}
+    return {"kind": "counterexample", "rival": found.rival, "point": in_base64(found.point)}
 
 
 def beyond(network: Network, u: Array, label: int, rival: int, tie: Array) -> Counterexample | None:

@@ -17,7 +17,7 @@ from polymargin.networks.forms import dense
 from polymargin.networks.network import Network
 from polymargin.regions import Region
 from polymargin.relaxation.balls import TINY, NormBall
-from polymargin.relaxation.confirmation import Confirmation, ConfirmedCounterexample
+from polymargin.relaxation.confirmation import Confirmation, Counterexample
 from polymargin.relaxation.coordinates import Coordinates
 from polymargin.relaxation.gradients import Functionals
 from polymargin.relaxation.kinks import nearest_at_kinks
@@ -47,7 +47,7 @@ def nearest_counterexample(
     seed: int = 0,
     deadline: Deadline = NEVER,
     abstain: float = 0.0,
-) -> ConfirmedCounterexample | None:
+) -> Counterexample | None:
     """Return the nearest point found at which f_rival + abstain ≥ f_label for one of the rivals; None if none is found.
 
     The point lies in the region. `starts` is the number of walks for each rival. At the deadline the search makes do with what
@@ -73,7 +73,7 @@ class _Attack:
     confirmation: Confirmation
     basis: Array | None
 
-    def run(self, starts: int | None, draw: np.random.Generator) -> ConfirmedCounterexample | None:
+    def run(self, starts: int | None, draw: np.random.Generator) -> Counterexample | None:
         """Return the nearest counterexample found."""
         leads, ball, deadline = self.search.leads, self.search.ball, self.search.deadline
         every, here = np.arange(len(leads)), np.zeros((len(leads), ball.dimension))
@@ -132,22 +132,22 @@ class _Attack:
                 kept.append(i)
         return np.array([i for kept in chosen.values() for i in kept], dtype=np.int64)
 
-    def _confirmed(self, rows: Rows, places: Array) -> ConfirmedCounterexample | None:
+    def _confirmed(self, rows: Rows, places: Array) -> Counterexample | None:
         """The nearest of the places on or beyond the boundary that stands up to exact arithmetic."""
         if not len(rows):
             return None
         lengths = self.search.lengths(rows, places)
-        best: ConfirmedCounterexample | None = None
+        best: Counterexample | None = None
         tried: list[float] = []
         for i in np.argsort(lengths, kind="stable").tolist():
             length = float(lengths[i])
-            if not np.isfinite(length) or len(tried) == TRIES or (best is not None and length > best.length):
+            if not np.isfinite(length) or len(tried) == TRIES or (best is not None and length > best.distance):
                 break
             if any(abs(length - other) <= 1e-12 * length for other in tried):
                 continue
             tried.append(length)
             found = self.confirmation.nearest(places[i] if self.basis is None else self.basis @ places[i], int(rows[i]))
-            if found is not None and (best is None or found.length < best.length):
+            if found is not None and (best is None or found.distance < best.distance):
                 best = found
         return best
 

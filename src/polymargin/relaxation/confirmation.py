@@ -26,15 +26,15 @@ NUDGES = 14
 
 
 @dataclass(frozen=True, eq=False)
-class ConfirmedCounterexample:
-    """A point at which f_rival + abstain ≥ f_label in exact arithmetic, and its length, rounded up.
+class Counterexample:
+    """A point at which f_rival + abstain ≥ f_label in exact arithmetic; `distance` is the length of its step, rounded up.
 
     along    in an ellipsoid or a subspace, sums y for which the inputs are u + E y exactly; `point` may be rounded there
     """
 
     point: Array
-    length: float
     rival: int
+    distance: float
     along: tuple[tuple[float, ...], ...] | None = None
 
 
@@ -54,7 +54,7 @@ class Confirmation:
         logits = self.network.exact_logits(self.coordinates.exact_inputs(step))
         return logits[self.label] - logits[self.rivals[row]] - Fraction(self.abstain)
 
-    def found(self, step: Array, row: int) -> ConfirmedCounterexample | None:
+    def found(self, step: Array, row: int) -> Counterexample | None:
         """Return the counterexample at a step, which is known to be one; None outside the domain."""
         region = self.coordinates.region
         exact = [Fraction(value) for value in self.coordinates.exact_inputs(step).tolist()]
@@ -62,15 +62,13 @@ class Confirmation:
             return None
         moved = [value - Fraction(start) for value, start in zip(exact, self.coordinates.point.tolist(), strict=True)]
         point = np.array([float(value) for value in exact])
-        return ConfirmedCounterexample(
-            point, length_above(region, moved), self.rivals[row], self.coordinates.along(step)
-        )
+        return Counterexample(point, self.rivals[row], length_above(region, moved), self.coordinates.along(step))
 
-    def nearest(self, step: Array, row: int) -> ConfirmedCounterexample | None:
+    def nearest(self, step: Array, row: int) -> Counterexample | None:
         """Return the counterexample at the first crossing of the boundary on the way to a step."""
         return self.pushed(self.crossing(step, row), row)
 
-    def pushed(self, step: Array, row: int) -> ConfirmedCounterexample | None:
+    def pushed(self, step: Array, row: int) -> Counterexample | None:
         """Return what lies across the boundary by the shortest push that convinces exact arithmetic."""
         ball = self.coordinates.ball
         start = self.coordinates.inputs(step)

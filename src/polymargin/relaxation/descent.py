@@ -9,6 +9,7 @@ fast.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,15 @@ from polymargin.relaxation.gradients import Functionals
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+
+class HasGradients(Protocol):
+    """Functionals with row numbers, at many points."""
+
+    def gradients(self, points: Array, rows: Rows, /) -> tuple[Array, Array]:
+        """Return values (S,) and gradients (S, d)."""
+        ...
+
 
 ROUNDS = 40
 # Starts for each functional, where each round costs little, and in many dimensions.
@@ -84,7 +94,7 @@ def random_starts(ball: NormBall, radius: float, count: int, starts: int, genera
 
 @np.errstate(all="ignore")  # far out numbers may overflow; such places are not taken
 def descend(
-    functionals: Functionals,
+    functionals: HasGradients,
     rows: Rows,
     ball: NormBall,
     radii: Array,
@@ -97,14 +107,14 @@ def descend(
 
     It ends once a value is at most `goal`.
     """
-    steps = starts
+    steps = starts.copy()
     values, slopes = functionals.gradients(steps, rows)
     values = np.where(np.isfinite(values), values, np.inf)
     strides = 2 * radii / np.maximum(np.linalg.norm(slopes, axis=1), TINY)
     shares, failures = np.ones(len(rows)), np.zeros(len(rows), dtype=np.int64)
     for _ in range(rounds):
         active = np.flatnonzero(failures < FAILURES)
-        if not active.size or values.min() <= goal or deadline.passed:
+        if not active.size or not ball.dimension or values.min() <= goal or deadline.passed:
             break
         here, slope, reach = steps[active], slopes[active], radii[active]
         corner = ball.lowest(slope, reach)

@@ -42,22 +42,16 @@ def test_value_linear_part_and_rests_are_the_network(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_gradients_and_hessians_are_differences(name: str) -> None:
+def test_gradients_are_differences(name: str) -> None:
     expansion, label, rival = expansion_of(name)
     view, rivals = expansion.view, np.array([rival])
     place = np.random.default_rng(3).normal(size=view.dimension) / 4
-    basis = np.linalg.qr(np.random.default_rng(4).normal(size=(view.dimension, min(3, view.dimension))))[0]
-    values, slopes, hessians = view.evaluate_twice((place @ basis)[None], label, rivals, basis)
-    inside = basis @ (basis.T @ place)
+    _, slopes = view.evaluate(place[None], label, rivals)
     step = 1e-6
-    for k, direction in enumerate(basis.T):
-        ends = [view.evaluate((inside + sign * step * direction)[None], label, rivals) for sign in (1, -1)]
-        size = 1 + np.abs(slopes).max() + np.abs(hessians).max()
-        assert (ends[0][0][0] - ends[1][0][0]) / (2 * step) == pytest.approx(slopes[0, k], abs=1e-6 * size)
-        assert basis.T @ (ends[0][1][0] - ends[1][1][0]) / (2 * step) == pytest.approx(
-            hessians[0, :, k], abs=1e-6 * size
-        )
-    assert values[0] == pytest.approx(view.evaluate(inside[None], label, rivals)[0][0])
+    for k, direction in enumerate(np.eye(view.dimension)):
+        ends = [view.evaluate((place + sign * step * direction)[None], label, rivals)[0] for sign in (1, -1)]
+        size = 1 + np.abs(slopes).max()
+        assert (ends[0][0] - ends[1][0]) / (2 * step) == pytest.approx(slopes[0, k], abs=1e-6 * size)
 
 
 @pytest.mark.parametrize("name", NAMES)

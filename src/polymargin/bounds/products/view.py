@@ -1,8 +1,8 @@
-"""f_label − f_rival of a network of products, with gradients and Hessians at many points, product by product.
+"""f_label − f_rival of a network of products, with gradients at many points, product by product.
 
 Forward the values of all products, level by level; backward their adjoints y_j = ∂B/∂v_j. With Jacobians L' and R' of the factors
 
-    ∇B = Σ_j y_j (R_j L'_j + L_j R'_j)  over the inputs' parts of the factors,      ∇²B = Σ_j y_j (L'_j R'_jᵀ + R'_j L'_jᵀ).
+    ∇B = Σ_j y_j (R_j L'_j + L_j R'_j)  over the inputs' parts of the factors.
 """
 
 from __future__ import annotations
@@ -49,27 +49,11 @@ class ProductView:
         return int(self.basis.shape[1])
 
     @cached_property
-    def natural_length(self) -> float:
-        """How far one goes to move a factor of the inputs by its own size."""
-        lengths = np.concatenate([np.linalg.norm(side.inputs, axis=1) for side in self.sides])
-        shifts = np.concatenate([side.shift for side in self.sides])
-        moved = lengths > 0  # the others see products alone
-        return float(np.median((1 + np.abs(shifts[moved])) / lengths[moved])) if moved.any() else 1.0
-
-    @cached_property
     def sides(self) -> tuple[_Inputs, _Inputs]:
         return _Inputs.of(self.wiring.left, self), _Inputs.of(self.wiring.right, self)
 
     # What its proofs say needs no translation into layers.
     lowering = None
-
-    def shares(self, other: Any) -> bool:
-        """Whether the other view is of the same network."""
-        return isinstance(other, ProductView) and other.network is self.network
-
-    def in_subspace(self, basis: Array) -> Array:
-        """What `evaluate_twice` takes for η = basis ξ."""
-        return basis
 
     def boundary(self, label: int, rival: int, points: Array) -> Array:
         """B in floating point."""
@@ -77,20 +61,7 @@ class ProductView:
         return np.asarray(logits[..., label] - logits[..., rival])
 
     def evaluate(self, places: Array, label: int, rivals: NDArray[np.int64]) -> tuple[Array, Array]:
-        values, slopes, _ = self._passes(places, label, rivals, None)
-        return values, slopes
-
-    def evaluate_twice(
-        self, places: Array, label: int, rivals: NDArray[np.int64], subspace: Array | None
-    ) -> tuple[Array, Array, Array]:
-        """B, ∇B and ∇²B, all in the coordinates of the subspace where there is one."""
-        basis = np.eye(self.dimension) if subspace is None else subspace
-        values, slopes, hessians = self._passes(places @ basis.T, label, rivals, basis)
-        return values, slopes @ basis, hessians
-
-    def _passes(
-        self, places: Array, label: int, rivals: NDArray[np.int64], basis: Array | None
-    ) -> tuple[Array, Array, Array]:
+        """Return B and ∇B."""
         wiring, (left, right) = self.wiring, self.sides
         inputs, products, bias = wiring.readout
         factors = [side.shift + places @ side.inputs.T for side in (left, right)]
@@ -109,24 +80,7 @@ class ProductView:
                 inner = adjoint[:, own] * other[:, own]
                 slopes += inner @ side.inputs[own]
                 adjoint = adjoint + (side.products[own].T @ inner.T).T
-        return values, slopes, self._hessians(factors, adjoint, basis)
-
-    def _hessians(self, factors: list[Array], adjoint: Array, basis: Array | None) -> Array:
-        if basis is None:
-            return np.zeros((len(adjoint), 0, 0))
-        result = np.zeros((len(adjoint), basis.shape[1], basis.shape[1]))
-        inner = [side.inputs @ basis for side in self.sides]
-        for row, weights in enumerate(adjoint):
-            jacobians = [part.copy() for part in inner]
-            atoms = np.zeros((self.wiring.products, basis.shape[1]))
-            for own in self.levels:
-                for jacobian, side in zip(jacobians, self.sides, strict=True):
-                    jacobian[own] += side.products[own] @ atoms
-                a, b = factors[0][row, own, None], factors[1][row, own, None]
-                atoms[own] = b * jacobians[0][own] + a * jacobians[1][own]
-            half = jacobians[0].T @ (weights[:, None] * jacobians[1])
-            result[row] = half + half.T
-        return result
+        return values, slopes
 
     @cached_property
     def levels(self) -> list[NDArray[np.int64]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from polymargin.bounds.regions.attack import loss_within, nearest_in
-from polymargin.bounds.regions.network_at import FoundLoss, NetworkAt
+from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.search import RegionProof, prove_by_cutting, prove_whole
 from polymargin.deadlines import Deadline
+from polymargin.relaxation.confirmation import Counterexample
 
 # Fractions of the distance of the nearest counterexample: halves of the first of them, then ever closer ones.
 FIRST_FRACTION, FRACTIONS, CLOSEST = 0.95, (0.8, 0.9, 0.98, 0.995, 0.999, 0.99999), 1 - 5e-7
@@ -31,11 +31,11 @@ def trial_radii(limit: float) -> list[float]:
 
 def bracket_in(
     at: NetworkAt, label: int, rivals: list[int], deadline: Deadline, seed: int = 0
-) -> tuple[float, dict[int, RegionProof], FoundLoss | None]:
+) -> tuple[float, dict[int, RegionProof], Counterexample | None]:
     """The largest radius proved against all rivals until the deadline, its proofs, and the nearest loss found."""
     best: dict[int, RegionProof] = {}
-    nearest = nearest_in(at, label, rivals, None, seed, deadline.part(ATTACK))
-    low, high = 0.0, math.inf if nearest is None else nearest.length
+    nearest = at.nearest(label, rivals, seed, deadline.part(ATTACK))
+    low, high = 0.0, math.inf if nearest is None else nearest.distance
     for radius in trial_radii(high):
         if low < radius < high and not deadline.passed:
             proved, lost = _proved_on(at, label, rivals, radius, deadline, seed)
@@ -43,17 +43,17 @@ def bracket_in(
                 low, best = radius, proved
             elif lost is None:
                 high = radius
-            elif nearest is None or lost.length < nearest.length:
-                nearest, high = lost, min(high, lost.length)
+            elif nearest is None or lost.distance < nearest.distance:
+                nearest, high = lost, min(high, lost.distance)
     return low, best, nearest
 
 
 def _proved_on(
     at: NetworkAt, label: int, rivals: list[int], radius: float, deadline: Deadline, seed: int
-) -> tuple[dict[int, RegionProof], FoundLoss | None]:
+) -> tuple[dict[int, RegionProof], Counterexample | None]:
     """Proofs that rivals neither win nor tie within the radius; none of the last ones if one does, and what was met then."""
     region = at.region(radius)
-    lost, lowest = loss_within(at, region, label, rivals, seed)
+    lost, lowest = at.within(radius, label, rivals, seed)
     proved: dict[int, RegionProof] = {}
     if lost is not None:
         return proved, lost

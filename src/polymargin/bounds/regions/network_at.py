@@ -15,26 +15,17 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
+from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.network import Network
 from polymargin.regions import L2, Region, ThreatModel
 from polymargin.regions.frame import SkewFrame
 from polymargin.regions.lengths import length_above
+from polymargin.relaxation.attack import nearest_counterexample
+from polymargin.relaxation.confirmation import Counterexample
+from polymargin.relaxation.coordinates import Coordinates
+from polymargin.relaxation.within import counterexample_within
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class FoundLoss:
-    """Where the rival wins or ties exactly: in the coordinates of the search, as inputs, and its length rounded up.
-
-    along    with a frame, the sums y for which the inputs are u + E y exactly; `point` is rounded then
-    """
-
-    place: Array
-    point: Array
-    rival: int
-    length: float
-    along: tuple[tuple[float, ...], ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +50,21 @@ class NetworkAt:
             return cls(network, point, region, region, asked.abstain, point, None)
         plain, start = L2().in_dimension(frame.dimension), np.zeros(frame.dimension)
         return cls(network, point, region, plain, asked.abstain, start, frame)
+
+    def nearest(self, label: int, rivals: list[int], seed: int, deadline: Deadline = NEVER) -> Counterexample | None:
+        """Return the nearest counterexample that a search finds until the deadline."""
+        return nearest_counterexample(
+            self.network, self.point, label, rivals, self.given, seed=seed, deadline=deadline, abstain=self.abstain
+        )
+
+    def within(
+        self, radius: float, label: int, rivals: list[int], seed: int, starts: int | None = None
+    ) -> tuple[Counterexample | None, Array]:
+        """Return a counterexample within a radius, if one is found, and the lowest place (R, n) for each of the rivals."""
+        found, steps = counterexample_within(
+            self.network, self.point, label, rivals, self.given, radius, starts=starts, seed=seed, abstain=self.abstain
+        )
+        return found, steps if self.frame is not None else Coordinates.of(self.given, self.point).inputs(steps)
 
     def region(self, radius: float) -> AllowedRegion:
         return AllowedRegion.of(self.near, self.abstain, self.start, radius)
@@ -87,20 +93,20 @@ class NetworkAt:
         logits = self.network(self._inputs(place))
         return bool(logits[label] - logits[rival] <= self.abstain)
 
-    def lost(self, place: Array, label: int, rival: int) -> FoundLoss | None:
+    def lost(self, place: Array, label: int, rival: int) -> Counterexample | None:
         """What is found at a place if the label does not lead there by what is asked for, in exact arithmetic."""
         exact = self._exact(place)
         logits = self.network.exact_logits(exact)
         if logits[label] - logits[rival] > Fraction(self.abstain):
             return None
-        return FoundLoss(place, exact.astype(np.float64), rival, self.length(place), self._along(place))
+        return Counterexample(exact.astype(np.float64), rival, self.length(place), self._along(place))
 
-    def lost_within(self, place: Array, label: int, rival: int, radius: float) -> FoundLoss | None:
+    def lost_within(self, place: Array, label: int, rival: int, radius: float) -> Counterexample | None:
         """The same, if the place is allowed and no farther than the radius; doubles are asked first."""
         if not self.behind(place, label, rival) or not self.near.admits(place):
             return None
         found = self.lost(place, label, rival)
-        return found if found is not None and found.length <= radius else None
+        return found if found is not None and found.distance <= radius else None
 
     def length(self, place: Array) -> float:
         """Of the perturbation that leads to a place, rounded up."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from time import perf_counter
 
 from polymargin.bounds.exclusion import Exclusion
-from polymargin.bounds.regions.attack import loss_within, nearest_in
 from polymargin.bounds.regions.bracket import ATTACK
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.search import RegionProof, prove_whole
@@ -31,14 +30,14 @@ def largest_proved(
 ) -> tuple[float, int, tuple[Exclusion, ...]]:
     """The radius, the rival that limits it, and one proof per rival; no proofs at radius 0."""
     started = perf_counter()
-    nearest = nearest_in(at, label, rivals, None, 0, deadline.part(ATTACK)) if limit is None else None
-    high = limit if limit is not None else LARGEST if nearest is None else nearest.length
+    nearest = at.nearest(label, rivals, 0, deadline.part(ATTACK)) if limit is None else None
+    high = limit if limit is not None else LARGEST if nearest is None else nearest.distance
     low, limiting = 0.0, rivals[0] if nearest is None else nearest.rival
     best: dict[int, RegionProof] = {}
     trial = 0.98 * high if high < LARGEST else 1.0
     for _ in range(EVALUATIONS):
         region = at.region(trial)
-        lost, lowest = loss_within(at, region, label, rivals, 0, starts=1)
+        lost, lowest = at.within(trial, label, rivals, 0, starts=1)
         proofs: dict[int, RegionProof] = {}
         if lost is None:
             for steps, group in at.grouped(label, rivals):

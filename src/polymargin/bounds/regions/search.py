@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
 from polymargin.bounds.regions.leaves import LARGEST_LIFTED, LARGEST_QUADRATIC, RegionLeaf, RegionPart
-from polymargin.bounds.regions.lowest import lowest_points
-from polymargin.bounds.regions.network_at import FoundLoss
 from polymargin.bounds.regions.quadratic import lifted_forms
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.steps import NetworkSteps
 from polymargin.deadlines import NEVER, Deadline
+from polymargin.relaxation.balls import NormBall
+from polymargin.relaxation.confirmation import Counterexample
+from polymargin.relaxation.descent import descend
 
 Array = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ class CutOutcome:
 
     proof: RegionProof | None
     reason: str
-    loss: FoundLoss | None = None
+    loss: Counterexample | None = None
 
 
 def prove_whole(
@@ -116,7 +117,7 @@ def prove_by_cutting(
     rival: int,
     worst: Array,
     deadline: Deadline,
-    lost: Callable[[Array], FoundLoss | None],
+    lost: Callable[[Array], Counterexample | None],
     most_leaves: int = MOST_LEAVES,
 ) -> CutOutcome:
     """Branch and bound for one rival; `lost` says what is lost at a place."""
@@ -186,11 +187,41 @@ def _bounded(part: RegionPart, low: Array, deadline: Deadline) -> tuple[float, R
     value = float(part.linear()[0])
     if value > part.enough[0]:
         return value, RegionLeaf("middle"), low, half, math.inf
-    values, points = lowest_points(part.steps, region, part.weights, part.constants, low[None], descents=4)
-    better, leaf, _ = _leaf(part, 0, points[0], deadline)
+    lowest, place = _lowest(part, low)
+    better, leaf, _ = _leaf(part, 0, place, deadline)
     score = _cutting_helps(part, half)
-    lowest = float(values[0]) if region.holds(points[0]) else math.inf
-    return max(value, better), leaf, points[0], score, lowest
+    return max(value, better), leaf, place, score, lowest if region.holds(place) else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """The functional of a part, of z with x = u + z / weights on the coordinates that change."""
+
+    part: RegionPart
+
+    def inputs(self, steps: Array) -> Array:
+        region = self.part.region
+        points = np.repeat(region.middle[None], len(steps), axis=0)
+        points[:, region.moving] = region.point[region.moving] + steps / region.weights
+        return points
+
+    def gradients(self, steps: Array, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+        part, region = self.part, self.part.region
+        weights, constants = [w[rows] for w in part.weights], part.constants[rows]
+        values, slopes = part.steps.slopes(self.inputs(steps), weights, constants)
+        return values, slopes[:, region.moving] / region.weights
+
+
+def _lowest(part: RegionPart, start: Array) -> tuple[float, Array]:
+    """A low value on a part, and where it is."""
+    region, scaled = part.region, _Scaled(part)
+    first, low, high = (
+        (end - region.point)[region.moving] * region.weights for end in (start, region.low, region.high)
+    )
+    ball = NormBall(region.near.norm, low, high)
+    radii, row = np.array([region.radius]), np.zeros(1, dtype=np.int64)
+    values, steps = descend(scaled, row, ball, radii, ball.clipped(first)[None], 4)
+    return float(values[0]), np.clip(scaled.inputs(steps)[0], region.low, region.high)
 
 
 def _cutting_helps(part: RegionPart, half: Array) -> Array:

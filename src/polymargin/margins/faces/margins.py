@@ -32,7 +32,7 @@ from polymargin.margins.judge import Judge
 from polymargin.margins.network_margins import check_architecture
 from polymargin.margins.pairs import FOLLOWING, Enumeration, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
-from polymargin.margins.proofs import Counterexample, RivalProof, Subject, proofs_of
+from polymargin.margins.proofs import RivalProof, Subject, counterexample_json, proofs_of
 from polymargin.margins.result import Margin, Ordinary, PairMargin
 from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms
@@ -106,7 +106,7 @@ class RegionMargins:
         at, judge = NetworkAt.of(network, u, asked), Judge(network)
         lower, regions, nearest = bracket_in(at, label, rivals, deadline, self._search.seed)
         proofs = [RivalProof(rival, lower, proof.to_proof()) for rival, proof in regions.items()]
-        upper = math.inf if nearest is None else nearest.length
+        upper = math.inf if nearest is None else nearest.distance
         if (
             near.norm is Norm.L2
             and near.weights is None
@@ -121,8 +121,7 @@ class RegionMargins:
         if nearest is not None and upper - lower <= self._search.rtol * upper:
             subject = Subject(judge, u, label, asked, self._search.seed)
             proofs = [proof for proof in proofs if proof.rival in rivals]
-            end = Counterexample(nearest.point, nearest.rival, nearest.length, nearest.along)
-            _, judgement = subject.judged_margin(lower, upper, proofs, end.to_json(), deadline.left)
+            _, judgement = subject.judged_margin(lower, upper, proofs, counterexample_json(nearest), deadline.left)
             if judgement.accepted:
                 standing = Standing.CERTIFIED
             else:

@@ -11,17 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import checked, checked_point
 from polymargin.blas import few_blas_threads
-from polymargin.bounds.regions.attack import nearest_in
-from polymargin.bounds.regions.network_at import NetworkAt
-from polymargin.bounds.tie_search import nearest_losing_point
-from polymargin.bounds.view import label_at
-from polymargin.bounds.views import views
 from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.readers.models import reads_model
 from polymargin.regions import Region, ThreatModel, ThreatOptions
+from polymargin.relaxation.attack import nearest_counterexample
+from polymargin.relaxation.label import label_at
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 
 Array = NDArray[np.float64]
@@ -60,7 +57,7 @@ def attack(
 ) -> list[Attack | None]: ...
 @overload
 def attack(network: Any, points: ArrayLike, rival: int | None = None, **options: Unpack[AttackOptions]) -> Any: ...
-@reads_model()
+@reads_model(polynomial=False)
 @checked(Network)
 @few_blas_threads
 def attack(
@@ -74,10 +71,10 @@ def attack(
     rivals: Sequence[int] | None = None,
     abstain: float = 0.0,
 ) -> Any:
-    """The nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
+    """Return the nearest counterexample that a local search finds, against one rival or against all; None if it finds none.
 
-    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, fewer for images and in other
-    norms. `within`, `rivals` and `abstain` as for `margin`.
+    One point (n,), or a list of answers for a batch (m, n). `starts` per rival: 24 by default, 4 in many dimensions. `within`,
+    `rivals` and `abstain` as for `margin`.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
@@ -107,20 +104,22 @@ def nearest_attack(
     deadline: Deadline = NEVER,
     asked: ThreatModel | None = None,
 ) -> Attack | None:
-    """`attack` at one point; at the deadline it makes do with the points it has."""
+    """Return the answer of `attack` at one point; at the deadline the best that it has."""
     asked = asked or ThreatModel.of(network.dimension)
     u = checked_point(point, network.dimension)
     label = label_at(network, u)
     others = asked.against(label, network.class_count)
     if rival is not None and rival not in others:
         raise InputError(f"rival {rival}: expected one of the classes {others}")
-    if not asked.is_ball:
-        at = NetworkAt.of(network, u, asked)
-        other = nearest_in(at, label, others if rival is None else [rival], starts, seed, deadline)
-        return None if other is None else Attack(other.point, other.length, label, other.rival, asked.region.norm.value)
-    found = [
-        nearest_losing_point(view, label, group, starts, seed, deadline)
-        for view, group in views(network, u, label, others if rival is None else [rival])
-    ]
-    nearest = min((one for one in found if one is not None), key=lambda one: one.distance, default=None)
-    return None if nearest is None else Attack(nearest.point, nearest.distance, label, nearest.rival)
+    found = nearest_counterexample(
+        network,
+        u,
+        label,
+        others if rival is None else [rival],
+        asked.region,
+        starts=starts,
+        seed=seed,
+        deadline=deadline,
+        abstain=asked.abstain,
+    )
+    return None if found is None else Attack(found.point, found.distance, label, found.rival, asked.region.norm.value)
