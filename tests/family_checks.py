@@ -16,6 +16,7 @@ from adversarial.families import case
 from certificates import planted_ties
 from curve_families import CURVES, curve, planted_tie, surface_text
 from eliminants import ed_degree_in_plane, nearest_in_plane, real_critical_count, real_critical_points_in_plane
+from problems import asked
 
 import polymargin as pm
 from polymargin.continuation import Tracker
@@ -138,7 +139,9 @@ def planted_verdict(number: int) -> str:
 def planted_proof(number: int) -> str:
     """`certify` beside a planted tie: both ends of what it proves."""
     planted = planted_ties.planted_tie(number)
-    found = pm.certify(planted.network, planted.point, cache=False, timeout=2.0, threads=1, **planted.options).margin
+    found = pm.certify(
+        planted.network, planted.point, cache=False, timeout=2.0, threads=1, **asked(**planted.options)
+    ).margin
     assert planted.allows(found.lower), (number, found, planted)
     assert math.isinf(found.upper) or planted.reached_by(found.upper), (number, found, planted)
     return found.standing.name.lower()
