@@ -51,8 +51,8 @@ def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) ->
             table.say(line)
         robust = verdicts.answers.count(Answer.ROBUST)
         table.say(
-            f"{robust} of {len(points)} points provably keep their class within radius {radius:g}; "
-            f"all margins in {readable_time(total)}, stage 1 included",
+            f"{robust} of {len(points)} points proved to keep their class within radius {radius:g}; "
+            f"all margins in {readable_time(total)}, base solutions included",
             "dim",
         )
         table.say("")

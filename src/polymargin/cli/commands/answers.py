@@ -163,7 +163,7 @@ def report(
     *,
     work: WorkOptions,
 ) -> None:
-    """One page about a data set: certified accuracy, margins, classes, rivals, the most vulnerable inputs."""
+    """Write one page about a data set: robust accuracy, margins, classes, rivals, the most vulnerable inputs."""
     from polymargin.cli.report import run_report
 
     raise typer.Exit(
