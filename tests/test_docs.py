@@ -136,7 +136,9 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
         if not page.is_relative_to(tmp_path / "results"):
             html = page.read_text(encoding="utf-8")
             formulas = re.findall(r'<svg class="formula".*?</svg>', html, flags=re.DOTALL)
-            assert not any('fill="' in formula for formula in formulas), f"{page.name}: a formula with a colour of its own"
+            assert not any('fill="' in formula for formula in formulas), (
+                f"{page.name}: a formula with a colour of its own"
+            )
             shown = PageText(html)
             assert not shown.unknown_tags, (
                 f"{page.name}: write mathematics as TeX or code, a browser hides {shown.unknown_tags}"

@@ -22,7 +22,7 @@ from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
 from polymargin.plots.figure_file import from_matplotlib, new_figure
 
-INK, PARABOLAS, SINGULAR, CIRCLE = "#2b2b33", "#2f6db5", "#c8363c", "#2a9d57"
+INK, PAPER, PARABOLAS, SINGULAR, CIRCLE = "#2b2b33", "#ffffff", "#2f6db5", "#c8363c", "#2a9d57"
 CURVE, POINT, FOOT = "#8b3fa0", "#f28e1c", "#0f9aa8"
 ELLIPSES, HYPERBOLAS, OTHER_HYPERBOLAS, EMPTY = "#e3edf9", "#fdf3d6", "#fbe6d8", "#f0f0f2"
 SLICE = (-2.0, 2.0, -1.5, 3.0)
@@ -76,7 +76,7 @@ def conic_strata(
         _draw_example(axes, example, linear, constant)
         place = (float(example.s), float(example.t))
         plane.plot(*place, "o", color="white", markeredgecolor=INK, markersize=6, zorder=5)
-        figure.add_artist(
+        plane.add_artist(
             connection_class(
                 xyA=(1.0, 0.5) if left else (0.0, 0.5),
                 coordsA=axes.transAxes,
@@ -86,6 +86,8 @@ def conic_strata(
                 linewidth=0.8,
                 alpha=0.7,
                 shrinkB=4,
+                clip_on=False,
+                zorder=2.2,  # below the numbers of the axis
             )
         )
     figure.suptitle(title or "Strata of plane conics: x₁² + 2s x₁x₂ + t x₂² + b·x + c = 0", color=INK)
@@ -125,6 +127,9 @@ def _draw_slice(axes: Any, linear: NDArray[np.float64], constant: float, colorma
     axes.set(xlim=(low, high), ylim=(bottom, top), xlabel="s", ylabel="t")
     axes.set_title(f"b = ({linear[0]:g}, {linear[1]:g}),  c = {constant:g}", fontsize=10, color=INK)
     axes.tick_params(colors=INK, labelsize=9)
+    axes.set_axisbelow(False)
+    for label in axes.get_yticklabels():
+        label.set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 1.0})
 
 
 def _name_regions(axes: Any, s: NDArray[np.float64], t: NDArray[np.float64], kinds: NDArray[np.int64]) -> None:

@@ -118,7 +118,7 @@ def relu_strata(
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xlabel="x₁", ylabel="x₂")
     axes.set_title(title or f"{network!r}: strata of the nearest boundary point", color=INK)
     _legend(axes)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=200)
     return Path(path)
 
 
