@@ -21,7 +21,7 @@ from polymargin.cli.app import app
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools"))
 
-from api_reference import reference_pages, room_names  # noqa: E402
+from api_reference import package_names, reference_pages  # noqa: E402
 from command_reference import SECTION, commands, with_options  # noqa: E402
 
 README = ROOT / "README.md"
@@ -84,8 +84,8 @@ def test_the_reference_has_every_public_name() -> None:
     pages = reference_pages()
     for name in pm.__all__:
         assert re.search(rf"^## {name}$", pages[pm._HOME[name]], flags=re.MULTILINE), name
-    for room, names in room_names().items():
-        assert pages[room].count("\n## ") == len(names)
+    for package, names in package_names().items():
+        assert pages[package].count("\n## ") == len(names)
 
 
 def test_the_table_of_the_reference_has_every_public_name() -> None:

@@ -1,4 +1,4 @@
-"""The API reference, made from the docstrings when the site is built: one Markdown page per room.
+"""The API reference, generated from the docstrings: one Markdown page per package.
 
 `python tools/api_reference.py` prints it. Docstrings here are plain text with three habits, each of which gets its
 Markdown: doctests, columns (`name   meaning`, two spaces or more between them, further lines indented), and NumPy's
@@ -25,37 +25,37 @@ NOT_DESCRIBED = ("cli", "reproduce")
 
 def reference_pages() -> dict[str, str]:
     """Room -> its page, in alphabetical order."""
-    return {room: room_page(room, names) for room, names in room_names().items()}
+    return {package: package_page(package, names) for package, names in package_names().items()}
 
 
-def room_names() -> dict[str, tuple[str, ...]]:
+def package_names() -> dict[str, tuple[str, ...]]:
     """Room -> the names it offers: its `__all__`, and the public names that live there."""
     public: dict[str, set[str]] = {}
     for name in polymargin.__all__:
         public.setdefault(polymargin._HOME[name], set()).add(name)
-    rooms = {}
+    packages = {}
     for module in pkgutil.iter_modules(polymargin.__path__):
         offered = set(public.get(module.name, ()))
         if module.ispkg and module.name not in NOT_DESCRIBED:
             offered |= set(getattr(importlib.import_module(f"polymargin.{module.name}"), "__all__", ()))
         if offered:
-            rooms[module.name] = tuple(
+            packages[module.name] = tuple(
                 sorted(offered, key=lambda name: (name not in polymargin.__all__, name.lower(), name))
             )
-    return rooms
+    return packages
 
 
-def room_page(room: str, names: tuple[str, ...]) -> str:
-    """All names of one room, those at the top of the package first."""
-    module = importlib.import_module(f"polymargin.{room}")
-    parts = [f"# polymargin.{room}", markdown(inspect.getdoc(module) or "")]
-    parts += [entry(room, name, getattr(module, name)) for name in names]
+def package_page(package: str, names: tuple[str, ...]) -> str:
+    """All names of one package, those at the top of the package first."""
+    module = importlib.import_module(f"polymargin.{package}")
+    parts = [f"# polymargin.{package}", markdown(inspect.getdoc(module) or "")]
+    parts += [entry(package, name, getattr(module, name)) for name in names]
     return "\n\n".join(parts) + "\n"
 
 
-def entry(room: str, name: str, value: Any) -> str:
+def entry(package: str, name: str, value: Any) -> str:
     """One name: how it is called, what its docstring says, and for a class its members."""
-    home = "polymargin" if name in polymargin.__all__ else f"polymargin.{room}"
+    home = "polymargin" if name in polymargin.__all__ else f"polymargin.{package}"
     lines = [f"## {name}"]
     if not (inspect.isclass(value) or inspect.isroutine(value)):
         return "\n\n".join([*lines, f"`{home}.{name} = {value!r}`"])

@@ -25,9 +25,7 @@ def attacked(network: Network, point: np.ndarray, region: Region, **options: flo
     return nearest_counterexample(network, point, label, rivals, region.in_dimension(network.dimension), **options)
 
 
-def check(
-    network: Network, point: np.ndarray, region: Region, found: Counterexample, abstain: float = 0.0
-) -> None:
+def check(network: Network, point: np.ndarray, region: Region, found: Counterexample, abstain: float = 0.0) -> None:
     """Compare logits straight from the definition, domain, moved inputs and length in Fractions."""
     whole, label = region.in_dimension(len(point)), int(network.predict(point))
     start = [Fraction(value) for value in point.tolist()]
