@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
+from pathlib import Path
+
 import pytest
 from published_degrees import TABLE, Published
 
@@ -38,3 +42,13 @@ def test_hypersurfaces_are_counted_alike_by_the_other_way(row: Published) -> Non
             assert int(pm.ed_degree(boundary, method="symbolic", metric=metric)) == expected
     if row.generic is not None:
         assert sum(pm.polar_degrees(boundary)) == row.generic
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("M2") is None, reason="Macaulay2 is not installed")
+@pytest.mark.parametrize("row", [row for row in TABLE if not row.slow], ids=lambda row: row.name)
+def test_macaulay2_counts_the_same(row: Published, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    benchmark = importlib.import_module("geometry")
+    theirs, _ = benchmark.run_macaulay2(benchmark.macaulay2_script(row), 300.0)
+    assert theirs == int(pm.ed_degree(pm.Variety(row.equations), metric=row.weights))

@@ -24,9 +24,12 @@ from typing import Any
 from polymargin.errors import InputError, MissingExtraError
 from polymargin.geometry.algebra.critical_ideals import System
 from polymargin.geometry.algebra.engines import EngineError, find_engine
-from polymargin.geometry.algebra.linear_quotient import quotient_dimension_modulo
+from polymargin.geometry.algebra.linear_quotient import MOST_ENTRIES, quotient_dimension_modulo
 from polymargin.geometry.algebra.msolve import count_solutions
 from polymargin.geometry.algebra.rings import Ring
+
+# Systems with smaller matrices are counted by linear algebra, in less time than msolve takes to start.
+FEW_ENTRIES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +96,15 @@ def count(system: System, timeout: float) -> int | None:
     """The number of solutions modulo the prime, with multiplicity; None if there are infinitely many."""
     if any(p.is_constant() and not p.is_zero() for p in system.polynomials):
         return 0
-    if find_engine("msolve") is None:
-        found = quotient_dimension_modulo(system)
-        if found is None:
-            raise MissingExtraError(
-                "the matrices would be too large for linear algebra: this computation needs msolve; "
-                "install it with: pip install 'polymargin[symbolic]'"
-            )
+    engine = find_engine("msolve")
+    found = quotient_dimension_modulo(system, FEW_ENTRIES if engine else MOST_ENTRIES)
+    if found is not None:
         return found
+    if engine is None:
+        raise MissingExtraError(
+            "the matrices would be too large for linear algebra: this computation needs msolve; "
+            "install it with: pip install 'polymargin[symbolic]'"
+        )
     solutions = count_solutions(system, timeout=timeout)
     return None if solutions is None else solutions.with_multiplicity
 
