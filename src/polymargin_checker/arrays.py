@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,24 +41,33 @@ def powers_of_two(value: Any, name: str, length: int, least: int, most: int) -> 
     return np.ldexp(1.0, exponents)
 
 
-def coordinates(value: Any, name: str, length: int) -> list[fmpq]:
-    """Return exact numbers: doubles, or a list of hexadecimal ones, each of which may be a sum."""
-    if isinstance(value, list):
-        if len(value) != length:
-            raise Refused(f"{name}: expected {length} entries, got {len(value)}")
-        return [number(entry, f"{name}, coordinate {index}") for index, entry in enumerate(value)]
-    return [fmpq(*entry.as_integer_ratio()) for entry in doubles(value, name, length).tolist()]
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point without rounding; `doubles` are the same where its coordinates are doubles."""
+
+    exact: list[fmpq]
+    doubles: Floats | None
 
 
-def exact_doubles(values: Sequence[fmpq]) -> Floats:
-    """Return exact numbers that are doubles."""
+def read_point(value: Any, name: str, length: int) -> Point:
+    """Return a point from an array of doubles, or from a list of hexadecimal numbers, each of which may be a sum."""
+    if not isinstance(value, list):
+        array = doubles(value, name, length)
+        return Point([fmpq(*entry.as_integer_ratio()) for entry in array.tolist()], array)
+    if len(value) != length:
+        raise Refused(f"{name}: expected {length} entries, got {len(value)}")
+    exact = [number(entry, f"{name}, coordinate {index}") for index, entry in enumerate(value)]
+    return Point(exact, as_doubles(exact))
+
+
+def as_doubles(values: Sequence[fmpq]) -> Floats | None:
+    """Return exact numbers as doubles, if all of them are."""
     try:
         found = [int(value.p) / int(value.q) for value in values]
     except OverflowError:
-        raise Refused("a number that is larger than all doubles") from None
-    if any(fmpq(*double.as_integer_ratio()) != value for double, value in zip(found, values, strict=True)):
-        raise Refused("a proof of this kind is about a point whose coordinates are doubles")
-    return np.array(found)
+        return None
+    same = all(fmpq(*double.as_integer_ratio()) == value for double, value in zip(found, values, strict=True))
+    return np.array(found) if same else None
 
 
 def _content(value: Any, name: str, length: int) -> bytes:

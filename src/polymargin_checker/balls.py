@@ -145,6 +145,13 @@ class BallForms:
     def count(self) -> int:
         return len(self.matrices)
 
+    def taken(self, places: NDArray[np.intp]) -> BallForms:
+        """Return some of the forms, some of them more than once."""
+        chosen = BallForms(0, self.size)
+        chosen.matrices = [arb_mat(self.matrices[place]) for place in places.tolist()]
+        chosen.seen = self.seen.copy()
+        return chosen
+
     def row(self, values: BallMatrix, start: int = 0) -> None:
         """Add Σ_j values_j ξ_(start + j), a row for each form."""
         self.seen[start : start + values.shape[1]] |= values.used.any(axis=0)

@@ -21,7 +21,7 @@ from flint import acb, arb, fmpq
 from numpy.typing import NDArray
 
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.arrays import doubles, exact_doubles, powers_of_two
+from polymargin_checker.arrays import doubles, powers_of_two
 from polymargin_checker.discs import SAFE, UNIT, Complexes, Floats
 from polymargin_checker.document import fields, integer
 from polymargin_checker.jets import Jets
@@ -83,12 +83,11 @@ class Completeness:
 
 
 def read_completeness(
-    network: Network, boundary: Callable[[], Any], point: Sequence[fmpq], label: int, rival: int, proof: Any
+    network: Network, boundary: Callable[[], Any], u: Floats, label: int, rival: int, proof: Any
 ) -> Listed:
     """Read the boxes of a proof; there must be N with the conjugate ones."""
     fields(proof, "completeness proof", ("kind", "reals", "points", "radii"), ("corrections",))
     reals, n = integer(proof["reals"], "reals", 0, MOST_BOXES), network.dimension
-    u = exact_doubles(point)
     needed = most_critical_points(network)
     pairs = (needed - reals) // 2
     if pairs < 0 or reals + 2 * pairs != needed:

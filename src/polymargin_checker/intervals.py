@@ -156,6 +156,15 @@ class IntervalForms:
     def count(self) -> int:
         return len(self.matrix)
 
+    def taken(self, places: NDArray[np.intp]) -> IntervalForms:
+        """Return some of the forms, some of them more than once."""
+        spend_doubles(len(places) * self.matrix.shape[1] ** 2, "the forms of a relaxation proof")
+        chosen = IntervalForms.__new__(IntervalForms)
+        chosen.matrix, chosen.steps, chosen.sound = self.matrix[places], self.steps, self.sound
+        chosen.sizes, chosen.errors = self.sizes[places], self.errors[places]
+        chosen.border, chosen.border_sizes = self.border[places], self.border_sizes[places]
+        return chosen
+
     def row(self, values: Intervals, start: int = 0) -> None:
         """Add Σ_j values_j ξ_(start + j), a row for each form."""
         place = slice(start, start + values.shape[1])

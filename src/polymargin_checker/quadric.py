@@ -24,19 +24,16 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from polymargin_checker.arrays import exact_doubles
 from polymargin_checker.document import fields
 from polymargin_checker.dyadics import number
 from polymargin_checker.refusal import Refused
-from polymargin_checker.relaxation.arithmetic import Arithmetic, EnclosedMatrix, down
+from polymargin_checker.relaxation.arithmetic import Arithmetic, EnclosedMatrix, QuadraticForms, down
 from polymargin_checker.series import LETTERS, in_powers
 from polymargin_checker.stages import Forms, Network, Polynomial, Product
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.int64]
 
-NEGLIGIBLE = 1e-11
-"""Singular values below this share of the largest do not make a direction; what they hold is in the errors of the rows."""
 THETA, MORE = 2.0**-45, 1 + 2.0**-20
 """θ, and what covers the rounding of bounds."""
 LARGEST_WHOLE = 1_000
@@ -56,7 +53,7 @@ class Asked:
     multiplier: float
 
 
-def read_quadric(point: Sequence[fmpq], label: int, rival: int, lower: fmpq | None, proof: Any) -> Asked:
+def read_quadric(point: Floats, label: int, rival: int, lower: fmpq | None, proof: Any) -> Asked:
     """Read a proof: one multiplier; the radius is the lower bound."""
     fields(proof, "quadric proof", ("kind", "multiplier"))
     value = number(proof["multiplier"], "multiplier")
@@ -64,7 +61,7 @@ def read_quadric(point: Sequence[fmpq], label: int, rival: int, lower: fmpq | No
         raise Refused("the multiplier of a quadric proof is negative")
     if lower is None and value != 0:
         raise Refused("a quadric proof for all distances has the multiplier 0")
-    return Asked(exact_doubles(point), label, rival, lower, down(value))
+    return Asked(point, label, rival, lower, down(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,19 +175,16 @@ class Quadrics:
     @cached_property
     def space(self) -> Space:
         """The directions that all rows see, found in doubles."""
-        rows = [self._middle(part) for part in (self.left[1], self.right[1])]
+        rows = [self._middle(self.left[1]), self._middle(self.right[1])[~self.is_square]]
         if not self.is_seen_through_forms:
             labels = np.arange(self.network.class_count)
             rows.append(self._middle(self.between(labels, np.zeros_like(labels))[1]))
         table = np.vstack(rows)
-        n = table.shape[1]
-        if not np.isfinite(table).all():
+        table = table[table.any(axis=1)]
+        count, n = table.shape
+        if not np.isfinite(table).all() or not 0 < count < n - 1:
             return Space.whole(self.arithmetic, n)
-        _, strengths, axes = np.linalg.svd(table, full_matrices=False)
-        rank = int((strengths > NEGLIGIBLE * strengths[0]).sum()) if strengths.size else 0
-        if rank + 1 >= n or not rank:
-            return Space.whole(self.arithmetic, n)
-        return Space(self.arithmetic, axes[:rank], True)
+        return Space(self.arithmetic, np.ascontiguousarray(np.linalg.qr(table.T)[0].T), True)
 
     @cached_property
     def exact_space(self) -> Space:
@@ -274,46 +268,60 @@ class QuadricJudge:
         return np.concatenate(parts)
 
     def _positive_in(self, space: Space, asked: Sequence[Asked]) -> NDArray[np.bool_]:
-        quadrics, arithmetic, count = self._quadrics, self._arithmetic, len(asked)
-        labels, rivals = (np.array([getattr(one, name) for one in asked]) for name in ("label", "rival"))
-        constant, slopes, weights = quadrics.between(labels, rivals)
-        u = arithmetic.exact(np.array([one.u for one in asked]))
-        ones = arithmetic.exact(np.ones((u.shape[1], 1)))
-        left, right = ((u @ rows.T) + constants.T for constants, rows in (quadrics.left, quadrics.right))
-        products = arithmetic.exact(np.ones((weights.shape[1], 1)))
-        value = constant + (slopes * u) @ ones + (weights * left * right) @ products
+        quadrics, arithmetic = self._quadrics, self._arithmetic
+        classes = np.array([(one.label, one.rival) for one in asked])
+        # What is quadratic is the same for all points of a pair of classes.
+        pairs, own = np.unique(classes, axis=0, return_inverse=True)
+        own = own.reshape(-1)
+        constant, slopes, weights = quadrics.between(pairs[:, 0], pairs[:, 1])
         one, other = self._seen(space)
-        own = space.seen(slopes)
+        seen_slopes = space.seen(slopes)
+        forms = arithmetic.forms(len(pairs), 1 + space.size + space.has_remainder)
+        lost = self._add_products(space, weights, forms)
+        forms = forms.taken(own)
+
+        u = arithmetic.exact(np.array([each.u for each in asked]))
+        constant, slopes, weights = constant[own], slopes[own], weights[own]
+        ones, all_products = (arithmetic.exact(np.ones((part.shape[1], 1))) for part in (u, weights))
+        left, right = ((u @ rows.T) + constants.T for constants, rows in (quadrics.left, quadrics.right))
+        value = constant + (slopes * u) @ ones + (weights * left * right) @ all_products
         turned = weights * right, weights * left
-        forms = arithmetic.forms(count, 1 + space.size + space.has_remainder)
         multipliers = arithmetic.exact(np.array([[each.multiplier] for each in asked]))
         squares = [fmpq(0) if each.radius is None else each.radius * each.radius for each in asked]
         forms.row(value - multipliers * arithmetic.column(squares))
-        forms.row(turned[0] @ one.rows + turned[1] @ other.rows + own.rows, 1)
-        padding = arithmetic.zeros(one.rows.shape[0], 1)
-        rows = [part.rows.beside([padding, part.rows]) for part in (one, other)]
-        square = quadrics.is_square
-        if space.has_remainder:
-            sizes = abs(weights)
-            less = sizes * arithmetic.exact([[-THETA / 2]])
-            for part in rows:
-                forms.squares(less, part)
-            left_errors, right_errors = one.errors, other.errors
-            each_error = (left_errors**2 + right_errors**2) / (2 * THETA) + left_errors * right_errors
-            lost = sizes @ arithmetic.exact(MORE * each_error)
-            forms.diagonal(multipliers - lost, 1 + space.size)
-            beside = abs(turned[0]) @ arithmetic.exact(left_errors) + abs(turned[1]) @ arithmetic.exact(right_errors)
-            ends = MORE * (beside.upper() + own.errors)
+        forms.row(turned[0] @ one.rows + turned[1] @ other.rows + seen_slopes.rows[own], 1)
+        if lost is not None:
+            forms.diagonal(multipliers - lost[own], 1 + space.size)
+            beside = abs(turned[0]) @ arithmetic.exact(one.errors) + abs(turned[1]) @ arithmetic.exact(other.errors)
+            ends = MORE * (beside.upper() + seen_slopes.errors[own])
             if not np.isfinite(ends).all():
                 raise Refused("the forms of the network leave the doubles")
             forms.row(arithmetic.around([arb(0, end) for end in ends.ravel().tolist()], 1), 1 + space.size)
-        if square.any():
-            forms.squares(weights[:, square], rows[0][square])
-        if not square.all():
-            forms.products(weights[:, ~square], rows[0][~square], rows[1][~square])
         if multipliers.used.any():
             forms.block(multipliers, space.gram, 1)
         return forms.positive()
+
+    def _add_products(self, space: Space, weights: EnclosedMatrix, forms: QuadraticForms) -> EnclosedMatrix | None:
+        """Add Σ c l r less what the errors of the rows may take away; return what they take of s²."""
+        arithmetic, square = self._arithmetic, self._quadrics.is_square
+        one, other = self._seen(space)
+        padding = arithmetic.zeros(one.rows.shape[0], 1)
+        left, right = (part.rows.beside([padding, part.rows]) for part in (one, other))
+        lost = None
+        if space.has_remainder:
+            sizes = abs(weights)
+            each = (one.errors**2 + other.errors**2) / (2 * THETA) + one.errors * other.errors
+            lost = sizes @ arithmetic.exact(MORE * each)
+            if not square.all():
+                less = sizes[:, ~square] * arithmetic.exact([[-THETA / 2]])
+                forms.squares(less, left[~square])
+                forms.squares(less, right[~square])
+        if square.any():
+            own = weights[:, square]
+            forms.squares(own if lost is None else own + abs(own) * arithmetic.exact([[-THETA]]), left[square])
+        if not square.all():
+            forms.products(weights[:, ~square], left[~square], right[~square])
+        return lost
 
     def _seen(self, space: Space) -> tuple[Seen, Seen]:
         if space not in self._rows:

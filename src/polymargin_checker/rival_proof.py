@@ -51,7 +51,7 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
     if word == "quadric":
         if situation.stages is None:
             raise Refused("a quadric proof is not for attention modules")
-        return read_quadric(situation.point, situation.label, rival, lower, proof)
+        return read_quadric(situation.point_in_doubles, situation.label, rival, lower, proof)
     if word == "completeness":
         return _read_completeness(situation, rival, proof)
     place, known = rival, situation.known
@@ -86,7 +86,7 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
 
 def _read_completeness(situation: Situation, rival: int, proof: Any) -> Listed:
     """About the stages, or about the layers that stand for the two classes of an attention module."""
-    point, label, stages, view = situation.point, situation.label, situation.stages, situation.view
+    point, label, stages, view = situation.point_in_doubles, situation.label, situation.stages, situation.view
     if isinstance(view, Attention):
         view = view.layers(label, rival, None)
         stages, label, rival = stages_of(view), 0, 1

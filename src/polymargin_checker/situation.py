@@ -10,7 +10,7 @@ from typing import Any
 from flint import fmpq
 
 from polymargin_checker import stage_values
-from polymargin_checker.arrays import coordinates
+from polymargin_checker.arrays import Floats, read_point
 from polymargin_checker.attention import Attention
 from polymargin_checker.document import integer
 from polymargin_checker.exact import exact_logits
@@ -40,6 +40,7 @@ class Situation:
     near: StatedNeighbourhood
     relaxations: Relaxations | None
     stages: Network | None
+    doubles: Floats | None
 
     @cached_property
     def view(self) -> View | None:
@@ -65,13 +66,21 @@ class Situation:
         model = of_layers(self.view) if isinstance(self.view, Model) else self.view
         return model if isinstance(model, Products) else None
 
+    @property
+    def point_in_doubles(self) -> Floats:
+        """The point, for proofs that need it in doubles."""
+        if self.doubles is None:
+            raise Refused("a proof of this kind is about a point whose coordinates are doubles")
+        return self.doubles
+
     def lead(self, rival: int) -> fmpq:
         return self.logits[self.label] - self.logits[rival]
 
 
 def read_situation(model: AnyModel, stages: Network | None, document: dict[str, Any], exact: bool) -> Situation:
     """`stages` is the same model as stages, where there are some."""
-    point = coordinates(document["point"], "point", model.dimension)
+    place = read_point(document["point"], "point", model.dimension)
+    point = place.exact
     label = integer(document["label"], "label", 0, model.class_count - 1)
     near = PLAIN
     if "neighbourhood" in document:
@@ -88,7 +97,7 @@ def read_situation(model: AnyModel, stages: Network | None, document: dict[str, 
         relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
     elif "ranges" in document:
         raise Refused("ranges are about a network in a file of version 2")
-    return Situation(model, point, label, exact, Known(), near, relaxations, stages)
+    return Situation(model, point, label, exact, Known(), near, relaxations, stages, place.doubles)
 
 
 def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:

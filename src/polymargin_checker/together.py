@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from flint import fmpq
 
 from polymargin_checker.arithmetic import PRECISION, working_precision
-from polymargin_checker.arrays import exact_doubles
 from polymargin_checker.completeness import Completeness, Listed, judge_completeness
 from polymargin_checker.discs import Discs, Floats
 from polymargin_checker.jets import values_at
@@ -35,7 +33,7 @@ class Together:
 
     def leads(self, rows: Sequence[Row]) -> list[bool]:
         """Return for which rows the label is surely ahead of all rivals that are not shown to be behind it by a proof."""
-        found = self._logits([row.situation.point for row in rows])
+        found = self._logits([row.situation.doubles for row in rows])
         if found is None:
             return [False] * len(rows)
         low, high = found
@@ -48,7 +46,7 @@ class Together:
         """Return for which rows the rival is surely ahead at the counterexample by more than counts as a tie."""
         result = [False] * len(rows)
         asked = [(place, row.upper) for place, row in enumerate(rows) if isinstance(row.upper, Counterexample)]
-        found = self._logits([upper.x for _, upper in asked])
+        found = self._logits([upper.doubles for _, upper in asked])
         if found is None:
             return result
         low, high = found
@@ -57,15 +55,12 @@ class Together:
             result[place] = situation.near.abstain == 0 and bool(least[upper.rival] > most[situation.label])
         return result
 
-    def _logits(self, points: Sequence[Sequence[fmpq]]) -> tuple[Floats, Floats] | None:
+    def _logits(self, points: Sequence[Floats | None]) -> tuple[Floats, Floats] | None:
         """Return bounds of the logits in doubles; None where they are not for this."""
-        stages = self._stages
-        if self._exact or stages is None or not stages.is_polynomial or not points:
+        stages, known = self._stages, [point for point in points if point is not None]
+        if self._exact or stages is None or not stages.is_polynomial or not known or len(known) < len(points):
             return None
-        try:
-            x = np.array([exact_doubles(point) for point in points])
-        except Refused:
-            return None
+        x = np.array(known)
         weights = sum(
             block.shape[0] * block.shape[1]
             for forms in [*(part for stage in stages.stages for part in stage.forms), stages.readout]

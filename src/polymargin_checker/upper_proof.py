@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.arrays import coordinates
+from polymargin_checker.arrays import Floats, as_doubles, read_point
 from polymargin_checker.claim import Claim
 from polymargin_checker.completeness import Completeness
 from polymargin_checker.document import fields, integer, kind
@@ -21,6 +21,7 @@ class Counterexample:
     """A point near enough, and the rival that is to tie or win there."""
 
     x: list[fmpq]
+    doubles: Floats | None
     rival: int
 
 
@@ -72,9 +73,11 @@ def _read_counterexample(situation: Situation, claim: Claim, upper: Any) -> Coun
     place, size = ("point", situation.model.dimension) if frame is None else ("along", frame.size)
     fields(upper, "upper", ("kind", "rival", place))
     rival = counted_rival(situation, upper["rival"], "upper, rival")
-    x = coordinates(upper[place], f"upper, {place}", size)
+    found = read_point(upper[place], f"upper, {place}", size)
+    x, doubles = found.exact, found.doubles
     if frame is not None:
         x = frame.moved(situation.point, x)
+        doubles = as_doubles(x)
     if not situation.near.within(situation.point, x, claim.upper):
         raise Refused("the counterexample is farther from the point than claimed, or not allowed by the neighbourhood")
-    return Counterexample(x, rival)
+    return Counterexample(x, doubles, rival)

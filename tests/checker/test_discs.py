@@ -141,9 +141,9 @@ def test_what_overflows_has_no_finite_radius() -> None:
 
 
 def model_of(net: Any) -> Model:
-    weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.layers)
-    biases = tuple(layer.bias.tolist() for layer in net.layers)
-    return Model(weights, biases, tuple(tuple(row) for row in net.activations))
+    weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.chain.layers)
+    biases = tuple(layer.bias.tolist() for layer in net.chain.layers)
+    return Model(weights, biases, tuple(tuple(row) for row in net.chain.activations))
 
 
 @pytest.mark.parametrize(("widths", "degree"), [([3, 5, 3], 3), ([2, 3, 4, 2], 2), ([2, 2, 3, 2, 3], 2)])

@@ -31,8 +31,8 @@ def network(widths: list[int], seed: int, scale: float = 1.0) -> pm.PolynomialNe
 
 def quadratic(net: pm.PolynomialNetwork, u: Any, label: int, rival: int) -> tuple[Any, Any, float]:
     """A, g and β of B(u + δ) = β + g·δ + δᵀAδ."""
-    first, last = net.layers
-    (c0, c1, c2) = net.activations[0]
+    first, last = net.chain.layers
+    (c0, c1, c2) = net.chain.activations[0]
     v = last.weights[label] - last.weights[rival]
     z = first.weights @ u + first.bias
     beta = float(v @ (c0 + c1 * z + c2 * z * z) + last.bias[label] - last.bias[rival])
@@ -182,7 +182,7 @@ def test_dependent_rows_and_lopsided_weights_need_no_luck(tmp_path: Path) -> Non
         net = pm.PolynomialNetwork([(table, generator.normal(size=len(table))), (last, [0.5, 0.0])], degree=2)
         u = generator.normal(size=8)
         label = int(net.predict(u))
-        first, second = net.layers
+        first, second = net.chain.layers
         v, z = second.weights[label] - second.weights[1 - label], first.weights @ u + first.bias
         beta = float(v @ (z * z) + second.bias[label] - second.bias[1 - label])
         A, g = first.weights.T @ np.diag(v) @ first.weights, 2 * first.weights.T @ (v * z)
@@ -202,15 +202,15 @@ def test_dependent_rows_and_lopsided_weights_need_no_luck(tmp_path: Path) -> Non
 
 
 def model_of(net: pm.PolynomialNetwork) -> Model:
-    weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.layers)
-    return Model(weights, tuple(layer.bias.tolist() for layer in net.layers), tuple(map(tuple, net.activations)))
+    weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.chain.layers)
+    return Model(weights, tuple(layer.bias.tolist() for layer in net.chain.layers), tuple(map(tuple, net.chain.activations)))
 
 
 def exactly_definite(net: pm.PolynomialNetwork, u: Any, label: int, rival: int, radius: fmpq, mu: float) -> bool:
     """The matrix of the theorem in rational arithmetic."""
-    first, last = ([[fmpq(*float(w).as_integer_ratio()) for w in row] for row in layer.weights] for layer in net.layers)
-    biases = [[fmpq(*float(b).as_integer_ratio()) for b in layer.bias] for layer in net.layers]
-    c0, c1, c2 = (fmpq(*float(c).as_integer_ratio()) for c in net.activations[0])
+    first, last = ([[fmpq(*float(w).as_integer_ratio()) for w in row] for row in layer.weights] for layer in net.chain.layers)
+    biases = [[fmpq(*float(b).as_integer_ratio()) for b in layer.bias] for layer in net.chain.layers]
+    c0, c1, c2 = (fmpq(*float(c).as_integer_ratio()) for c in net.chain.activations[0])
     point = [fmpq(*float(value).as_integer_ratio()) for value in u]
     factor, n = fmpq(*float(mu).as_integer_ratio()), len(point)
     z = [sum((w * x for w, x in zip(row, point, strict=True)), b) for row, b in zip(first, biases[0], strict=True)]
@@ -266,7 +266,7 @@ def test_the_reduced_space_loses_nothing_that_counts() -> None:
     space = quadrics.space
     assert space.size == 4
     seen = space.seen(quadrics.left[1])
-    lengths = np.linalg.norm(net.layers[0].weights, axis=1)
+    lengths = np.linalg.norm(net.chain.layers[0].weights, axis=1)
     assert np.allclose(np.linalg.norm(seen.rows.upper(), axis=1), lengths)
     assert (seen.errors[:, 0] < 1e-13 * lengths).all()
     assert (seen.errors[:, 0] > 0).all()

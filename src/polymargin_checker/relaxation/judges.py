@@ -76,6 +76,11 @@ class LinearForms:
     def block(self, weights: EnclosedMatrix, matrix: EnclosedMatrix, start: int) -> None:
         self._refuse(weights)
 
+    def taken(self, places: NDArray[np.intp]) -> LinearForms:
+        chosen = LinearForms(self.name, self.arithmetic, (len(places), self.total.shape[1]))
+        chosen.total = self.total[places]
+        return chosen
+
     def definite(self) -> bool:
         return False
 
