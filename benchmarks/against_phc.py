@@ -89,9 +89,9 @@ def run_polymargin(net: pm.Network, points: Array) -> list[Outcome]:
         layers = [(layer.weights, layer.bias) for layer in net.chain.layers]
         fresh = pm.PolynomialNetwork(layers, activations=net.chain.activations)
         started = process_time()
-        first = pm.margin(fresh, points[0], cache=False, threads=1)
+        first = pm.margin(fresh, points[0], proof=False, workers=1)
         seconds.append(process_time() - started)
-    batch = pm.margin(net, points, cache=False, threads=1)
+    batch = pm.margin(net, points, proof=False, workers=1)
     further = median(row.seconds for row in batch[1:])
     return [
         Outcome("polymargin, first point", first.complex_count, median(seconds), first.radius),

@@ -78,7 +78,7 @@ def draw(widths: tuple[int, ...], degree: int, rows: int, seed: int) -> tuple[pm
 
 
 def cubic(net: pm.Network, points: Array, repetitions: int) -> list[str]:
-    found = pm.margin(net, points, threads=1)  # stage 1 is in the cache from here on
+    found = pm.margin(net, points, proof=False, workers=1)  # stage 1 is in the cache from here on
     paths = sum(pair.complex_count or 0 for row in found for pair in row.pairs)
     numerical = sum(row.standing.name == "NUMERICAL" for row in found)
     boundary = pm.Boundary.from_network(net, 0, 1)
@@ -86,7 +86,7 @@ def cubic(net: pm.Network, points: Array, repetitions: int) -> list[str]:
     base = base_solutions(boundary, tracker, seed=0, cache=Cache.from_option(True))
     few = points[: max(1, 16384 // len(base.solutions))]
     core = best(lambda: tracker.run([paths_to(base, few)]), repetitions, process_time) / len(few) / len(base.solutions)
-    all_told = best(lambda: pm.margin(net, points, threads=1), repetitions, process_time) / paths
+    all_told = best(lambda: pm.margin(net, points, proof=False, workers=1), repetitions, process_time) / paths
     one, two, machine = on_threads(partial(pm.margin, net, points), repetitions)
     one_read, two_read, _ = on_threads(partial(read, net, points), repetitions)
     return [
@@ -116,7 +116,7 @@ def quadratic(net: pm.Network, points: Array, repetitions: int) -> list[str]:
                     solvers.pair(min(label, rival), max(label, rival)).nearest_batch(points[labels == label])
 
     alone = best(inner, repetitions, process_time) / len(points)
-    all_told = best(lambda: pm.margin(net, points, threads=1), repetitions, process_time) / len(points)
+    all_told = best(lambda: pm.margin(net, points, proof=False, workers=1), repetitions, process_time) / len(points)
     one, two, machine = on_threads(partial(pm.margin, net, points), repetitions)
     one_read, two_read, _ = on_threads(partial(read, net, points), repetitions)
     return [
@@ -135,7 +135,7 @@ def quadratic(net: pm.Network, points: Array, repetitions: int) -> list[str]:
 
 
 def read(net: pm.Network, points: Array, threads: int) -> list[object]:
-    return [(row.radius, row.standing, row.point) for row in pm.margin(net, points, threads=threads)]
+    return [(row.radius, row.standing, row.point) for row in pm.margin(net, points, proof=False, workers=threads)]
 
 
 def on_threads(work: Callable[..., object], repetitions: int) -> tuple[float, float, float]:
@@ -158,9 +158,9 @@ def products(threads: int) -> None:
 
 
 def memory(net: pm.Network, points: Array) -> str:
-    pm.margin(net, points[:8], threads=1)
+    pm.margin(net, points[:8], proof=False, workers=1)
     tracemalloc.start()
-    found = pm.margin(net, points, threads=1)
+    found = pm.margin(net, points, proof=False, workers=1)
     kept, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return f"{(most - kept) / 2**20:.1f} ({len(found)} answers keep {kept / 2**20:.1f})"

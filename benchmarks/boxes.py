@@ -40,7 +40,7 @@ def answer(
 ) -> dict[str, Any]:
     """One verdict, and what the checker says of it."""
     started = process_time()
-    verdict = pm.verify(network, image, radius, within=pm.Linf(domain=(0, 1)), timeout=timeout, threads=1)
+    verdict = pm.verify(network, image, radius, within=pm.Linf(domain=(0, 1)), timeout=timeout, workers=1)
     row: dict[str, Any] = {"answer": verdict.answer.name, "seconds": round(process_time() - started, 3)}
     row |= {"reason": verdict.reason, "checked": None, "check_seconds": None}
     if checked and verdict.certificate is not None:

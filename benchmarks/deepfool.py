@@ -111,7 +111,7 @@ def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> list[str]
         rivals = [rival for rival in range(network.class_count) if rival != nearest.label]
         theirs = {rival: deepfool(evaluate, u, nearest.label, rival) for rival in rivals}
         their_seconds = process_time() - started
-        alone = {rival: pm.attack(network, u, rival) for rival in rivals}
+        alone = {rival: pm.attack(network, u, rivals=[rival]) for rival in rivals}
         ours = {rival: np.inf if found is None else found.distance for rival, found in alone.items()}
         ratios = {rival: ours[rival] / theirs[rival] for rival in rivals if np.isfinite(theirs[rival])}
         rows.append(

@@ -27,6 +27,7 @@ from typing import Any
 
 import common
 import numpy as np
+from engines import lower_bound
 
 import polymargin as pm
 from polymargin_checker.checker import check
@@ -83,7 +84,7 @@ def exact_margins(options: argparse.Namespace, pixels: np.ndarray) -> None:
     ]
     network = pm.PolynomialNetwork(arrays, degree=2)
     started, began = process_time(), perf_counter()
-    found = pm.margin(network, pixels, cache=False, threads=1)
+    found = pm.margin(network, pixels, proof=False, workers=1)
     seconds, passed = process_time() - started, perf_counter() - began
     radii = np.array([one.radius for one in found])
     standings = sorted({one.standing.name for one in found})
@@ -104,7 +105,7 @@ def measure(network: pm.Network, u: np.ndarray, clock: Callable[[], float]) -> d
     began, started = perf_counter(), clock()
     nearest = pm.attack(network, u)
     attacked = clock()
-    proved = pm.lower_bound(network, u)
+    proved = lower_bound(network, u)
     ended = clock()
     assert nearest is not None
     return {
@@ -152,9 +153,9 @@ def run(name: str, options: argparse.Namespace, pixels: np.ndarray) -> list[str]
     missing = [index for index in chosen[part - 1 :: parts] if index not in known]
     clock = perf_counter if options.wall else process_time
     started = clock()
-    pm.lower_bound(network, pixels[0], timeout=1e-3)
+    lower_bound(network, pixels[0], timeout=1e-3)
     if missing:
-        pm.lower_bound(network, pixels[missing[0]], limit=1e-3)  # what is computed once per network
+        lower_bound(network, pixels[missing[0]], limit=1e-3)  # what is computed once per network
         content["preparation_seconds"] = clock() - started
     for index in missing:
         row = {"image": index} | measure(network, pixels[index], clock)

@@ -21,6 +21,8 @@ from urllib.parse import urlsplit
 
 from common import print_table  # before NumPy
 
+from polymargin.explorer import Explorer
+
 import numpy as np  # isort: skip
 
 import polymargin as pm
@@ -108,7 +110,7 @@ def _dragged(browser: Any, address: str) -> list[float]:
     return best
 
 
-def _served(explorer: pm.Explorer, s: np.ndarray, c: np.ndarray) -> list[float]:
+def _served(explorer: Explorer, s: np.ndarray, c: np.ndarray) -> list[float]:
     connection = http.client.HTTPConnection("127.0.0.1", explorer.port)
     path, times = urlsplit(explorer.address).path, []
     for x, y in zip(s, c, strict=True):

@@ -27,7 +27,7 @@ import numpy as np
 
 import polymargin as pm
 from polymargin import gpu
-from polymargin.continuation import Paths, Tracker, duplicates
+from polymargin.continuation import Paths, Tracker, TrackerSettings, duplicates
 from polymargin.enumeration.base_solutions import BaseSolutions, base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.ordinary_points import paths_to
@@ -122,7 +122,7 @@ def kernel_seconds(base: BaseSolutions, targets: common.ComplexArray) -> tuple[f
 
     layout = layout_for(tape(base))
     assert layout is not None
-    pending = device.launch(tape(base), layout, base.solutions, base.parameters, targets, pm.TrackerSettings())
+    pending = device.launch(tape(base), layout, base.solutions, base.parameters, targets, TrackerSettings())
     ends = pending.wait()
     # A path begins and ends with a round of length zero.
     rounds = float((ends["steps"] + ends["rejections"]).mean()) + 2
@@ -211,16 +211,16 @@ def batch(count: int, seed: int) -> None:
     net = pm.PolynomialNetwork(layers, degree=3)
     points = generator.normal(size=(count, 8))
     started = perf_counter()
-    pm.margin(net, points[:200], device="cuda")  # stage 1 of all pairs, kernels
+    pm.margin(net, points[:200], proof=False, device="cuda")  # stage 1 of all pairs, kernels
     print(f"the first 200 rows, with 45 boundaries, their base solutions and kernels: {perf_counter() - started:.2f} s")
     seconds = []
     for _ in range(3):
         started = perf_counter()
-        found = pm.margin(net, points, device="cuda")
+        found = pm.margin(net, points, proof=False, device="cuda")
         seconds.append(perf_counter() - started)
         print(f"{count:,} rows: {seconds[-1]:.2f} s", flush=True)
     paths = count * 9 * 765
-    known = pm.margin(net, points[:20], device="cpu")
+    known = pm.margin(net, points[:20], proof=False, device="cpu")
     apart = max(abs(a.radius - b.radius) / b.radius for a, b in zip(found, known, strict=False))
     states: dict[str, int] = {}
     for one in found:

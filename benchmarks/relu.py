@@ -29,8 +29,9 @@ import numpy as np
 from common import Array
 
 import polymargin as pm
+from polymargin.margins import Margin
 from polymargin.networks import Network, ReLUNetwork, from_torch
-from polymargin.piecewise import PiecewiseMargin, linear_regions, piecewise_margin
+from polymargin.piecewise import linear_regions
 from polymargin.plots.relu_strata import relu_strata
 
 SEEDS = 5
@@ -56,7 +57,7 @@ def against_regions(widths: list[int]) -> list[str]:
     rows, worst = [], 0.0
     for seed in range(SEEDS):
         network, u = random_network(widths, seed)
-        found: PiecewiseMargin = piecewise_margin(network, u)
+        found: Margin = pm.margin(network, u, proof=False)
         started = perf_counter()
         regions = linear_regions(network)
         rivals = [c for c in range(network.class_count) if c != found.label]
@@ -86,7 +87,7 @@ def against_regions(widths: list[int]) -> list[str]:
 
 
 def search_only(widths: list[int]) -> list[str]:
-    found = [piecewise_margin(*random_network(widths, seed), timeout=TIMEOUT) for seed in range(SEEDS)]
+    found = [pm.margin(*random_network(widths, seed), proof=False, timeout=TIMEOUT) for seed in range(SEEDS)]
     existing = "–"
     if len(widths) == 3:  # hyperplanes in general position (Zaslavsky)
         existing = f"{sum(math.comb(widths[1], i) for i in range(widths[0] + 1)):,}"
@@ -134,7 +135,7 @@ def against_scip(widths: list[int]) -> list[str]:
     ours, theirs, worst = [], [], 0.0
     for seed in range(SEEDS):
         network, u = random_network(widths, seed)
-        found = piecewise_margin(network, u)
+        found = pm.margin(network, u, proof=False)
         if math.isinf(found.radius):
             continue
         ours.append(found.seconds)
@@ -170,7 +171,7 @@ def trained(widths: list[int], folder: Path) -> list[str]:
             optimiser.step()
     network = from_torch(module)
     right = float(np.mean(network.predict(images[8000:]) == labels[8000:]))
-    found = piecewise_margin(network, images[8000 : 8000 + DIGITS], timeout=TIMEOUT)
+    found = pm.margin(network, images[8000 : 8000 + DIGITS], proof=False, timeout=TIMEOUT)
     done = [each for each in found if each.standing is pm.Standing.NUMERICAL]
     return [
         "-".join(map(str, widths)),

@@ -68,12 +68,12 @@ def in_own_process(inputs: int, threads: int, points: int, seed: int) -> Measure
 def measure(inputs: int, threads: int, points: int, seed: int) -> Measurement:
     """A batch of 1 + `points` points; the first one is not counted, it pays for what stage 2 sets up."""
     warm_up = common.network(2, [3], 3, np.random.default_rng(0))
-    pm.margin(warm_up, [0.5, 0.5], cache=False, threads=threads)
+    pm.margin(warm_up, [0.5, 0.5], proof=False, workers=threads)
     generator = np.random.default_rng(seed)
     net = common.network(inputs, [inputs + 2], 3, generator)
     batch = generator.normal(size=(1 + points, inputs))
     started = perf_counter()
-    found = pm.margin(net, batch, cache=False, threads=threads)
+    found = pm.margin(net, batch, proof=False, workers=threads)
     whole = perf_counter() - started
     return Measurement(
         inputs=inputs,

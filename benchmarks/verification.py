@@ -28,16 +28,16 @@ def completeness(folder: Path) -> list[list[str]]:
     for n, h in ((4, 6), (6, 8), (8, 10)):
         network = common.network(n, [h], 3, np.random.default_rng(0))
         u = np.random.default_rng(1).normal(size=n)
-        pm.margin(network, u, cache=folder)
+        pm.Verifier(network, settings=pm.Settings(cache=folder)).margin(u, proof=False)
         started = perf_counter()
-        certified = pm.certify(network, u, method="completeness", cache=folder, threads=1)
+        certified = pm.Verifier(network, workers=1, settings=pm.Settings(cache=folder)).margin(u)
         made = perf_counter() - started
         network.save(folder / "model.npz")
         certified.certificate.save(folder / "proof.json")
         started = perf_counter()
         accepted = check(folder / "model.npz", folder / "proof.json").accepted
         checked = perf_counter() - started
-        gap = (certified.margin.upper - certified.margin.lower) / certified.margin.upper
+        gap = (certified.upper - certified.lower) / certified.upper
         rows.append([f"({n}, {h})", f"{made:.3f}", f"{checked:.3f}", "yes" if accepted else "NO", f"{gap:.1e}"])
     return rows
 
@@ -49,8 +49,10 @@ def verdicts(folder: Path) -> list[list[str]]:
     network.save(folder / "model.npz")
     checked = []
     for u in generator.uniform(-1, 1, size=(200, 8)):
-        radius = pm.margin(network, u, cache=folder).radius * generator.uniform(0.5, 1.5)
-        verdict = pm.verify(network, u, radius, cache=folder, threads=1)
+        radius = pm.Verifier(network, settings=pm.Settings(cache=folder)).margin(
+            u, proof=False
+        ).radius * generator.uniform(0.5, 1.5)
+        verdict = pm.Verifier(network, workers=1, settings=pm.Settings(cache=folder)).verify(u, radius)
         times.setdefault(verdict.answer.name, []).append(verdict.seconds)
         if verdict.certificate is not None:
             verdict.certificate.save(folder / "proof.json")

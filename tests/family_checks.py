@@ -139,16 +139,14 @@ def planted_verdict(number: int) -> str:
 def planted_proof(number: int) -> str:
     """`certify` beside a planted tie: both ends of what it proves."""
     planted = planted_ties.planted_tie(number)
-    found = pm.certify(
-        planted.network, planted.point, cache=False, timeout=2.0, threads=1, **asked(**planted.options)
-    ).margin
+    found = pm.margin(planted.network, planted.point, timeout=2.0, workers=1, **asked(**planted.options))
     assert planted.allows(found.lower), (number, found, planted)
     assert math.isinf(found.upper) or planted.reached_by(found.upper), (number, found, planted)
     return found.standing.name.lower()
 
 
 def _margin(model: Any, point: np.ndarray, truth: float) -> str:
-    found = pm.margin(model, point, threads=1, cache=False)
+    found = pm.margin(model, point, proof=False, workers=1)
     assert found.lower <= truth * (1 + 1e-9), (model, point, found, truth)
     assert truth <= found.upper * (1 + 1e-9), (model, point, found, truth)
     if found.standing is Standing.BRACKETED:

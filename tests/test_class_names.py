@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 import polymargin as pm
-from polymargin.bounds import bracket, exclude
 from polymargin.class_names import AboutClasses, class_numbers, named, names_of
 from polymargin.cli.app import app
 from polymargin.networks.attention import LightningAttention
@@ -41,24 +40,20 @@ def ridges(names: Any = NAMES) -> pm.Network:
 def test_every_kind_of_result_takes_the_names_over() -> None:
     network = ridges()
     found = [
-        pm.margin(network, U[0], cache=False),
-        pm.margin(network, U, cache=False)[1],
-        pm.verify(network, U[0], 0.1, cache=False),
-        pm.verify(network, U, 5.0, cache=False)[0],
-        pm.certify(network, U[0], cache=False),
-        pm.certify(network, U, cache=False)[2],
+        pm.margin(network, U[0], proof=False),
+        pm.margin(network, U, proof=False)[1],
+        pm.verify(network, U[0], 0.1),
+        pm.verify(network, U, 5.0)[0],
+        pm.margin(network, U[0]),
+        pm.margin(network, U)[2],
         pm.attack(network, U[0]),
         pm.attack(network, U)[1],
-        pm.lower_bound(network, U[0]),
-        pm.lower_bound(network, U[0]).exclusions[0],
-        bracket(network, U[0]),
-        exclude(network, U[0], 0, 1, 0.1),
     ]
     for result in found:
         assert result.class_names == NAMES
         assert result.label_name == NAMES[result.label]
         assert result.rival_name == ("–" if result.rival is None else NAMES[result.rival])
-    plain = pm.margin(RIDGES, U[0], cache=False)
+    plain = pm.margin(RIDGES, U[0], proof=False)
     assert (plain.class_names, plain.label_name, plain.rival_name) == (None, "0", "1")
     assert "class_names" not in plain.to_dict()
     assert "label_name" not in plain.to_row()
@@ -67,23 +62,19 @@ def test_every_kind_of_result_takes_the_names_over() -> None:
 def test_what_is_printed_calls_classes_by_name() -> None:
     network = ridges()
     assert "class setosa loses to versicolor" in repr(pm.attack(network, U[0]))
-    assert "class setosa, limited by versicolor" in repr(pm.lower_bound(network, U[0]))
-    assert "class setosa against versicolor" in repr(bracket(network, U[0]))
     assert pm.Boundary.from_network(network, 0, 2).name == "class setosa against class virginica"
-    lost = pm.verify(network, U[0], 5.0, cache=False)
+    lost = pm.verify(network, U[0], 5.0)
     assert lost.reason.startswith("class versicolor ties or wins at distance ")
-    tie = pm.margin(network, [1.0, 0.0], cache=False)  # 1 = x²
+    tie = pm.margin(network, [1.0, 0.0], proof=False)  # 1 = x²
     assert tie.notes == ("classes setosa and versicolor tie exactly at the point",)
     with pytest.raises(pm.InputError, match="classes setosa and versicolor tie exactly at the point"):
         pm.attack(network, [1.0, 0.0])
-    with pytest.raises(pm.InputError, match="classes setosa and versicolor tie at the point"):
-        pm.certify(network, [1.0, 0.0], cache=False)
 
 
 def test_tables_files_and_plain_data_have_them_beside_the_numbers(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     network = ridges()
-    for rows in (pm.margin(network, U), pm.verify(network, U, 0.1), pm.certify(network, U)):
+    for rows in (pm.margin(network, U, proof=False), pm.verify(network, U, 0.1), pm.margin(network, U)):
         frame = rows.to_frame()
         assert frame["label"].tolist() == [0, 1, 2]
         assert frame["label_name"].tolist() == list(NAMES)
@@ -93,24 +84,26 @@ def test_tables_files_and_plain_data_have_them_beside_the_numbers(tmp_path: Path
         again = [type(row).from_dict(json.loads(json.dumps(row.to_dict()))) for row in rows]
         assert [row.label_name for row in again] == list(NAMES)
         assert [row.to_dict() for row in again] == [row.to_dict() for row in rows]
-    bad = pm.margin(network, [[0.25, 0.1], [np.nan, 0.0]], cache=False)
+    bad = pm.margin(network, [[0.25, 0.1], [np.nan, 0.0]], proof=False)
     assert list(bad[0].to_row()) == list(bad[1].to_row())
     assert [row.to_row()["rival_name"] for row in bad] == ["versicolor", None]
 
 
 def test_rows_that_are_told_early_or_come_from_a_checkpoint_have_them(tmp_path: Path) -> None:
     network, told = ridges(), {}
-    options: dict[str, Any] = {"checkpoint": tmp_path / "rows.jsonl", "cache": False}
+    options: dict[str, Any] = {"checkpoint": tmp_path / "rows.jsonl"}
     for _ in range(2):
         told.clear()
-        pm.margin(network, U, on_row=lambda row, found: told.__setitem__(row, found.label_name), **options)
+        pm.margin(
+            network, U, proof=False, progress=lambda row, found: told.__setitem__(row, found.label_name), **options
+        )
         assert told == dict(enumerate(NAMES))
     # The names are no part of what was computed: another model with the same weights has its own.
-    assert [m.label_name for m in pm.margin(ridges(("a", "b", "c")), U, **options)] == ["a", "b", "c"]
+    assert [m.label_name for m in pm.margin(ridges(("a", "b", "c")), U, proof=False, **options)] == ["a", "b", "c"]
     options["checkpoint"] = tmp_path / "verdicts.jsonl"
     for names in (NAMES, ("a", "b", "c")):
         verdicts = pm.verify(
-            ridges(names), U, 5.0, on_row=lambda row, v: told.__setitem__(row, v.label_name), **options
+            ridges(names), U, 5.0, progress=lambda row, v: told.__setitem__(row, v.label_name), **options
         )
         assert told == dict(enumerate(names))
         assert verdicts[0].reason.startswith(f"class {names[1]} ties")
@@ -119,21 +112,19 @@ def test_rows_that_are_told_early_or_come_from_a_checkpoint_have_them(tmp_path: 
 def test_names_that_are_numbers_are_put_in_once() -> None:
     """Class 1 is called 2 and class 2 is called 0: a sentence that is translated twice would speak of another class."""
     network = ridges(("1", "2", "0"))
-    lost = pm.verify(network, U[0], 5.0, cache=False)
+    lost = pm.verify(network, U[0], 5.0)
     assert lost.rival == 1
     assert lost.reason.startswith("class 2 ties or wins")
     assert named(lost, network) is lost
     with pytest.raises(pm.InputError, match="classes 1 and 2 tie"):
         pm.attack(network, [1.0, 0.0])
-    failed = pm.certify(network, [[1.0, 0.0]], cache=False)[0]
-    assert failed.margin.error is not None
-    assert failed.margin.error.startswith("classes 1 and 2 tie")
+    assert pm.margin(network, [[1.0, 0.0]])[0].notes[0].startswith("classes 1 and 2 tie")
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "b"), "abc"])
 def test_names_that_do_not_fit_are_refused(names: Any) -> None:
     with pytest.raises(pm.InputError, match=r"class_names .*: expected 3 different names, one for each class"):
-        pm.margin(ridges(names), U[0], cache=False)
+        pm.margin(ridges(names), U[0], proof=False)
 
 
 def test_results_that_know_no_classes_are_left_alone() -> None:
@@ -186,7 +177,7 @@ def test_estimators_report_in_their_own_words(tmp_path: Path) -> None:
     words = data.target_names[data.target]
     points, right = data.data[::15], words[::15]
     model = QuadraticDiscriminantAnalysis().fit(data.data, words)
-    made = pm.report(model, points, right, cache=False)
+    made = pm.report(model, points, right)
     assert made.accuracy.clean == float((model.predict(points) == right).mean())
     assert [row["label_name"] for row in made.table] == model.predict(points).tolist()
     page = made.save(tmp_path / "report.html").read_text(encoding="utf-8")
@@ -195,7 +186,7 @@ def test_estimators_report_in_their_own_words(tmp_path: Path) -> None:
     assert "class versicolor ties with virginica" in page
     digits = QuadraticDiscriminantAnalysis().fit(data.data, np.array([7, 1, 0])[data.target])
     numbered = np.array([7, 1, 0])[data.target[::15]]
-    assert pm.report(digits, points, numbered, cache=False).accuracy.clean == made.accuracy.clean
+    assert pm.report(digits, points, numbered).accuracy.clean == made.accuracy.clean
 
 
 def test_the_command_line_says_them(tmp_path: Path) -> None:
@@ -211,7 +202,7 @@ def test_the_command_line_says_them(tmp_path: Path) -> None:
     np.save(points, data.data[[0, 70, 120]])
     labels.write_text("setosa\nversicolor\nvirginica\n")
     run = CliRunner()
-    for command in (["margin"], ["verify", "--radius", "9"], ["certify"]):
+    for command in (["margin"], ["verify", "--radius", "9"]):
         table = run.invoke(app, [command[0], str(file), str(points), *command[1:], "--trust"]).output
         assert {"setosa", "versicolor"} <= set(table.split()), table
         said = run.invoke(app, [command[0], str(file), str(points), *command[1:], "--trust", "--json"]).output
@@ -256,7 +247,7 @@ def test_proofs_of_a_named_model_are_checked_beside_it(tmp_path: Path) -> None:
     np.save(tmp_path / "points.npy", U[:1])
     run, folder = CliRunner(), tmp_path / "proofs"
     run.invoke(
-        app, ["certify", str(tmp_path / "model.npz"), str(tmp_path / "points.npy"), "--certificates", str(folder)]
+        app, ["margin", str(tmp_path / "model.npz"), str(tmp_path / "points.npy"), "--certificates", str(folder)]
     )
     assert pm.load(folder / "model.npz").class_names == NAMES
     checked = run.invoke(app, ["check", str(folder / "model.npz"), str(folder / "point-0.json")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import sys
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ POINTS = np.array([[0.1, 0.2], [np.nan, 1.0], [0.5, -0.5]])
 
 @pytest.fixture(scope="module")
 def margins() -> pm.Margins:
-    found = pm.margin(NETWORK, POINTS, cache=False)
+    found = pm.margin(NETWORK, POINTS, proof=False)
     assert isinstance(found, pm.Margins)
     return found
 
@@ -42,18 +43,18 @@ def test_a_csv_file_keeps_every_digit(margins: pm.Margins, tmp_path: Path) -> No
         rows = list(csv.DictReader(lines))
     assert [row["row"] for row in rows] == ["0", "1", "2"]
     assert float(rows[0]["radius"]) == margins[0].radius
-    assert (rows[1]["radius"], rows[1]["status"]) == ("", "FAILED")
+    assert (rows[1]["radius"], rows[1]["standing"]) == ("", "FAILED")
     assert "contains nan" in rows[1]["error"]
 
 
 def test_verdicts_and_certified_margins(tmp_path: Path) -> None:
-    verdicts = pm.verify(NETWORK, POINTS, 1e-3, cache=False)
+    verdicts = pm.verify(NETWORK, POINTS, 1e-3)
     assert isinstance(verdicts, pm.Verdicts)
     assert [answer.name for answer in verdicts.answers] == ["ROBUST", "UNKNOWN", "ROBUST"]
     assert repr(verdicts) == "Verdicts(3 points: 2 ROBUST, 1 FAILED)"
     assert "contains nan" in verdicts[1].reason
-    certified = pm.certify(NETWORK, POINTS, cache=False)
-    assert isinstance(certified, pm.CertifiedMargins)
+    certified = pm.margin(NETWORK, POINTS)
+    assert isinstance(certified, pm.Margins)
     assert (certified.lower[[0, 2]] <= certified.upper[[0, 2]]).all()
     assert certified[1].certificate is None
     assert len(certified.to_csv(tmp_path / "c.csv").read_text().splitlines()) == 4
@@ -81,16 +82,30 @@ def test_frames(margins: pm.Margins, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = margins.to_frame()
     assert isinstance(frame, pandas.DataFrame)
     assert frame["radius"][0] == margins[0].radius
-    assert list(frame["status"]) == [standing.name for standing in margins.standings]
+    assert list(frame["standing"]) == [standing.name for standing in margins.standings]
 
 
-def test_attacks_and_lower_bounds_take_batches() -> None:
+def test_attacks_take_batches() -> None:
     good = POINTS[[0, 2]]
-    bounds, attacks = pm.lower_bound(NETWORK, good), pm.attack(NETWORK, good)
-    for row, bound, found, margin in zip(good, bounds, attacks, pm.margin(NETWORK, good, cache=False), strict=True):
-        assert bound.radius <= margin.radius * (1 + 1e-9)
+    attacks = pm.attack(NETWORK, good)
+    for row, found, margin in zip(good, attacks, pm.margin(NETWORK, good, proof=False), strict=True):
         assert found.distance >= margin.radius * (1 - 1e-9)
         assert found.distance == pm.attack(NETWORK, row).distance
-    for function in (pm.lower_bound, pm.attack):
-        with pytest.raises(pm.InputError, match=r"row 1: .*contains nan"):
-            function(NETWORK, POINTS)
+    with pytest.raises(pm.InputError, match=r"row 1: .*contains nan"):
+        pm.attack(NETWORK, POINTS)
+
+
+def test_columns_arrays_and_json(margins: pm.Margins, tmp_path: Path) -> None:
+    assert np.array_equal(np.asarray(margins), margins.radii, equal_nan=True)
+    assert np.array_equal(margins["radius"], margins.radii, equal_nan=True)
+    assert np.array_equal(margins["upper"], margins.upper, equal_nan=True)
+    assert list(margins["standing"]) == [standing.name for standing in margins.standings]
+    with pytest.raises(KeyError, match="expected one of label, rival"):
+        margins["status"]
+    rows = json.loads(margins.to_json(tmp_path / "margins.json").read_text())
+    assert [row["row"] for row in rows] == [0, 1, 2]
+    assert pm.Margin.from_dict({k: v for k, v in rows[0].items() if k != "row"}).radius == margins[0].radius
+    verdicts = pm.verify(NETWORK, POINTS, 1e-3)
+    assert list(np.asarray(verdicts)) == ["ROBUST", "UNKNOWN", "ROBUST"]
+    for page in (margins._repr_html_(), verdicts._repr_html_()):
+        assert page.count("<th>") <= 6

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import lower_bound
 from problems import random_network
 
 import polymargin as pm
 from polymargin.arguments import positive, real_array
-from polymargin.expected import ShallowKernel
+from polymargin.continuation import TrackerSettings
+from polymargin.expected import ShallowKernel, expected_for_field
+from polymargin.geometry import discriminant_crossings, kkt_margin
 from polymargin.quadric import QuadricForm, QuadricSolver
 
 NETWORK = random_network([2, 4, 2], 3, seed=2)
@@ -22,20 +25,20 @@ CONIC = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
 RELU = pm.ReLUNetwork([(np.eye(2), [0.1, 0.2]), (np.array([[1.0, 0.0], [0.0, 1.0]]), [0.0, 0.5])])
 
 TAKES_POINTS = {
-    "margin": lambda p: pm.margin(NETWORK, p),
-    "margin of a quadric": lambda p: pm.margin(SQUARES, p),
-    "margin of a batch": lambda p: pm.margin(NETWORK, [p, p]),
-    "margin of a boundary": lambda p: pm.margin(CURVE, p),
+    "margin": lambda p: pm.margin(NETWORK, p, proof=False),
+    "margin of a quadric": lambda p: pm.margin(SQUARES, p, proof=False),
+    "margin of a batch": lambda p: pm.margin(NETWORK, [p, p], proof=False),
+    "margin of a boundary": lambda p: pm.margin(CURVE, p, proof=False),
     "verify": lambda p: pm.verify(NETWORK, p, 1e-3),
-    "certify": lambda p: pm.certify(NETWORK, p),
+    "certify": lambda p: pm.margin(NETWORK, p),
     "attack": lambda p: pm.attack(NETWORK, p),
-    "lower_bound": lambda p: pm.lower_bound(NETWORK, p),
+    "lower_bound": lambda p: lower_bound(NETWORK, p),
     "critical_points": lambda p: pm.critical_points(CURVE, p),
-    "kkt_margin": lambda p: pm.kkt_margin(SQUARES, p),
-    "piecewise_margin": lambda p: pm.piecewise_margin(RELU, p),
-    "piecewise_verify": lambda p: pm.piecewise_verify(RELU, p, 0.1),
+    "kkt_margin": lambda p: kkt_margin(SQUARES, p),
+    "piecewise_margin": lambda p: pm.margin(RELU, p, proof=False),
+    "piecewise_verify": lambda p: pm.verify(RELU, p, 0.1),
     "expected": lambda p: pm.expected_real_critical_points(2, 2, point=p),
-    "expected for a field": lambda p: pm.expected_for_field(ShallowKernel(2, 2), p),
+    "expected for a field": lambda p: expected_for_field(ShallowKernel(2, 2), p),
     "logits": lambda p: NETWORK(p),
     "exact logits": lambda p: NETWORK.exact_logits(p),
     "predict": lambda p: NETWORK.predict(p),
@@ -43,7 +46,7 @@ TAKES_POINTS = {
     "boundary": lambda p: CURVE(p),
     "gradient": lambda p: CURVE.gradient(p),
     "quadric": lambda p: QuadricSolver(CONIC).nearest(p),
-    "crossings": lambda p: pm.discriminant_crossings(CONIC, p, [3.0, 0.001]),
+    "crossings": lambda p: discriminant_crossings(CONIC, p, [3.0, 0.001]),
     "weights": lambda p: pm.PolynomialNetwork([([p, p], [0.0, 0.0]), np.eye(2)], degree=2),
     "quadratic form": lambda p: QuadricForm([p, p], [0.0, 0.0], 0.0),
 }
@@ -83,13 +86,13 @@ def test_what_is_taken_is_taken_exactly() -> None:
 def test_tolerances_are_positive_finite_numbers(value: Any) -> None:
     for call in (
         lambda: positive(value, "tolerance"),
-        lambda: pm.lower_bound(NETWORK, [0.1, 0.2], tolerance=value),
-        lambda: pm.lower_bound(NETWORK, [0.1, 0.2], limit=-1 if value is None else value),
+        lambda: lower_bound(NETWORK, [0.1, 0.2], tolerance=value),
+        lambda: lower_bound(NETWORK, [0.1, 0.2], limit=-1 if value is None else value),
         lambda: pm.verify(NETWORK, [0.1, 0.2], value),
-        lambda: pm.piecewise_verify(RELU, [0.1, 0.2], value),
-        lambda: pm.TrackerSettings(accuracy=value),
-        lambda: pm.TrackerSettings(infinity=value),
-        lambda: pm.TrackerSettings(most_steps=value),
+        lambda: pm.verify(RELU, [0.1, 0.2], value),
+        lambda: TrackerSettings(accuracy=value),
+        lambda: TrackerSettings(infinity=value),
+        lambda: TrackerSettings(most_steps=value),
     ):
         with pytest.raises(pm.InputError, match="expected a positive"):
             call()
@@ -102,4 +105,4 @@ def test_tolerances_are_positive_finite_numbers(value: Any) -> None:
 def test_steps_are_counted_in_whole_numbers_that_fit() -> None:
     for value in (2.5, 2**31):
         with pytest.raises(pm.InputError, match="most_steps"):
-            pm.TrackerSettings(most_steps=value)
+            TrackerSettings(most_steps=value)

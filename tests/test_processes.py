@@ -25,8 +25,9 @@ network = pm.PolynomialNetwork(
 )
 points = generator.normal(size=(20, 2))
 def answers(threads):
-    rows = pm.margin(network, points, threads=threads, cache=False)
-    proved = pm.certify(network, points[0], threads=threads, cache=False)
+    verifier = pm.Verifier(network, workers=threads, settings=pm.Settings(cache=False))
+    rows = verifier.margin(points, proof=False)
+    proved = verifier.margin(points[0])
     return [row.radius for row in rows], str(proved)
 alone = answers(1)
 if os.getuid() == 0:

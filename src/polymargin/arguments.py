@@ -163,10 +163,16 @@ def _unless_none(check: Callable[[str, Any], None]) -> Callable[[str, Any], None
     return lambda name, value: None if value is None else check(name, value)
 
 
+def check_named(name: str, value: Any) -> None:
+    """Refuse a wrong value of an option whose name says what it may be."""
+    CHECKS[name](name, value)
+
+
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "seed": _whole_number(0),
     "threads": _unless_none(_whole_number(1, ", or None for all cores")),
     "limit": _unless_none(_positive),
+    "workers": _unless_none(_whole_number(1, ", an executor, a Dask client, or None for all cores")),
     "timeout": _unless_none(_positive),
 }
 

@@ -7,13 +7,17 @@ shows is rounded as a person would.
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, Self, SupportsIndex, TypeVar, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from polymargin.errors import MissingExtraError, printable
 from polymargin.standing import HasStanding, Standing
@@ -34,6 +38,9 @@ class Listed(HasStanding, Protocol):
 
     def to_row(self) -> dict[str, Any]:
         """Return plain values by column: texts, numbers, None."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON."""
         ...
 
 
@@ -63,7 +70,14 @@ class RowsOnDemand(Generic[Row]):
 
 
 class Listing(Sequence[Row]):
-    """Answers, one per point, in the order of the points; it does not change."""
+    """Answers, one per point, in the order of the points; it does not change.
+
+    `found[0]` is the first answer, `found["radius"]` the column of that name as an array.
+    """
+
+    # Columns of the table in a notebook, and the one that stands for all answers as an array.
+    shown_columns: ClassVar[tuple[str, ...]] = ()
+    main_column: ClassVar[str] = ""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._rows: tuple[Row, ...] | RowsOnDemand[Row] = rows if isinstance(rows, RowsOnDemand) else tuple(rows)
@@ -78,7 +92,11 @@ class Listing(Sequence[Row]):
     def __getitem__(self, index: SupportsIndex) -> Row: ...
     @overload
     def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: SupportsIndex | slice) -> Row | Self:
+    @overload
+    def __getitem__(self, index: str) -> NDArray[Any]: ...
+    def __getitem__(self, index: SupportsIndex | slice | str) -> Row | Self | NDArray[Any]:
+        if isinstance(index, str):
+            return self.column(index)
         found: Any = self._rows[index]
         return type(self)(found) if isinstance(index, slice) else found
 
@@ -89,6 +107,20 @@ class Listing(Sequence[Row]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (list(self),)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of the table as an array; numbers are NaN where there is none."""
+        if self and name not in self._columns():
+            raise KeyError(f"{name!r}: expected one of {', '.join(self._columns())}")
+        values = [row.to_row()[name] for row in self]
+        if all(value is None or isinstance(value, (int, float)) for value in values) and any(
+            isinstance(value, float) or value is None for value in values
+        ):
+            return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+        return np.array(values)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.column(self.main_column), dtype=dtype)
 
     @property
     def standings(self) -> list[Standing]:
@@ -103,6 +135,13 @@ class Listing(Sequence[Row]):
             writer.writerow(["row", *self._columns()])
             for index, row in enumerate(self):
                 writer.writerow([index, *(_text(value) for value in row.to_row().values())])
+        return file
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write one object per point, with everything that is known of it; null for what is infinite or not there."""
+        file = Path(path)
+        rows = [{"row": index, **row.to_dict()} for index, row in enumerate(self)]
+        file.write_text(json.dumps(rows, allow_nan=False) + "\n", encoding="utf-8")
         return file
 
     def to_frame(self) -> Any:
@@ -127,9 +166,10 @@ class Listing(Sequence[Row]):
         return list(self[0].to_row()) if self else []
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("row", *self._columns()))
+        names = [name for name in self.shown_columns or self._columns() if name in self._columns()]
+        head = "".join(f"<th>{escape(name.removesuffix('_name'))}</th>" for name in ("row", *names))
         body = "".join(
-            f"<tr><td>{index}</td>{_html_cells(row.to_row(), row.standing)}</tr>"
+            f"<tr><td>{index}</td>{_html_cells(_named_cells(row.to_row(), names), row.standing)}</tr>"
             for index, row in enumerate(self[: self._shown()])
         )
         left = len(self) - self._shown()
@@ -140,6 +180,11 @@ class Listing(Sequence[Row]):
 
     def _shown(self) -> int:
         return len(self) if len(self) <= SHOWN + 5 else SHOWN
+
+
+def _named_cells(cells: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the chosen cells; classes by their names where there are any."""
+    return {name: cells.get(f"{name}_name", cells[name]) for name in names}
 
 
 def html_of_one(answer: Listed) -> str:
@@ -162,7 +207,7 @@ def _text(value: Any) -> str:
 
 def _html_cells(cells: dict[str, Any], standing: Standing) -> str:
     return "".join(
-        f'<td style="{STYLES[standing] if name == "status" else ""}">{escape(_short(value))}</td>'
+        f'<td style="{STYLES[standing] if name == "standing" else ""}">{escape(_short(value))}</td>'
         for name, value in cells.items()
     )
 

@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 
 Row = TypeVar("Row", bound=HasStanding)
 Found = TypeVar("Found")
-# What type checkers can tell apart; an array may be either, as its type does not say how many axes it has.
-OnePoint: TypeAlias = Sequence[float]
-ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]]
+# What type checkers can tell apart; an array whose type does not say how many axes it has may be either.
+OnePoint: TypeAlias = Sequence[float] | np.ndarray[tuple[int], np.dtype[Any]]
+ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]] | np.ndarray[tuple[int, int], np.dtype[Any]]
 # Called with the number of a row and its answer as soon as there is one.
 OnRow = Callable[[int, Any], None]
 

@@ -1,8 +1,4 @@
-"""How an answer is known. No number leaves the package without its standing.
-
-The word is `standing`, of fields and in sentences. JSON, CSV and checkpoints call it `status`, a name that was published before
-and stays; so does the attribute of that name, which every result still has.
-"""
+"""How an answer is known. No number leaves the package without its standing."""
 
 from __future__ import annotations
 
@@ -26,11 +22,3 @@ class Standing(Enum):
 class HasStanding(Protocol):
     @property
     def standing(self) -> Standing: ...
-
-
-class PublishedStatus:
-    """Gives a result the published name of its standing."""
-
-    @property
-    def status(self: HasStanding) -> Standing:
-        return self.standing

@@ -24,7 +24,7 @@ def answered(case: Case) -> Standing:
     """The standing of the answer, which is right or brackets the truth."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = pm.margin(case.network, case.point, threads=1, cache=False)
+        found = pm.margin(case.network, case.point, proof=False, workers=1)
     what = (case.family, found, case.truth)
     assert found.lower * (1 - 1e-9) <= case.truth <= found.upper * (1 + 1e-9) or _close(found.radius, case.truth), what
     if found.standing is not Standing.BRACKETED:
@@ -65,7 +65,7 @@ def test_verdicts_next_to_the_margin(index: int) -> None:
     if not 0 < one.truth < math.inf:
         return
     for share in (1 - 1e-6, 1 - 1e-12, 1 + 1e-12, 1 + 1e-6):
-        verdict = pm.verify(one.network, one.point, share * one.truth, cache=False, threads=1, timeout=2.0)
+        verdict = pm.verify(one.network, one.point, share * one.truth, workers=1, timeout=2.0)
         wrong = "VULNERABLE" if share < 1 else "ROBUST"
         assert verdict.answer.name != wrong, (one.family, share, verdict)
 
@@ -149,7 +149,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("model", "point", "truth"), [row[1:] for row in KNOWN], ids=[row[0] for row in KNOWN])
 def test_answers_that_were_once_wrong(model: pm.Network | pm.Boundary, point: list[float], truth: float) -> None:
-    found = pm.margin(model, point, threads=1, cache=False)
+    found = pm.margin(model, point, proof=False, workers=1)
     if found.standing is Standing.BRACKETED:
         assert found.lower <= truth * (1 + 1e-7)
         assert truth <= found.upper * (1 + 1e-7)
@@ -164,7 +164,7 @@ def test_the_standing_does_not_depend_on_the_seed(family: str) -> None:
     while made is None:
         made = FAMILIES[family](generator)
     network, point, truth = made
-    found = [pm.margin(network, point, threads=1, cache=False, seed=seed) for seed in range(3)]
+    found = [pm.margin(network, point, proof=False, workers=1, seed=seed) for seed in range(3)]
     assert len({one.standing for one in found}) == 1
     assert all(_close(one.radius, truth) for one in found)
 

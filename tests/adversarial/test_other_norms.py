@@ -20,7 +20,7 @@ def test_no_length_contradicts_the_l2_margin(index: int, norm: str) -> None:
     one = case(index, seed=7)
     if len(one.point) > 3:
         return
-    found = pm.margin(one.network, one.point, **asked(norm=norm), threads=1, cache=False)
+    found = pm.margin(one.network, one.point, proof=False, **asked(norm=norm), workers=1)
     root = math.sqrt(len(one.point))
     least, most = (one.truth / root, one.truth) if norm == "linf" else (one.truth, one.truth * root)
     assert found.lower <= most * (1 + 1e-6)

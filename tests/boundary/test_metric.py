@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.boundary import bombieri_weyl, in_metric
+from polymargin.boundary import AttentionArchitecture, bombieri_weyl, in_metric
+from polymargin.geometry import Plane, polar_degrees
 from polymargin.standing import Standing
 
 TEXTS = ["x**2 + 4*y**2 - 4", "y - x**2", "x**3 + y**3 + x*y - 1", "(x + y)**3 + x - 2", "x**2*y - y**3 + x - 1"]
@@ -81,7 +82,7 @@ def test_discriminants_of_stretched_curves() -> None:
 
 
 def test_chambers_of_a_stretched_curve() -> None:
-    plane = pm.Plane.of_two_inputs((-2.0, 2.0, -2.0, 2.0))
+    plane = Plane.of_two_inputs((-2.0, 2.0, -2.0, 2.0))
     boundary = pm.Boundary.from_expression("x**2 + y**2 - 1")
     assert set(pm.chambers(boundary, plane, 200, metric=[1, 4], cache=False).shares()) == {2, 4}
 
@@ -93,9 +94,9 @@ def test_networks_have_the_same_ed_degree_in_every_metric() -> None:
 
 @pytest.mark.parametrize(("sizes", "unit", "generic"), [((2, 2, 1, 1), 17, 21), ((1, 2, 1, 1), 9, 9)], ids=str)
 def test_attention(sizes: tuple[int, int, int, int], unit: int, generic: int) -> None:
-    architecture = pm.AttentionArchitecture(*sizes)
+    architecture = AttentionArchitecture(*sizes)
     assert int(pm.ed_degree(architecture, metric=[1] * architecture.inputs)) == unit
-    assert int(pm.ed_degree(architecture, metric="generic")) == generic == sum(pm.polar_degrees(architecture))
+    assert int(pm.ed_degree(architecture, metric="generic")) == generic == sum(polar_degrees(architecture))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from polymargin.bounds.bracket import bracket_by
 
 import polymargin as pm
-from polymargin.bounds.bracket import bracket_by
 from polymargin.bounds.exclusion import exclude_by
 from polymargin.bounds.lower_bound import lower_bound_at
 from polymargin.deadlines import NEVER, Deadline, TimeUpError

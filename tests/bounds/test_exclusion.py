@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from bounds.exact import positive_definite, positive_on, rational
 from bounds.exact_lifted import LiftedVerifier
+from engines import exclude
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds import exclude
 
 Range = tuple[Fraction, Fraction]
 
@@ -157,7 +157,7 @@ def test_proofs_close_to_the_margin(family: str) -> None:
     for seed in range(6):
         network = build(seed)
         u = np.random.default_rng([seed, 1]).normal(size=network.dimension)
-        margin = pm.margin(network, u, cache=False)
+        margin = pm.margin(network, u, proof=False)
         if not np.isfinite(margin.radius):
             continue
         found = exclude(network, u, margin.label, 1 - margin.label, fraction * margin.radius, timeout=math.inf)
@@ -178,7 +178,7 @@ def test_wide_layers_with_linear_bounds(monkeypatch: pytest.MonkeyPatch) -> None
     for widths in ((3, 4, 4, 2), (2, 3, 3, 2)):
         network = mixed_network(widths, 3, (3, 2))
         u = np.random.default_rng([3, 1]).normal(size=widths[0])
-        margin = pm.margin(network, u, cache=False)
+        margin = pm.margin(network, u, proof=False)
         found = exclude(network, u, margin.label, margin.rival, 0.8 * margin.radius, timeout=math.inf)
         assert found.proved
         Verifier(network, u, margin.label, margin.rival).check(found.to_proof())
@@ -188,7 +188,7 @@ def test_beyond_the_margin_there_is_a_counterexample() -> None:
     for seed in range(8):
         network = random_network((4, 6, 2), 3, seed)
         u = np.random.default_rng([seed, 1]).normal(size=4)
-        margin = pm.margin(network, u, cache=False)
+        margin = pm.margin(network, u, proof=False)
         found = exclude(network, u, margin.label, margin.rival, 1.001 * margin.radius)
         assert not found.proved
         assert found.reason == "counterexample"
@@ -203,7 +203,7 @@ def test_beyond_the_margin_there_is_a_counterexample() -> None:
 def test_the_verifier_refuses_what_is_wrong() -> None:
     network = random_network((4, 6, 2), 3, 0)
     u = np.random.default_rng([0, 1]).normal(size=4)
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     proof = exclude(network, u, margin.label, margin.rival, 0.5 * margin.radius).to_proof()
     Verifier(network, u, margin.label, margin.rival).check(proof)
     larger = proof | {"radius": float(1.01 * margin.radius).hex()}
@@ -218,7 +218,7 @@ def test_the_verifier_refuses_what_is_wrong() -> None:
 def test_limits_are_kept() -> None:
     network = random_network((3, 4, 4, 2), 2, 0)
     u = np.random.default_rng([0, 1]).normal(size=3)
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     radius = (1 - 1e-9) * margin.radius
     assert exclude(network, u, margin.label, margin.rival, radius, most_leaves=3).reason == "too many leaves"
     slow = exclude(network, u, margin.label, margin.rival, radius, timeout=0.0)
@@ -229,7 +229,7 @@ def test_one_layer_of_squares_is_never_cut() -> None:
     """It is decided in one piece, but for rounding, and no cut helps against that."""
     network = random_network((6, 8, 2), 2, 0)
     u = np.random.default_rng([0, 1]).normal(size=6)
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     assert exclude(network, u, margin.label, margin.rival, (1 - 1e-6) * margin.radius).leaves == 1
     rounded = exclude(network, u, margin.label, margin.rival, (1 - 1e-15) * margin.radius)
     assert not rounded.proved

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from engines import attack, exclude, lower_bound, pair_lower_bound
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds import exclude, lower_bound, pair_lower_bound
-from polymargin.relaxation import attack
 
 
 def polynomial_network(seed: int) -> pm.Network:
@@ -33,7 +32,7 @@ def test_against_exact_margins(family: str) -> None:
     for seed in range(count):
         network = build(seed)
         u = np.random.default_rng([seed, 1]).normal(size=network.dimension)
-        margin = pm.margin(network, u, cache=False)
+        margin = pm.margin(network, u, proof=False)
         if not np.isfinite(margin.radius):
             continue
         found = lower_bound(network, u, tolerance=1e-7 if family == "quadratic" else 1e-4)
@@ -52,7 +51,7 @@ def test_a_rewritten_network_of_mnist_size() -> None:
     u = 0.3 * np.random.default_rng(1).normal(size=784)
     label = int(network.predict(u))
     rival = (label + 4) % 10
-    nearest = attack(network, u, rival, starts=2)
+    nearest = attack(network, u, rivals=[rival])
     found = pair_lower_bound(network, u, label, rival, tolerance=0.05)
     assert nearest is not None
     assert 0.9 * nearest.distance < found.radius <= nearest.distance
@@ -69,7 +68,7 @@ def test_dead_weights() -> None:
     last = np.array([[1.0, 2.0, 0.0, -0.5], [0.0, 0.0, 0.0, 0.7]])
     network = pm.PolynomialNetwork([(weights, np.array([0.1, 0.7, 0.2, -0.3])), last], degree=3)
     u = [0.4, 0.3]
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     assert lower_bound(network, u).radius <= margin.radius
     assert exclude(network, u, 0, 1, 0.999 * margin.radius).proved
 
@@ -80,7 +79,7 @@ def test_a_constant_difference_and_a_flat_point() -> None:
     assert lower_bound(constant, [0.1, 0.2, 0.3], limit=50.0).radius == 50.0
     last = (np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 1.0, 1.0]]), np.array([1.0, 0.0]))
     flat = pm.PolynomialNetwork([weights, last], degree=3)
-    margin = pm.margin(flat, np.zeros(3), cache=False).radius
+    margin = pm.margin(flat, np.zeros(3), proof=False).radius
     nearest = attack(flat, np.zeros(3))
     assert 0.9 * margin < lower_bound(flat, np.zeros(3)).radius <= margin
     assert nearest is not None

@@ -209,9 +209,7 @@ def _dyadic(generator: random.Random) -> Fraction:
 def wrong_words(planted: PlantedTie, factor: float, timeout: float = 5.0) -> tuple[str, str]:
     """The answer of `verify` at a share of the truth, and what is wrong about it; empty if nothing is."""
     radius = factor * (planted.distance if np.isfinite(planted.distance) else 2.0)
-    verdict = pm.verify(
-        planted.network, planted.point, radius, cache=False, timeout=timeout, **asked(**planted.options)
-    )
+    verdict = pm.verify(planted.network, planted.point, radius, timeout=timeout, **asked(**planted.options))
     answer = verdict.answer.name
     if answer == "ROBUST" and not planted.allows(radius):
         return answer, f"{planted.family}, {planted.options}: ROBUST at {radius}, the tie is at {planted.distance}"

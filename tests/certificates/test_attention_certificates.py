@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from engines import lower_bound
 
 import polymargin as pm
 from polymargin import Answer, Standing
@@ -38,20 +39,20 @@ def accepted(network: Network, certificate: pm.Certificate, folder: Path) -> str
 )
 def test_the_enclosure_holds_the_margin(shape: tuple[int, ...], classes: int, seed: int, tmp_path: Path) -> None:
     network, u = problem(shape, seed, classes)
-    margin = pm.margin(network, u)
+    margin = pm.margin(network, u, proof=False)
     assert margin.standing is Standing.NUMERICAL
-    certified = pm.certify(network, u)
+    certified = pm.margin(network, u)
     accepted(network, certified.certificate, tmp_path)
-    assert certified.margin.standing is Standing.CERTIFIED, certified
-    assert certified.margin.lower <= margin.radius * (1 + 1e-12)
-    assert certified.margin.upper >= margin.radius * (1 - 1e-12)
-    assert certified.margin.upper - certified.margin.lower <= 1e-6 * certified.margin.upper
+    assert certified.standing is Standing.CERTIFIED, certified
+    assert certified.lower <= margin.radius * (1 + 1e-12)
+    assert certified.upper >= margin.radius * (1 - 1e-12)
+    assert certified.upper - certified.lower <= 1e-6 * certified.upper
 
 
 @pytest.mark.parametrize("fraction", [0.3, 0.95, 0.999, 1.001, 3.0])
 def test_verdicts_on_either_side_are_proved(fraction: float, tmp_path: Path) -> None:
     network, u = problem((2, 2, 2, 2), 3, classes=3)
-    radius = fraction * pm.margin(network, u).radius
+    radius = fraction * pm.margin(network, u, proof=False).radius
     verdict = pm.verify(network, u, radius)
     assert verdict.answer is (Answer.ROBUST if fraction < 1 else Answer.VULNERABLE), verdict
     reason = accepted(network, verdict.certificate, tmp_path)
@@ -65,21 +66,21 @@ def test_verdicts_on_either_side_are_proved(fraction: float, tmp_path: Path) -> 
 def test_one_number_per_token_is_certified_by_completeness(tmp_path: Path) -> None:
     """t = d = 1 is the only module with as many critical points as a cubic can have."""
     network, u = problem((1, 1, 1, 1), 4)
-    certified = pm.certify(network, u, method="completeness")
-    assert "completeness" in certified.margin.method
+    certified = pm.margin(network, u)
+    assert "completeness" in certified.method
     accepted(network, certified.certificate, tmp_path)
-    assert certified.margin.upper - certified.margin.lower <= 1e-12 * certified.margin.upper
+    assert certified.upper - certified.lower <= 1e-12 * certified.upper
     network, u = problem((2, 2, 1, 1), 0)
     with pytest.raises(pm.InputError, match=r"17 critical points were found; .* it must have 45, the most"):
-        pm.certify(network, u, method="completeness")
+        pm.margin(network, u)
 
 
 def test_modules_beyond_enumeration(tmp_path: Path) -> None:
     """t·d = 12: one relaxation of the ball, and an attack."""
     network, u = problem((4, 3, 2, 2), 1)
-    found, bound = pm.attack(network, u), pm.lower_bound(network, u, tolerance=1e-3)
+    found, bound = pm.attack(network, u), lower_bound(network, u, tolerance=1e-3)
     assert 0.3 * found.distance < bound.radius <= found.distance
-    verdict = pm.verify(network, u, 0.99 * bound.radius, limit=100)
+    verdict = pm.Verifier(network, settings=pm.Settings(limit=100)).verify(u, 0.99 * bound.radius)
     assert verdict.answer is Answer.ROBUST
     accepted(network, verdict.certificate, tmp_path)
 

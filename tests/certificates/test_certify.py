@@ -13,9 +13,8 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin import Answer, Standing
-from polymargin.certificates.rivals import prove_by_enumeration
-from polymargin.certificates.session import Options, Session
-from polymargin.margins.judge import Judge
+from polymargin.margins.case import Case
+from polymargin.margins.rivals import prove_by_enumeration
 from polymargin_checker.checker import check
 
 ARCHITECTURES = [
@@ -47,18 +46,20 @@ def test_both_routes_enclose_the_same_margin(widths: list[int], degree: int, blo
     for seed in range(7 * block, 7 * block + 7):
         network = random_network(widths, degree, seed)
         u = np.random.default_rng([seed, 5]).normal(size=widths[0])
-        exact = pm.certify(network, u, method="completeness", cache=False)
+        exact = pm.margin(network, u)
         accepted(network, exact.certificate, tmp_path)
-        assert exact.margin.standing is Standing.CERTIFIED
-        if math.isfinite(exact.margin.upper):
-            assert exact.margin.upper - exact.margin.lower <= 1e-10 * exact.margin.upper
-        bracket = pm.certify(network, u, method="exclusion", cache=False, timeout=0.2)
+        assert exact.standing is Standing.CERTIFIED
+        if math.isfinite(exact.upper):
+            assert exact.upper - exact.lower <= 1e-10 * exact.upper
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("polymargin.margins.proving.prove_by_enumeration", lambda *_: (None, None, "not asked for"))
+            bracket = pm.margin(network, u, timeout=2)
         accepted(network, bracket.certificate, tmp_path)
-        assert bracket.margin.lower <= exact.margin.upper
-        assert bracket.margin.upper >= exact.margin.lower
-        if math.isfinite(exact.margin.upper):
-            planted = exact.margin.upper
-            assert pm.verify(network, u, planted * (1 + 1e-9), cache=False, timeout=5).answer is not Answer.ROBUST
+        assert bracket.lower <= exact.upper
+        assert bracket.upper >= exact.lower
+        if math.isfinite(exact.upper):
+            planted = exact.upper
+            assert pm.verify(network, u, planted * (1 + 1e-9), timeout=5).answer is not Answer.ROBUST
 
 
 @pytest.mark.parametrize(("widths", "degree"), ARCHITECTURES)
@@ -66,7 +67,7 @@ def test_both_routes_enclose_the_same_margin(widths: list[int], degree: int, blo
 def test_verdicts_on_either_side_are_proved(widths: list[int], degree: int, fraction: float, tmp_path: Path) -> None:
     network = random_network(widths, degree, 40)
     u = np.random.default_rng(41).normal(size=widths[0])
-    margin = pm.margin(network, u).radius
+    margin = pm.margin(network, u, proof=False).radius
     if math.isinf(margin):
         verdict = pm.verify(network, u, 10.0)
         assert verdict.answer is Answer.ROBUST
@@ -85,9 +86,9 @@ def test_verdicts_on_either_side_are_proved(widths: list[int], degree: int, frac
 
 def test_linear_networks(tmp_path: Path) -> None:
     network = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0], [0.0, 1.0]], [0.0, 5.0, 0.0])])
-    certified = pm.certify(network, [3.0, 4.0])
-    assert certified.margin.standing is Standing.CERTIFIED
-    assert certified.margin.upper == pytest.approx(4.0)
+    certified = pm.margin(network, [3.0, 4.0])
+    assert certified.standing is Standing.CERTIFIED
+    assert certified.upper == pytest.approx(4.0)
     accepted(network, certified.certificate, tmp_path)
     assert pm.verify(network, [3.0, 4.0], radius=3.9).answer is Answer.ROBUST
     assert pm.verify(network, [3.0, 4.0], radius=4.1).answer is Answer.VULNERABLE
@@ -97,21 +98,18 @@ def test_ties_timeouts_and_bad_input() -> None:
     network = pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2)
     tie = pm.verify(network, [0.5, -0.5], radius=0.1)
     assert tie.answer is Answer.VULNERABLE
-    with pytest.raises(pm.InputError, match="tie"):
-        pm.certify(network, [0.5, -0.5])
+    assert pm.margin(network, [0.5, -0.5]).radius == 0
     for radius in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(pm.InputError, match="radius"):
             pm.verify(network, [0.5, 0.1], radius)
     with pytest.raises(pm.InputError, match="timeout"):
         pm.verify(network, [0.5, 0.1], 0.1, timeout=0)
-    with pytest.raises(pm.InputError, match="method"):
-        pm.certify(network, [0.5, 0.1], method="magic")
     for point in ([1.0], [math.nan, 0.0], ["a", "b"]):
         with pytest.raises(pm.InputError, match="point"):
             pm.verify(network, point, 0.1)
     deep = random_network([6, 8, 8, 8, 2], 2, seed=3)
     nearest = pm.attack(deep, np.zeros(6)).distance
-    hurried = pm.verify(deep, np.zeros(6), radius=0.9999 * nearest, timeout=1e-9, cache=False)
+    hurried = pm.verify(deep, np.zeros(6), radius=0.9999 * nearest, timeout=1e-9)
     assert hurried.answer is Answer.UNKNOWN
     assert 0 < hurried.lower < hurried.upper <= nearest * (1 + 1e-9)  # bounds even where there was no time
 
@@ -120,10 +118,12 @@ def test_without_enumeration_the_bracket_is_honest(tmp_path: Path) -> None:
     """Too many critical points to enumerate: bounds from both sides, the checker accepts them."""
     network = random_network([12, 14, 3], 3, seed=2)
     u = 0.3 * np.random.default_rng(2).normal(size=12)
-    certified = pm.certify(network, u, limit=1000, timeout=20)
+    certified = pm.Verifier(network, settings=pm.Settings(limit=1000)).margin(u, timeout=20)
     accepted(network, certified.certificate, tmp_path)
-    assert 0 < certified.margin.lower <= certified.margin.upper < math.inf
-    assert pm.verify(network, u, 0.9 * certified.margin.lower, limit=1000, timeout=None).answer is Answer.ROBUST
+    assert 0 < certified.lower <= certified.upper < math.inf
+    assert (
+        pm.Verifier(network, settings=pm.Settings(limit=1000)).verify(u, 0.9 * certified.lower).answer is Answer.ROBUST
+    )
 
 
 @settings(max_examples=15, deadline=None)
@@ -137,7 +137,7 @@ def test_scaling_and_permuting_leave_the_certified_margin_alone(seed: int, facto
         [(first.weights[order], first.bias[order]), (factor * last.weights[::-1, order], factor * last.bias[::-1])],
         degree=3,
     )
-    a, b = (pm.certify(net, u, method="completeness", cache=False).margin for net in (network, other))
+    a, b = (pm.margin(net, u) for net in (network, other))
     if math.isinf(a.upper):
         assert math.isinf(b.upper)
     else:
@@ -176,11 +176,11 @@ def _doubled(network: pm.Network, gap: float) -> pm.Network:
 def test_adversarial_numerics_are_right_or_not_certified(name: str, tmp_path: Path) -> None:
     network = ADVERSARIAL[name](random_network([3, 4, 2], 3, seed=11))
     u = np.random.default_rng(12).normal(size=3)
-    certified = pm.certify(network, u, cache=False, timeout=20)
+    certified = pm.margin(network, u, timeout=20)
     accepted(network, certified.certificate, tmp_path)
-    numerical = pm.margin(network, u, cache=False)
-    if certified.margin.standing is Standing.CERTIFIED and numerical.standing is Standing.NUMERICAL:
-        assert certified.margin.lower * (1 - 1e-6) <= numerical.radius <= certified.margin.upper * (1 + 1e-6)
+    numerical = pm.margin(network, u, proof=False)
+    if certified.standing is Standing.CERTIFIED and numerical.standing is Standing.NUMERICAL:
+        assert certified.lower * (1 - 1e-6) <= numerical.radius <= certified.upper * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("gap", [1e-9, 1e3])
@@ -188,50 +188,39 @@ def test_points_very_near_and_very_far(gap: float, tmp_path: Path) -> None:
     """Start on the boundary and walk along the normal: the margin is at most what was walked."""
     network = random_network([2, 4, 2], 3, seed=13)
     boundary = pm.Boundary.from_network(network, 0, 1)
-    foot = pm.margin(network, [0.2, 0.1]).point
+    foot = pm.margin(network, [0.2, 0.1], proof=False).point
     normal = boundary.gradient(foot)
     u = foot + gap * normal / np.linalg.norm(normal)
-    certified = pm.certify(network, u, cache=False)
+    certified = pm.margin(network, u)
     accepted(network, certified.certificate, tmp_path)
-    assert certified.margin.lower <= gap * (1 + 1e-6)
+    assert certified.lower <= gap * (1 + 1e-6)
     if gap == 1e-9:
-        assert certified.margin.upper == pytest.approx(gap, rel=1e-5)
+        assert certified.upper == pytest.approx(gap, rel=1e-5)
 
 
 def test_quadrics_beyond_enumeration_are_certified_by_the_s_lemma(tmp_path: Path) -> None:
     network = random_network([30, 20, 3], 2, seed=0)
     u = np.random.default_rng(1).normal(size=30)
-    certified = pm.certify(network, u)
+    certified = pm.margin(network, u)
     accepted(network, certified.certificate, tmp_path)
-    assert certified.margin.standing is Standing.CERTIFIED
-    assert certified.margin.upper == pytest.approx(pm.margin(network, u).radius, rel=1e-7)
-    assert pm.verify(network, u, 0.999 * certified.margin.lower).answer is Answer.ROBUST
-    assert pm.verify(network, u, 1.001 * certified.margin.upper).answer is Answer.VULNERABLE
+    assert certified.standing is Standing.CERTIFIED
+    assert certified.upper == pytest.approx(pm.margin(network, u, proof=False).radius, rel=1e-7)
+    assert pm.verify(network, u, 0.999 * certified.lower).answer is Answer.ROBUST
+    assert pm.verify(network, u, 1.001 * certified.upper).answer is Answer.VULNERABLE
 
 
 def test_constant_layers_get_proofs_that_the_checker_accepts(tmp_path: Path) -> None:
     eye = np.eye(2)
     network = pm.PolynomialNetwork([eye, eye, (eye, [2.0, 0.0])], activations=[[1.0], [0.0, 1.0, 1.0]])
-    verdict = pm.verify(network, [0.5, 0.5], 1.0, cache=False, timeout=None)
+    verdict = pm.verify(network, [0.5, 0.5], 1.0)
     assert verdict.answer is Answer.ROBUST
     accepted(network, verdict.certificate, tmp_path)
 
 
 def test_enumeration_is_not_begun_without_the_time_for_it() -> None:
     network = random_network([13, 14, 2], 3, seed=2)
-    session = Session(Judge(network), np.full(13, 0.1), Options(cache=False), timeout=1e-9)
-    proof, nearest, reason = prove_by_enumeration(session, session.rivals[0])
+    case = Case(pm.Verifier(network)._prepared(1e-9), np.full(13, 0.1), timeout=1e-9)
+    proof, nearest, reason = prove_by_enumeration(case, case.rivals[0])
     assert proof is None
     assert nearest is None
     assert "no time for 24,573 critical points" in reason
-
-
-def test_a_kind_the_checker_does_not_know_gets_no_proof() -> None:
-    class Unknown(pm.PolynomialNetwork):
-        kind = "something else"
-
-    network = Unknown([np.eye(2), np.eye(2)], degree=2)
-    assert pm.margin(network, [0.1, 0.5], cache=False).radius > 0
-    for prove in (lambda: pm.verify(network, [0.1, 0.5], radius=0.01), lambda: pm.certify(network, [0.1, 0.5])):
-        with pytest.raises(pm.InputError, match="has margins but no proofs; the checker reads"):
-            prove()

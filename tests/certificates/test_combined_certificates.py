@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from certificates.test_lifted_certificates import judged, scaled
+from engines import attack
 from problems import random_network
 
 import polymargin as pm
 from polymargin.bounds.lifted.expansion import expansion_at
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.view import View
-from polymargin.relaxation import attack
 from polymargin_checker import arithmetic as arithmetics
 
 WIDTHS = {

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import attack, bracket, exclude
 from flint import fmpq
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds import bracket, exclude
-from polymargin.relaxation import attack
 from polymargin_checker import arithmetic as arithmetics
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check

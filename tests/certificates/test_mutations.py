@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import exclude
 from problems import random_network
 
 import polymargin as pm
-from polymargin.bounds import exclude
 from polymargin_checker.checker import check
 
 NETWORK = random_network([3, 5, 3], 3, seed=3)
@@ -28,7 +28,7 @@ def check_document(network: pm.Network, document: dict[str, Any], folder: Path) 
 
 @pytest.fixture(scope="module")
 def completeness() -> dict[str, Any]:
-    return pm.certify(NETWORK, POINT, method="completeness", cache=False).certificate.data
+    return pm.margin(NETWORK, POINT).certificate.data
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,12 @@ def exclusion() -> dict[str, Any]:
     layers = [(layer.weights, layer.bias) for layer in plain.chain.layers]
     network = pm.PolynomialNetwork(layers, activations=[[0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
     u = np.random.default_rng(1).normal(size=3)
-    radius = 0.995 * pm.margin(network, u, cache=False).radius
+    radius = 0.995 * pm.margin(network, u, proof=False).radius
     label = int(network.predict(u))
     found = exclude(network, u, label, 1 - label, radius)
     assert found.proved
     assert found.leaves > 1
-    certificate = pm.certify(network, u, method="completeness", cache=False).certificate.data | {
+    certificate = pm.margin(network, u).certificate.data | {
         "claim": {"kind": "robust", "radius": float(radius).hex()},
         "rivals": [{"rival": 1 - label, "lower": float(radius).hex(), "proof": found.to_proof()}],
         "upper": None,

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import lower_bound
 from problems import asked, random_network, region
 
 import polymargin as pm
-from polymargin.certificates import region_search
 from polymargin.errors import InputError
-from polymargin.networks.attention import random_attention
+from polymargin.margins import provers
 from polymargin_checker import region_proof
 from polymargin_checker.checker import check
 
@@ -53,15 +53,15 @@ def test_verdicts_on_both_sides_of_the_exact_margin(case: int, tmp_path: Path) -
     network = random_network(shape, degree, seed=case)
     point = np.clip(0.3 * np.random.default_rng(case).normal(size=shape[0]), -0.4, 0.4)
     near = region(shape[0], **{k: v for k, v in options.items() if k not in ("rivals", "abstain")})
-    exact = pm.margin(network, point, threads=1, cache=False, **asked(**options))
+    exact = pm.margin(network, point, proof=False, workers=1, **asked(**options))
     if exact.radius == 0 or not np.isfinite(exact.radius):
-        verdict = pm.verify(network, point, 0.5, cache=False, **asked(**options))
+        verdict = pm.verify(network, point, 0.5, **asked(**options))
         assert (verdict.answer.name == "VULNERABLE") == (exact.radius == 0)
         return
-    robust = pm.verify(network, point, 0.999 * exact.radius, cache=False, **asked(**options))
+    robust = pm.verify(network, point, 0.999 * exact.radius, **asked(**options))
     assert robust.answer.name == "ROBUST", robust
     assert "robust" in accepted(network, robust, tmp_path)
-    lost = pm.verify(network, point, 1.001 * exact.radius, cache=False, **asked(**options))
+    lost = pm.verify(network, point, 1.001 * exact.radius, **asked(**options))
     assert lost.answer.name == "VULNERABLE"
     assert "vulnerable" in accepted(network, lost, tmp_path)
     assert lost.counterexample is not None
@@ -69,7 +69,7 @@ def test_verdicts_on_both_sides_of_the_exact_margin(case: int, tmp_path: Path) -
     attacked = pm.attack(network, point, **asked(**options))
     assert attacked is not None
     assert exact.radius * (1 - 1e-9) <= attacked.distance <= 1.05 * exact.radius
-    proved = pm.lower_bound(network, point, **asked(**options))
+    proved = lower_bound(network, point, **asked(**options))
     assert 0 < proved.radius <= exact.radius * (1 + 1e-9)
     assert all(exclusion.to_proof()["kind"] for exclusion in proved.exclusions)
 
@@ -77,7 +77,7 @@ def test_verdicts_on_both_sides_of_the_exact_margin(case: int, tmp_path: Path) -
 def test_networks_of_products_and_attention_have_region_proofs(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
-    for network in (net, random_attention(1, 3, 2, 2, seed=4)):
+    for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
         u = np.array([0.3, 0.2, -0.1])
         far = pm.attack(network, u, within=pm.Linf(domain=(-1, 1)))
         radius = 0.2 if far is None else 0.9 * far.distance
@@ -92,11 +92,11 @@ def test_networks_of_products_and_attention_have_region_proofs(tmp_path: Path) -
 
 def test_certified_margins_enclose_the_exact_one(tmp_path: Path) -> None:
     network, u = random_network([2, 3, 2], 2, seed=0), np.array([0.1, -0.2])
-    exact = pm.margin(network, u, within=pm.Linf(), cache=False)
-    found = pm.certify(network, u, within=pm.Linf(), timeout=20)
-    assert found.margin.lower <= exact.radius * (1 + 1e-12)
-    assert found.margin.upper >= exact.radius * (1 - 1e-12)
-    assert found.margin.lower >= 0.99 * exact.radius
+    exact = pm.margin(network, u, proof=False, within=pm.Linf())
+    found = pm.margin(network, u, within=pm.Linf(), timeout=20)
+    assert found.lower <= exact.radius * (1 + 1e-12)
+    assert found.upper >= exact.radius * (1 - 1e-12)
+    assert found.lower >= 0.99 * exact.radius
     assert "an L∞ distance" in accepted(network, found, tmp_path)
 
 
@@ -118,18 +118,17 @@ def test_where_nothing_may_move_the_point_decides(tmp_path: Path) -> None:
 
 def test_what_has_no_proof_says_so() -> None:
     network = random_network([2, 3, 2], 2, seed=0)
-    for ask in (pm.attack, pm.lower_bound, pm.certify):
-        with pytest.raises(InputError, match="leave out the domain"):
-            ask(network, [0.1, 0.2], **asked(weights=[[2.0, 0.0], [0.0, 1.0]], domain=(-1, 1)))
+    with pytest.raises(InputError, match="leave out the domain"):
+        pm.attack(network, [0.1, 0.2], **asked(weights=[[2.0, 0.0], [0.0, 1.0]], domain=(-1, 1)))
     with pytest.raises(InputError, match="classes 0 to 1"):
         pm.verify(network, [0.1, 0.2], 0.1, rivals=[5])
 
 
 def test_no_proof_is_made_that_the_checker_would_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert region_search.LARGEST_SPACE == region_proof.LARGEST_SPACE
+    assert provers.LARGEST_SPACE == region_proof.LARGEST_SPACE
     network, point = random_network([2, 3, 2], 2, seed=0), np.zeros(2)
     assert pm.verify(network, point, 1e-3, within=pm.Linf()).answer.name == "ROBUST"
-    monkeypatch.setattr(region_search, "LARGEST_SPACE", 4)
+    monkeypatch.setattr(provers, "LARGEST_SPACE", 4)
     verdict = pm.verify(network, point, 1e-3, within=pm.Linf())
     assert verdict.answer.name == "UNKNOWN"
     assert "which the checker does not read" in verdict.reason
@@ -152,14 +151,11 @@ def test_a_ball_in_disguise_is_that_ball() -> None:
         assert far is not None
         assert near.distance == pytest.approx(factor * far.distance, rel=2e-3)
         cases = ((disguised, near.distance), (plain, near.distance / factor))
-        bounds = [pm.lower_bound(network, u, limit=limit, **asked(**options)).radius for options, limit in cases]
+        bounds = [lower_bound(network, u, limit=limit, **asked(**options)).radius for options, limit in cases]
         assert bounds[0] == pytest.approx(factor * bounds[1], rel=0.01)
-        exact = factor * pm.margin(network, u, cache=False, **asked(**plain)).radius
+        exact = factor * pm.margin(network, u, proof=False, **asked(**plain)).radius
         assert bounds[0] <= exact * (1 + 1e-9)
-        answers = [
-            pm.verify(network, u, share * exact, cache=False, **asked(**disguised)).answer.name
-            for share in (0.999, 1.001)
-        ]
+        answers = [pm.verify(network, u, share * exact, **asked(**disguised)).answer.name for share in (0.999, 1.001)]
         assert answers == ["ROBUST", "VULNERABLE"]
 
 
@@ -190,7 +186,7 @@ def test_a_lead_that_is_missing_at_the_point_itself(tmp_path: Path) -> None:
 def test_products_and_attention_in_round_coordinates(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
-    for network in (net, random_attention(1, 3, 2, 2, seed=4)):
+    for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
         u = np.array([0.3, 0.2, -0.1])
         for options in ({"weights": MATRIX}, {"movable": PLANE}):
             far = pm.attack(network, u, **asked(**options))

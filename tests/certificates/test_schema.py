@@ -9,9 +9,11 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from engines import lower_bound
 from problems import random_network
 
 import polymargin as pm
+from polymargin.continuation.krawczyk import SMALLEST_PARALLEL_JOB
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -22,10 +24,10 @@ def documents() -> list[dict]:
     deeper = random_network([2, 3, 3, 3, 2], 2, seed=1)
     flat = pm.PolynomialNetwork([([[3.0, 4.0], [0.0, 0.0]], [0.0, 5.0])])
     certificates = [
-        pm.certify(shallow, [0.1, 0.2, 0.3], method="completeness", cache=False).certificate,
-        pm.certify(deep, [0.1, 0.2], method="exclusion", cache=False, timeout=2).certificate,
-        pm.verify(deeper, [0.1, 0.2], 0.95 * pm.lower_bound(deeper, [0.1, 0.2]).radius).certificate,
-        pm.certify(flat, [3.0, 4.0]).certificate,
+        pm.margin(shallow, [0.1, 0.2, 0.3]).certificate,
+        pm.margin(deep, [0.1, 0.2], timeout=2).certificate,
+        pm.verify(deeper, [0.1, 0.2], 0.95 * lower_bound(deeper, [0.1, 0.2]).radius).certificate,
+        pm.margin(flat, [3.0, 4.0]).certificate,
     ]
     near = {"within": pm.Linf((0, 1), movable=[0, 2]), "rivals": [0, 1], "abstain": 1e-6}
     for network, point, radius in (
@@ -46,7 +48,7 @@ def documents() -> list[dict]:
             found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, **options).certificate
             certificates += [] if found is None else [found]
     for radius in (1e-3, 1e3):
-        found = pm.verify(shallow, [0.1, 0.2, 0.3], radius, cache=False).certificate
+        found = pm.verify(shallow, [0.1, 0.2, 0.3], radius).certificate
         certificates += [] if found is None else [found]
     return [certificate.data for certificate in certificates]
 
@@ -68,6 +70,6 @@ def test_certificates_fit_the_schema() -> None:
 def test_processes_give_the_same_certificate() -> None:
     network = random_network([8, 10, 2], 3, seed=2)
     u = np.random.default_rng(2).normal(size=8)
-    one, two = (pm.certify(network, u, method="completeness", threads=threads) for threads in (1, 2))
-    assert one.certificate.data["rivals"][0]["proof"]["reals"] > 0
+    one, two = (pm.margin(network, u, workers=threads) for threads in (1, 2))
+    assert len(one.certificate.data["rivals"][0]["proof"]["solutions"]) >= SMALLEST_PARALLEL_JOB
     assert one.certificate.data == two.certificate.data

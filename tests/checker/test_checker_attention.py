@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from checker.certificate_makers import hexes, write
 from checker.views_of_files import read_view
+from engines import exclude
 from flint import fmpq
 
 import polymargin as pm
-from polymargin.bounds import exclude
 from polymargin.bounds.layered.layers import layered
 from polymargin.networks import Network
 from polymargin.networks.attention import LightningAttention, random_attention
@@ -93,7 +93,7 @@ def proved() -> tuple[Network, Any]:
     network = random_attention(2, 2, 2, 2, seed=2)
     u = np.random.default_rng([3, 1]).normal(size=4)
     label = int(network.predict(u))
-    radius = 0.97 * pm.margin(network, u, cache=False).radius
+    radius = 0.97 * pm.margin(network, u, proof=False).radius
     found = exclude(network, u, label, 1 - label, radius)
     assert found.proved
     assert found.leaves > 1

@@ -69,10 +69,10 @@ def test_jets_are_the_derivatives_of_the_boundary(name: str, tmp_path: Path) -> 
 def test_verdicts_and_margins_are_accepted_and_forgeries_are_not(name: str, tmp_path: Path) -> None:
     network, _ = saved(name, tmp_path)
     u = 0.3 * np.random.default_rng(5).normal(size=network.dimension)
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     kinds = set()
     for share in (0.5, 0.97):
-        verdict = pm.verify(network, u, share * margin.radius, cache=False)
+        verdict = pm.verify(network, u, share * margin.radius)
         assert verdict.answer.name == "ROBUST"
         verdict.certificate.save(tmp_path / "proof.json")
         assert check(tmp_path / "model.npz", tmp_path / "proof.json").accepted
@@ -83,7 +83,7 @@ def test_verdicts_and_margins_are_accepted_and_forgeries_are_not(name: str, tmp_
         (tmp_path / "forged.json").write_text(json.dumps(data))
         assert not check(tmp_path / "model.npz", tmp_path / "forged.json").accepted
     assert "products" in kinds
-    beaten = pm.verify(network, u, 1.05 * margin.radius, cache=False)
+    beaten = pm.verify(network, u, 1.05 * margin.radius)
     assert beaten.answer.name == "VULNERABLE"
     beaten.certificate.save(tmp_path / "proof.json")
     assert check(tmp_path / "model.npz", tmp_path / "proof.json").accepted
@@ -92,7 +92,7 @@ def test_verdicts_and_margins_are_accepted_and_forgeries_are_not(name: str, tmp_
 def test_completeness_speaks_of_the_products_themselves(tmp_path: Path) -> None:
     network, _ = saved("ccp", tmp_path)
     u = np.array([0.1, -0.2])
-    certified = pm.certify(network, u, cache=False)
+    certified = pm.margin(network, u)
     certified.certificate.save(tmp_path / "proof.json")
     data = json.loads((tmp_path / "proof.json").read_text())
     assert {entry["proof"]["kind"] for entry in data["rivals"]} == {"completeness"}

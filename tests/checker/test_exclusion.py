@@ -34,7 +34,7 @@ class Case:
         self.folder = folder
         self.u = np.random.default_rng(5).normal(size=widths[0])
         self.net = with_label_zero(random_network(widths, degree, 3, scale), self.u)
-        self.margin = pm.margin(self.net, self.u, cache=False).radius
+        self.margin = pm.margin(self.net, self.u, proof=False).radius
         self.radius = share * min(self.margin, 1.0)
         if len(widths) == 3:
             proof = shallow_tree(self.net, self.u, self.radius, degree)
@@ -101,7 +101,7 @@ def test_dependent_neurons_are_no_obstacle(tmp_path: Path, kind: str) -> None:
     first = np.random.default_rng(0).normal(size=(3, 5))
     first[2] = 0.0 if kind == "zero row" else first[0]
     net = pm.PolynomialNetwork([(first, [0.1, 0.2, 0.3]), ([[1.0, 2.0, 1.0], [0.0, 0.0, 0.0]], [-0.15, 0.0])], degree=2)
-    radius = 0.9 * pm.margin(net, u, cache=False).radius
+    radius = 0.9 * pm.margin(net, u, proof=False).radius
     document = exclusion(net, u, radius, shallow_tree(net, u, radius, 2))
     verdict = check(*write(tmp_path, net, document))
     assert verdict.accepted, verdict.reason

@@ -251,9 +251,9 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, pm.
         u = next(
             u
             for u in np.random.default_rng(0).normal(size=(50, widths[0]))
-            if net.predict(u) == 0 and np.isfinite(pm.margin(net, u, cache=False).radius)
+            if net.predict(u) == 0 and np.isfinite(pm.margin(net, u, proof=False).radius)
         )
-        margin = pm.margin(net, u, cache=False)
+        margin = pm.margin(net, u, proof=False)
         radius = share * min(margin.radius, 1.0)
         if name == "completeness":
             proof, _ = completeness(folder, net, u, 0, 1)
@@ -284,7 +284,7 @@ def true(net: pm.Network, document: Any) -> bool:
     def value(entry: Any) -> float:
         return sum(map(float.fromhex, entry)) if isinstance(entry, list) else float.fromhex(entry)
 
-    margin = pm.margin(net, [value(entry) for entry in document["point"]], cache=False)
+    margin = pm.margin(net, [value(entry) for entry in document["point"]], proof=False)
     claim = document["claim"]
     lower, upper = value(claim.get("lower", "0x0p0")), value(claim.get("upper", "inf"))
     return (

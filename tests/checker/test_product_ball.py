@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from checker.test_lifted_form import matrix_of
 from checker.views_of_files import read_view
+from engines import exclude, lower_bound
 from flint import arb, fmpq
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
-from polymargin.bounds.exclusion import exclude
 from polymargin.margins.certificate import certificate, hexadecimal
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.checker import check
@@ -31,7 +31,7 @@ def proved(name: str, folder: Path) -> tuple[Any, Any, float]:
     """A network, its certificate as JSON, and the radius; both are saved."""
     network = chebyshev_network(6)[0] if name == "chebyshev" else pm.from_torch(*examples()[name])
     u = np.random.default_rng(1).normal(size=network.dimension) / 3
-    found = pm.lower_bound(network, u)
+    found = lower_bound(network, u)
     assert found.radius > 0
     entries = []
     for exclusion in found.exclusions:

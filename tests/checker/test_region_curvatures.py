@@ -182,7 +182,7 @@ def proof() -> tuple[Any, dict[str, Any]]:
     """Three classes, proved on the whole region by curvatures, which it needs; made once."""
     if not _made:
         network, u = random_network([10, 10, 8, 3], 2, seed=3), np.full(10, 0.05)
-        attacked = pm.attack(network, u, norm="linf", starts=4)
+        attacked = pm.attack(network, u, norm="linf")
         assert attacked is not None
         verdict = pm.verify(network, u, 0.6 * attacked.distance, norm="linf")
         assert verdict.certificate is not None

@@ -289,7 +289,7 @@ def test_every_rival_that_counts_needs_its_proof_and_the_sentence_names_what_was
 
 def test_the_sentence_about_a_margin_names_its_norm(tmp_path: Path) -> None:
     net = network()
-    found = pm.certify(net, U, norm="linf")
+    found = pm.margin(net, U, norm="linf")
     assert found.certificate is not None
     accepted, reason = judged(net, found.certificate.data, tmp_path)
     assert accepted

@@ -25,7 +25,7 @@ class Case:
     def __init__(self, folder: Path, net: Any) -> None:
         self.model, self.file = folder / "model.npz", folder / "proofs.jsonl"
         net.save(self.model)
-        self.certificates = [row.certificate for row in pm.certify(net, POINTS, cache=False)]
+        self.certificates = [row.certificate for row in pm.margin(net, POINTS)]
         self.lines: list[Any] = [json.loads(line) for line in lines_of(self.certificates).splitlines()]
 
     def results(self, lines: list[Any], **options: Any) -> Any:
@@ -116,7 +116,7 @@ def test_junk_between_rows(case: Case) -> None:
 
 
 def test_certificates_of_different_models_do_not_share_a_file(case: Case) -> None:
-    other = pm.certify(random_network([3, 4, 3], 2, seed=9), POINTS[0], cache=False).certificate
+    other = pm.margin(random_network([3, 4, 3], 2, seed=9), POINTS[0]).certificate
     with pytest.raises(pm.InputError, match="different models"):
         lines_of([case.certificates[0], other])
 

@@ -65,7 +65,7 @@ def layers(widths: tuple[int, ...], seed: int, degree: int = 2) -> pm.Network:
 )
 def test_proofs_of_every_kind_hold_of_files_of_stages(network: Any, options: dict[str, Any]) -> None:
     u = np.random.default_rng(3).normal(size=network.dimension)
-    certificate = json.loads(json.dumps(pm.certify(network, u, **options).certificate.data))
+    certificate = json.loads(json.dumps(pm.margin(network, u, **options).certificate.data))
     model, document = about_stages(network, certificate)
     verdict = check(model, document)
     assert verdict.accepted, verdict.reason

@@ -41,7 +41,7 @@ def test_plain_weights_with_an_activation(weights: tuple[str, str], given: str, 
     answer = run("margin", model, points, "--activation", given, "--threads", "1", "--no-cache", "--json")
     assert answer.returncode == 0, answer.stderr
     network = pm.load(model, activation=meant)
-    truth = [one.radius for one in pm.margin(network, np.load(points), threads=1, cache=False)]
+    truth = [one.radius for one in pm.margin(network, np.load(points), proof=False, workers=1)]
     assert [row["radius"] for row in json.loads(answer.stdout)["margins"]] == pytest.approx(truth)
 
 
@@ -62,7 +62,7 @@ def test_a_proof_about_plain_weights_is_checked_with_them(weights: tuple[str, st
     model, points = weights
     words = ["--activation", "square"]
     proofs = tmp_path / "proofs"
-    made = run("certify", model, points, *words, "--certificates", proofs, "--threads", "1")
+    made = run("margin", model, points, *words, "--certificates", proofs, "--threads", "1")
     assert made.returncode == 0, made.stderr
     checked = run("check", model, proofs / "point-0.json", *words)
     assert checked.returncode == 0, checked.stdout + checked.stderr

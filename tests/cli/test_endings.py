@@ -83,7 +83,7 @@ def test_an_interruption_says_how_to_go_on(files: list[str], tmp_path: Path) -> 
         stop = at_row(3, f"os.kill(os.getpid(), signal.{number})")
         lost = ended(stop, "margin", *files)
         assert lost.returncode == status
-        assert lost.stdout.count("NUMERICAL") == 3  # rows appear as they finish
+        assert lost.stdout.count("CERTIFIED") == 3  # rows appear as they finish
         assert word in lost.stderr
         assert "3 of 8 rows were done and are not kept; with --checkpoint FILE" in lost.stderr
         place = tmp_path / number

@@ -25,7 +25,7 @@ def test_verify_certify_and_check_in_a_box(tmp_path: Path) -> None:
     np.save(file, points)
     near = ("--norm", "linf", "--domain", "-1,1", "--movable", "0,1", "--rivals", "0,1,2", "--abstain", "0.001")
     options = {"within": pm.Linf(domain=(-1, 1)), "abstain": 0.001}
-    radius = 0.8 * pm.margin(network, points[0], cache=False, **options).radius
+    radius = 0.8 * pm.margin(network, points[0], proof=False, **options).radius
     proofs = tmp_path / "proofs"
     verdict = run("verify", model, file, "--radius", radius, *near, "--certificates", proofs)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
@@ -34,7 +34,7 @@ def test_verify_certify_and_check_in_a_box(tmp_path: Path) -> None:
     checked = run("check", model, proofs / "point-0.json")
     assert checked.returncode == 0
     assert "an L∞ distance below" in checked.stdout.replace("\n", " ")
-    data = json.loads(run("certify", model, file, *near, "--json", "--timeout", "5").stdout)
+    data = json.loads(run("margin", model, file, *near, "--json", "--timeout", "5").stdout)
     assert data["margins"][0]["lower"] >= radius
     assert data["margins"][0]["norm"] == "linf"
     verdicts = json.loads(run("verify", model, file, "--radius", radius, *near, "--json").stdout)
@@ -50,7 +50,7 @@ def test_wrong_values_get_one_sentence(tmp_path: Path) -> None:
     model, file = tmp_path / "model.npz", tmp_path / "points.npy"
     random_network([2, 3, 2], 2, seed=1).save(model)
     np.save(file, np.array([[0.1, 0.2]]))
-    for command in (("verify", "--radius", "0.1"), ("margin",), ("certify",)):
+    for command in (("verify", "--radius", "0.1"), ("margin",)):
         ask = (command[0], model, file, *command[1:])
         for option, value, words in (
             ("--rivals", "first", "expected whole numbers such as 0,3,5"),
@@ -87,7 +87,7 @@ def test_matrices_and_subspaces_come_from_files(tmp_path: Path) -> None:
         (("--movable", tmp_path / "column.npy"), {"movable": column[:, None]}),
         (("--weights", tmp_path / "vector.csv"), {"weights": [1.0, 3.0]}),
     ):
-        exact = pm.margin(network, point, cache=False, **asked(**options)).radius
+        exact = pm.margin(network, point, proof=False, **asked(**options)).radius
         data = json.loads(run("margin", model, file, *arguments, "--json").stdout)
         assert np.isclose(data["margins"][0]["radius"], exact)
     proofs = tmp_path / "proofs"

@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """net.onnx, and queries robust.vnnlib (unsat) and broken.vnnlib (sat) about it, box.vnnlib in version 1.0 (sat)."""
     path = tmp_path_factory.mktemp("vnnlib")
     to_onnx(random_network([2, 4, 3], 3, seed=1), path / "net.onnx", precision="float32")
-    margin = pm.margin(pm.load(path / "net.onnx"), POINT, cache=False)
+    margin = pm.margin(pm.load(path / "net.onnx"), POINT, proof=False)
     options = {"label": margin.label, "classes": 3}
     write_robustness_query(path / "robust.vnnlib", POINT, 0.9 * margin.radius, **options)
     write_robustness_query(path / "broken.vnnlib", POINT, 1.1 * margin.radius, **options)
@@ -102,7 +102,7 @@ def test_a_name_that_is_a_path_is_refused_before_anything_is_computed(
 
 
 def test_timeout_is_an_answer(folder: Path) -> None:
-    margin = pm.margin(pm.load(folder / "net.onnx"), POINT, cache=False)
+    margin = pm.margin(pm.load(folder / "net.onnx"), POINT, proof=False)
     tight = folder / "tight.vnnlib"  # what the first relaxation proves without looking at the clock is not an example
     write_robustness_query(tight, POINT, (1 - 1e-12) * margin.radius, label=margin.label, classes=3)
     result = run("verify", tight, "--network", f"f={folder / 'net.onnx'}", "--timeout", "0.001")

@@ -8,6 +8,7 @@ from dataclasses import fields
 from polymargin.arguments import DEFAULT_LIMIT
 from polymargin.cli.commands import answers
 from polymargin.cli.work_options import WorkOptions, spread
+from polymargin.margins import Settings
 
 
 def test_a_command_has_its_own_options_and_the_shared_ones() -> None:
@@ -27,16 +28,10 @@ def test_a_command_has_its_own_options_and_the_shared_ones() -> None:
 
 def test_all_commands_about_points_have_them() -> None:
     shared = {field.name for field in fields(WorkOptions)}
-    for command in (answers.margin, answers.verify, answers.certify, answers.report):
+    for command in (answers.margin, answers.verify, answers.report):
         assert shared <= set(inspect.signature(command).parameters)
 
 
 def test_the_command_line_has_the_limit_of_the_functions() -> None:
     assert WorkOptions().limit == DEFAULT_LIMIT
-    assert WorkOptions(no_cache=True, threads=2).for_polynomial_networks == {
-        "seed": 0,
-        "checkpoint": None,
-        "threads": 2,
-        "limit": DEFAULT_LIMIT,
-        "cache": False,
-    }
+    assert WorkOptions(no_cache=True).settings == Settings(cache=False)

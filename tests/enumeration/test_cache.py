@@ -15,11 +15,10 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.continuation import Tracker
+from polymargin.continuation import Tracker, TrackerSettings
 from polymargin.enumeration import base_solutions
 from polymargin.enumeration.cache import Cache, default_directory
 from polymargin.errors import InputError
-from polymargin.margins.sessions import forget
 from polymargin.standing import Standing
 
 NETWORK = random_network([2, 4, 2], 3, seed=2)
@@ -30,8 +29,7 @@ DEFICIENT = pm.Boundary.from_expression("x**3 + x*y - 1")
 
 def margin(cache: Path) -> pm.Margin:
     """As another process would compute it, with nothing but the files."""
-    forget()
-    return pm.margin(NETWORK, POINT, cache=cache, threads=1)
+    return pm.Verifier(NETWORK, workers=1, settings=pm.Settings(cache=cache)).margin(POINT, proof=False)
 
 
 @pytest.fixture
@@ -172,16 +170,20 @@ def test_places_that_cannot_be_used_cost_nothing_but_time(tmp_path: Path, truth:
 
 def test_nothing_unjudged_is_kept(tmp_path: Path, truth: pm.Margin) -> None:
     folder = tmp_path / "new"
-    hurried = pm.margin(NETWORK, POINT, cache=folder, settings=pm.TrackerSettings(most_steps=3))
+    hurried = pm.Verifier(NETWORK, settings=pm.Settings(cache=folder, tracker=TrackerSettings(most_steps=3))).margin(
+        POINT, proof=False
+    )
     assert hurried.standing is not Standing.NUMERICAL
     assert not list(folder.glob("*"))
     assert margin(folder).radius == truth.radius
 
 
 def test_the_settings_are_part_of_the_key(tmp_path: Path, truth: pm.Margin) -> None:
-    pm.margin(NETWORK, POINT, cache=tmp_path, settings=pm.TrackerSettings(contraction=0.02))
+    pm.Verifier(NETWORK, settings=pm.Settings(cache=tmp_path, tracker=TrackerSettings(contraction=0.02))).margin(
+        POINT, proof=False
+    )
     assert len(list(tmp_path.iterdir())) == 2
-    pm.margin(NETWORK, POINT, cache=tmp_path, seed=1)
+    pm.Verifier(NETWORK, seed=1, settings=pm.Settings(cache=tmp_path)).margin(POINT, proof=False)
     assert len(list(tmp_path.iterdir())) == 3
 
 

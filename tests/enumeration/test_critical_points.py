@@ -11,7 +11,7 @@ import pytest
 from problems import PROBLEMS, Problem, random_network
 
 import polymargin as pm
-from polymargin.continuation import PathEnd, Tracker
+from polymargin.continuation import PathEnd, Tracker, TrackerSettings
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
@@ -86,7 +86,7 @@ def test_plane_curves_against_exact_elimination(text: str) -> None:
 
 def test_a_shortfall_is_said() -> None:
     """A tracker that may take only one step loses paths: nothing may call the rest complete."""
-    lame = pm.TrackerSettings(most_steps=1)
+    lame = TrackerSettings(most_steps=1)
     found = pm.critical_points(
         pm.Boundary.from_expression("x**3 + 2*y**3 - 3*x*y + x - 1"), [0.5, 0.1], cache=False, settings=lame
     )
@@ -125,7 +125,7 @@ def test_a_boundary_remembers_its_base_solutions(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys.modules["polymargin.enumeration.critical_points"], "base_solutions", None)
     again = pm.critical_points(boundary, [0.3, 0.1], cache=False)
     assert np.array_equal(again.points, first.points)
-    others = ({"seed": 1}, {"settings": pm.TrackerSettings(contraction=0.02)})
+    others = ({"seed": 1}, {"settings": TrackerSettings(contraction=0.02)})
     for options in others:
         with pytest.raises(TypeError):
             pm.critical_points(boundary, [0.3, 0.1], cache=False, **options)

@@ -61,7 +61,7 @@ def test_special_boundaries_and_points(
     text: str, point: list[float], distance: float | None, remark: str | None
 ) -> None:
     boundary = pm.Boundary.from_expression(text, variables=["x", "y", "z"][: len(point)])
-    found = pm.margin(boundary, point, cache=False)
+    found = pm.margin(boundary, point, proof=False)
     if distance is None:
         angles = np.linspace(0, 2 * np.pi, 200_001)  # y² = x²(x + 1), parametrised by the slope t: x = t² − 1
         t = np.tan(angles / 2)[np.abs(np.tan(angles / 2)) < 10]
@@ -84,7 +84,7 @@ def test_members_of_a_family_that_look_regular(text: str, distance: float, monke
     """Whatever rounding makes of the condition of a singular matrix: generic members have no conjugates among the others."""
     monkeypatch.setattr(regular_ends, "LARGEST_CONDITION", math.inf)
     boundary = pm.Boundary.from_expression(text)
-    found = pm.margin(boundary, [0.0] * boundary.dimension, cache=False)
+    found = pm.margin(boundary, [0.0] * boundary.dimension, proof=False)
     assert found.standing in (Standing.NUMERICAL, Standing.CERTIFIED), found.notes
     assert found.radius == pytest.approx(distance, rel=1e-7)
 
@@ -107,6 +107,6 @@ def test_a_cusp_of_the_evolute_of_an_ellipse() -> None:
 @pytest.mark.parametrize("offset", [1e-3, 1e-6, 1e-9])
 def test_near_the_discriminant_the_distance_is_right(offset: float) -> None:
     """Just beside the focal point of a parabola three critical points nearly merge."""
-    found = pm.margin(pm.Boundary.from_expression("y - x**2"), [0.0, 0.5 + offset], cache=False)
+    found = pm.margin(pm.Boundary.from_expression("y - x**2"), [0.0, 0.5 + offset], proof=False)
     # For h > 1/2 the nearest points are x² = h − 1/2, at squared distance h − 1/4.
     assert found.radius == pytest.approx(math.sqrt(0.25 + offset), rel=1e-9)

@@ -102,4 +102,4 @@ def test_points_are_told_apart_in_the_units_of_the_user(polynomial: Any, point: 
     truth = nearest_in_plane(polynomial, point)
     assert found.distances[0] == pytest.approx(truth, rel=1e-9)
     assert found.errors[0] < 1e-9
-    assert pm.margin(boundary, point, cache=False, threads=1).radius == pytest.approx(truth, rel=1e-9)
+    assert pm.margin(boundary, point, proof=False, workers=1).radius == pytest.approx(truth, rel=1e-9)

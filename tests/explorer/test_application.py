@@ -17,13 +17,14 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.explorer import Explorer
 
 pytest.importorskip("waitress")
 pytest.importorskip("PIL")
 
 
 @pytest.fixture(scope="module")
-def explorer() -> Iterator[pm.Explorer]:
+def explorer() -> Iterator[Explorer]:
     net = random_network([2, 4, 3], 3, seed=1)
     points = np.random.default_rng(0).normal(size=(5, 2))
     with pm.explore(net, points, labels=net.predict(points), browser=False, title="<b>&") as served:
@@ -31,7 +32,7 @@ def explorer() -> Iterator[pm.Explorer]:
 
 
 def get(
-    explorer: pm.Explorer, path: str, *, method: str = "GET", headers: dict[str, str] | None = None, body: bytes = b""
+    explorer: Explorer, path: str, *, method: str = "GET", headers: dict[str, str] | None = None, body: bytes = b""
 ) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=60)
     connection.request(method, path, body=body or None, headers=headers or {})
@@ -41,17 +42,17 @@ def get(
     return found
 
 
-def asked(explorer: pm.Explorer, question: str) -> dict[str, object]:
+def asked(explorer: Explorer, question: str) -> dict[str, object]:
     status, _, body = get(explorer, urlsplit(explorer.address).path + question)
     assert status == 200, body
     return json.loads(body)
 
 
-def test_answers_are_margins(explorer: pm.Explorer) -> None:
+def test_answers_are_margins(explorer: Explorer) -> None:
     net = explorer.scene.network
     for place in ((0.1, 0.2), (-1.0, 0.5)):
         answer = asked(explorer, f"answer?at={place[0]},{place[1]}")
-        expected = pm.margin(net, place, cache=False)
+        expected = pm.margin(net, place, proof=False)
         assert (answer["class"], answer["rival"], answer["standing"]) == (expected.label, expected.rival, "NUMERICAL")
         assert answer["upper"] == pytest.approx(expected.radius, rel=1e-9)
         assert answer["nearest"][:2] == pytest.approx(expected.point.tolist(), abs=1e-8)
@@ -64,7 +65,7 @@ def test_answers_are_margins(explorer: pm.Explorer) -> None:
             )
 
 
-def test_the_field_tells_the_classes(explorer: pm.Explorer) -> None:
+def test_the_field_tells_the_classes(explorer: Explorer) -> None:
     field = asked(explorer, "field?window=-2,2,-1,3")
     n = field["size"]
     values = np.frombuffer(b64decode(field["values"]), dtype="<f4").reshape(3, n, n)
@@ -73,7 +74,7 @@ def test_the_field_tells_the_classes(explorer: pm.Explorer) -> None:
         assert values[:, j, i].argmax() == explorer.scene.network.predict([s[i], c[j]])
 
 
-def test_chambers_and_points(explorer: pm.Explorer) -> None:
+def test_chambers_and_points(explorer: Explorer) -> None:
     found = asked(explorer, "chambers?label=0&rival=1&window=-1,1,-1,1")
     raster = np.frombuffer(b64decode(found["values"]), dtype=f"<i{found['bytes']}").reshape(
         found["size"], found["size"]
@@ -86,7 +87,7 @@ def test_chambers_and_points(explorer: pm.Explorer) -> None:
             points = pm.critical_points(boundary, [middle[i], middle[j]], cache=False)
             assert raster[j, i] == points.real.sum()
     picked = asked(explorer, "point?row=2")
-    expected = pm.margin(explorer.scene.network, explorer.scene.points[2], cache=False)
+    expected = pm.margin(explorer.scene.network, explorer.scene.points[2], proof=False)
     assert picked["upper"] == pytest.approx(expected.radius)
     assert picked["rivals"][0]["rival"] == expected.rival
     assert asked(explorer, "gallery?first=3")["total"] == 5
@@ -109,7 +110,7 @@ def test_a_discriminant_is_watched_and_cancelled() -> None:
         assert not asked(served, "progress")["running"]
 
 
-def test_names_are_escaped_and_headers_are_strict(explorer: pm.Explorer) -> None:
+def test_names_are_escaped_and_headers_are_strict(explorer: Explorer) -> None:
     status, headers, body = get(explorer, urlsplit(explorer.address).path)
     assert status == 200
     assert b"<b>&" not in body
@@ -167,7 +168,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("method", "path", "headers", "status"), HOSTILE)
-def test_hostile_requests(explorer: pm.Explorer, method: str, path: str, headers: dict[str, str], status: int) -> None:
+def test_hostile_requests(explorer: Explorer, method: str, path: str, headers: dict[str, str], status: int) -> None:
     from urllib.parse import quote
 
     address = quote(path.replace("{}", urlsplit(explorer.address).path), safe="/?&=,%")
@@ -190,7 +191,7 @@ def test_hostile_requests(explorer: pm.Explorer, method: str, path: str, headers
         b"GET / HTTP/1.1\r\nHo st: a\r\n\r\n",
     ],
 )
-def test_malformed_requests(explorer: pm.Explorer, request_bytes: bytes) -> None:
+def test_malformed_requests(explorer: Explorer, request_bytes: bytes) -> None:
     with socket.create_connection(("127.0.0.1", explorer.port), timeout=20) as connection:
         connection.sendall(request_bytes)
         answer = connection.recv(65_536)
@@ -200,7 +201,7 @@ def test_malformed_requests(explorer: pm.Explorer, request_bytes: bytes) -> None
     assert asked(explorer, "scene")["classes"] == 3  # and it goes on
 
 
-def test_only_the_loopback_address(explorer: pm.Explorer) -> None:
+def test_only_the_loopback_address(explorer: Explorer) -> None:
     assert explorer.address.startswith(f"http://127.0.0.1:{explorer.port}/")
     assert explorer._server.effective_host == "127.0.0.1"
     token = urlsplit(explorer.address).path.strip("/")

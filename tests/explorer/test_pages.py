@@ -68,7 +68,7 @@ def test_dragging_shows_the_margin(chromium: Any, width: int, scheme: str) -> No
         assert settled(page) > before
         place = place_shown(page)
         assert place == pytest.approx([0.8, 0.4], abs=0.02)
-        expected = pm.margin(net, place)
+        expected = pm.margin(net, place, proof=False)
         assert float(page.inner_text("#margin")) == pytest.approx(expected.radius, rel=2e-3)  # the place is rounded
         assert page.inner_text("#standing") == "NUMERICAL"
         assert f"class {expected.label}; the nearest tie is with class {expected.rival}" in page.inner_text("#sentence")
@@ -140,7 +140,7 @@ def test_without_scripts(chromium: Any, tmp_path: Path) -> None:
             marks = page.locator("svg.still circle:not(.disc), svg.still polygon").count()
             assert marks == 6 + (address != served.address)  # the points, and in the export the start
             page.close()
-    margin = pm.margin(net, scene.start)
+    margin = pm.margin(net, scene.start, proof=False)
     text = file.read_text(encoding="utf-8")
     assert f"is in class {margin.label} and keeps it within {margin.lower:.4g}" in text
     assert "This file contains the polynomials of the network and 6 points." in text
@@ -165,7 +165,7 @@ def test_an_exported_page_drags_without_a_server(
         drag(page, across, up)
         settled(page)
         place = place_shown(page)
-        expected = pm.margin(net, scene.plane.points([place])[0])
+        expected = pm.margin(net, scene.plane.points([place])[0], proof=False)
         assert float(page.inner_text("#margin")) == pytest.approx(expected.radius, rel=5e-3, abs=2e-3)
         assert f"class {expected.label};" in page.inner_text("#sentence")
         nearest = page.locator("#rivals tr.nearest td").all_inner_texts()

@@ -83,11 +83,11 @@ def test_points_near_the_discriminant_say_so() -> None:
     (crossing,) = discriminant_crossings(cubic, start, end, cache=False, threads=1)
     for step in (3e-4, -3e-4):
         place = start + crossing.position * (end - start) + step * (end - start) / np.linalg.norm(end - start)
-        (note,) = pm.margin(cubic, place, cache=False, threads=1).notes
+        (note,) = pm.margin(cubic, place, proof=False, workers=1).notes
         estimate = float(note.split("about ")[1].split(" ")[0])
         assert "nearly merge" in note
         assert 0.2 * abs(step) < estimate <= 1.05 * abs(step)  # never further than the way along the line
-    assert pm.margin(cubic, start, cache=False, threads=1).notes == ()
+    assert pm.margin(cubic, start, proof=False, workers=1).notes == ()
 
 
 def test_singular_and_reducible_boundaries_have_chambers_too() -> None:

@@ -7,6 +7,7 @@ import pytest
 from geometry.algebra.engines_here import needs_msolve
 
 import polymargin as pm
+from polymargin.boundary import AttentionArchitecture
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.geometry import EDDegree
 from polymargin.networks.attention import random_attention
@@ -44,15 +45,15 @@ def test_numeric_and_symbolic_agree_on_boundaries(text: str, components: tuple[i
         pm.NetworkArchitecture((4, 4, 2, 2), 2),
         pm.NetworkArchitecture((2, 3, 2), 4),
         pm.NetworkArchitecture((2, 2, 1, 1, 2), 2),
-        pm.AttentionArchitecture(2, 2, 1, 1),
-        pm.AttentionArchitecture(2, 2, 2, 2),
-        pm.AttentionArchitecture(3, 2, 1, 2),
-        pm.AttentionArchitecture(1, 6, 1, 1),
+        AttentionArchitecture(2, 2, 1, 1),
+        AttentionArchitecture(2, 2, 2, 2),
+        AttentionArchitecture(3, 2, 1, 2),
+        AttentionArchitecture(1, 6, 1, 1),
     ],
     ids=str,
 )
 @needs_msolve
-def test_three_ways_agree_on_architectures(architecture: pm.NetworkArchitecture | pm.AttentionArchitecture) -> None:
+def test_three_ways_agree_on_architectures(architecture: pm.NetworkArchitecture | AttentionArchitecture) -> None:
     ways = {way: pm.ed_degree(architecture, method=way, threads=1) for way in ("numeric", "blend", "symbolic")}
     assert len({int(found) for found in ways.values()}) == 1, ways
     assert ways["numeric"].standing is Standing.NUMERICAL
@@ -61,7 +62,7 @@ def test_three_ways_agree_on_architectures(architecture: pm.NetworkArchitecture 
 @pytest.mark.slow
 def test_a_printed_value_that_two_methods_contradict() -> None:
     """Table 2 prints 738 for (t, d, d', a) = (3, 3, 3, 2). Monodromy with the trace test and a Gröbner basis both say 743."""
-    module = pm.AttentionArchitecture(3, 3, 3, 2)
+    module = AttentionArchitecture(3, 3, 3, 2)
     assert int(pm.ed_degree(module, method="symbolic", seed=1)) == 743
     assert int(pm.ed_degree(module, method="numeric", seed=2)) == 743
 

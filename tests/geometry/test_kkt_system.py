@@ -10,6 +10,7 @@ from problems import random_network
 from scipy.optimize import minimize
 
 import polymargin as pm
+from polymargin.errors import TooManyPathsError
 from polymargin.geometry.kkt_system import kkt_bound, kkt_equations, kkt_margin, kkt_solutions
 
 SMALL = [([2, 3, 3], 2), ([2, 3, 4], 2), ([3, 4, 3], 2), ([1, 3, 3], 3)]
@@ -55,7 +56,7 @@ def test_dropping_the_inequalities_changes_no_margin(widths: list[int], degree: 
     for seed in range(3):
         network = random_network(widths, degree, seed)
         u = 0.5 * np.random.default_rng([seed, 7]).normal(size=widths[0])
-        full, relaxed = kkt_margin(network, u), pm.margin(network, u, cache=False)
+        full, relaxed = kkt_margin(network, u), pm.margin(network, u, proof=False)
         assert full.standing is pm.Standing.NUMERICAL
         assert (full.label, full.rival) == (relaxed.label, relaxed.rival)
         if math.isinf(relaxed.radius):
@@ -71,7 +72,7 @@ def test_dropping_the_inequalities_changes_no_margin_of_200_networks() -> None:
     for seed in range(200):
         network = random_network([2, 3, 3], 2, seed)
         u = 0.5 * np.random.default_rng([seed, 7]).normal(size=2)
-        full, relaxed = kkt_margin(network, u), pm.margin(network, u, cache=False)
+        full, relaxed = kkt_margin(network, u), pm.margin(network, u, proof=False)
         assert full.standing is pm.Standing.NUMERICAL
         assert full.radius == pytest.approx(relaxed.radius, abs=1e-8)
 
@@ -124,7 +125,7 @@ def test_a_tie_and_bad_input() -> None:
         kkt_margin(network, [1.0])
     with pytest.raises(pm.InputError, match="two different classes"):
         kkt_equations(network, [1.0, 0.0], 0, 0)
-    with pytest.raises(pm.TooManyPathsError):
+    with pytest.raises(TooManyPathsError):
         kkt_margin(random_network([3, 4, 4], 3, 0), np.zeros(3), limit=100)
 
 

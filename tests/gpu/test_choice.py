@@ -7,7 +7,7 @@ import pytest
 
 import polymargin as pm
 from polymargin import gpu
-from polymargin.continuation import Job, Tracker
+from polymargin.continuation import Job, Tracker, TrackerSettings
 from polymargin.gpu import bundles, device
 from polymargin.polynomials import Graph, Program, flatten, jacobian
 
@@ -27,7 +27,7 @@ def _program(symmetric: bool) -> Program:
 def test_asking_for_a_gpu_that_is_not_there_gives_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     boundary = pm.Boundary.from_expression(ELLIPSE)
     with pytest.raises(pm.PolymarginError, match="device 'cuda': "):
-        pm.margin(boundary, [0.1, 0.2], device="cuda")
+        pm.margin(boundary, [0.1, 0.2], proof=False, device="cuda")
     monkeypatch.setenv(gpu.DEVICE, "cuda")
     with pytest.raises(pm.PolymarginError, match="device 'cuda': "):
         pm.critical_points(boundary, [0.1, 0.2])
@@ -67,7 +67,7 @@ def test_what_the_gpu_leaves_is_settled_by_the_core(monkeypatch: pytest.MonkeyPa
     ]
     truth = core.run(jobs)
 
-    def lossy(given: list[gpu.Bundle], settings: pm.TrackerSettings) -> list[dict[str, np.ndarray]]:
+    def lossy(given: list[gpu.Bundle], settings: TrackerSettings) -> list[dict[str, np.ndarray]]:
         found = [vars(paths) for paths in core.run([Job(program, b.starts, b.begin, b.targets) for b in given])]
         for arrays in found:
             arrays["ends"].reshape(-1)[::3] = 100

@@ -102,7 +102,7 @@ def test_margins_of_a_batch_are_those_of_the_cpu() -> None:
     layers = [(generator.normal(size=(7, 5)), generator.normal(size=7)), generator.normal(size=(4, 7))]
     net = PolynomialNetwork(layers, degree=3)
     points = generator.normal(size=(60, 5))
-    found, known = (margin(net, points, cache=False, device=device) for device in ("cuda", "cpu"))
+    found, known = (margin(net, points, proof=False, device=device) for device in ("cuda", "cpu"))
     for one, other in zip(found, known, strict=True):
         assert (one.standing, one.label, one.rival) == (other.standing, other.label, other.rival)
         assert [pair.real_count for pair in one.pairs] == [pair.real_count for pair in other.pairs]

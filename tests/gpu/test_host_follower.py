@@ -7,8 +7,7 @@ import pytest
 from gpu.follower_cases import BOUNDARIES, agree, base_of, stage_one, targets_for
 from gpu.host_follower import host_follow
 
-import polymargin as pm
-from polymargin.continuation import PathEnd, Tracker
+from polymargin.continuation import PathEnd, Tracker, TrackerSettings
 from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.expected import DeepFamily, ShallowEnsemble, ShallowFamily
 from polymargin.expected.counting import MemberCounter
@@ -70,9 +69,7 @@ def test_ends_that_are_not_regular_have_names(layout: Layout) -> None:
     program = flatten(graph, equations, [entry for row in jacobian(equations, [x, y]) for entry in row])
 
     def end(start: list[complex], target: list[complex]) -> int:
-        found = host_follow(
-            program, [start], [1.0, 1.0], target, layout=layout, settings=pm.TrackerSettings(infinity=5)
-        )
+        found = host_follow(program, [start], [1.0, 1.0], target, layout=layout, settings=TrackerSettings(infinity=5))
         return int(found.ends[0, 0])
 
     assert end([1, 1], [2 + 1j, 3]) == PathEnd.CONVERGED.code

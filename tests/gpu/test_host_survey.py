@@ -209,8 +209,8 @@ def test_margins_and_standings_are_those_of_the_cpu(on_the_host: None) -> None:
     net = pm.PolynomialNetwork([(first.weights, first.bias), second], degree=3)
     points = np.random.default_rng(9).normal(size=(40, 2))
     points[7] = np.nan
-    mine = pm.margin(net, points, cache=False, threads=1)
-    known = pm.margin(net, points, cache=False, threads=1, device="cpu")
+    mine = pm.margin(net, points, proof=False, workers=1)
+    known = pm.margin(net, points, proof=False, workers=1, device="cpu")
     for one, other in zip(mine, known, strict=True):
         assert (one.standing, one.label, one.rival, one.method) == (
             other.standing,

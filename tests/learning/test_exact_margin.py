@@ -86,7 +86,7 @@ def test_gradients_to_eight_digits(make: Any, degree: int, wrong: bool) -> None:
         from polymargin import margin
         from polymargin.networks import from_torch
 
-        found = margin(from_torch(module), [0.4, -0.3], cache=False, threads=1)
+        found = margin(from_torch(module), [0.4, -0.3], proof=False, workers=1)
         pair = next(p for p in found.pairs if p.rival == (label if wrong else found.rival))
         rival = predicted if wrong else pair.rival
         shapes = [tuple(p.shape) for p in module.parameters()]
@@ -274,7 +274,7 @@ def test_distances_to_every_rival_agree_with_the_margin_of_the_pair() -> None:
             with torch.no_grad():
                 two[2].weight.copy_(module[2].weight[[label, rival]])
                 two[2].bias.copy_(module[2].bias[[label, rival]])
-            one = margin(two, x[row].detach().numpy(), threads=1)
+            one = margin(two, x[row].detach().numpy(), proof=False, workers=1)
             truth.append(one.radius if one.label == 0 else -one.radius)
         assert found[row].tolist() == pytest.approx(sorted(truth), rel=1e-9)
     assert torch.equal(rival_margins(module, x, y, nearest=2), found[:, :2])

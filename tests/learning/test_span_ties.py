@@ -20,7 +20,7 @@ def test_many_inputs_get_the_signed_distances_of_margin() -> None:
     module = shallow_network(INPUTS, 6, CLASSES, seed=3, dtype=torch.float64)
     points = torch.randn((40, INPUTS), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     labels = torch.arange(40) % CLASSES
-    found = margin(from_torch(module), points.numpy(), threads=1)
+    found = margin(from_torch(module), points.numpy(), proof=False, workers=1)
     lost = 0
     for value, row, label in zip(exact_margin(module, points, labels).tolist(), found, labels.tolist(), strict=True):
         lost += row.label != label

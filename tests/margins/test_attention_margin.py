@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import lower_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -38,7 +39,7 @@ def problem(shape: tuple[int, ...], seed: int, classes: int = 2) -> tuple[Networ
 @pytest.mark.parametrize(("shape", "count"), COUNTS.items(), ids=str)
 def test_the_counts_of_the_paper_and_a_complete_audit(shape: tuple[int, ...], count: int) -> None:
     network, u = problem(shape, seed=1)
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     assert margin.standing is Standing.NUMERICAL, margin.notes
     assert margin.complex_count == count
     found = pm.critical_points(pm.Boundary.from_network(network, 0, 1), u, cache=False)
@@ -58,7 +59,7 @@ def test_one_number_per_token_has_a_closed_form() -> None:
         c = (module.V * module.K * module.Q).item() * (module.readout[0, 0] - module.readout[1, 0])
         module = network.structure
         root = -np.cbrt((module.bias[0] - module.bias[1]) / c)
-        assert pm.margin(network, u, cache=False).radius == pytest.approx(abs(u[0] - root), rel=1e-12)
+        assert pm.margin(network, u, proof=False).radius == pytest.approx(abs(u[0] - root), rel=1e-12)
 
 
 def nearest_by_slsqp(network: Network, u: np.ndarray, label: int, rival: int) -> float:
@@ -86,7 +87,7 @@ def nearest_by_slsqp(network: Network, u: np.ndarray, label: int, rival: int) ->
 def test_margins_lie_between_bounds_and_local_searches(shape: tuple[int, ...], classes: int) -> None:
     for seed in range(2):
         network, u = problem(shape, seed, classes)
-        margin = pm.margin(network, u, cache=False)
+        margin = pm.margin(network, u, proof=False)
         assert margin.standing is Standing.NUMERICAL, margin.notes
         label = int(network.predict(u))
         assert margin.label == label
@@ -95,11 +96,11 @@ def test_margins_lie_between_bounds_and_local_searches(shape: tuple[int, ...], c
         logits = network(margin.point)
         assert logits[label] == pytest.approx(logits[margin.rival], abs=1e-9)
         assert np.linalg.norm(margin.point - u) == pytest.approx(margin.radius, rel=1e-9)
-        found = pm.attack(network, u, starts=60)
+        found = pm.attack(network, u)
         assert found.distance == pytest.approx(margin.radius, rel=1e-8)
         exact = network.exact_logits(found.point)
         assert exact[found.rival] >= exact[label]
-        bound = pm.lower_bound(network, u)
+        bound = lower_bound(network, u)
         assert 0 < bound.radius <= margin.radius * (1 + 1e-9)
         assert {one.rival for one in bound.exclusions} == set(range(classes)) - {label}
         assert all(one.proved for one in bound.exclusions)
@@ -110,9 +111,9 @@ def test_batches_and_checkpoints(tmp_path: Path) -> None:
     points = np.random.default_rng(5).normal(size=(4, 4))
     points[2, 0] = np.nan
     file = tmp_path / "rows.jsonl"
-    rows = pm.margin(network, points, cache=False, checkpoint=file)
+    rows = pm.margin(network, points, proof=False, checkpoint=file)
     assert [row.standing is Standing.FAILED for row in rows] == [False, False, True, False]
-    again = pm.margin(network, points, cache=False, checkpoint=file)
+    again = pm.margin(network, points, proof=False, checkpoint=file)
     assert [row.radius for row in again[:2]] == [row.radius for row in rows[:2]]
 
 
@@ -124,29 +125,29 @@ def test_batches_and_checkpoints(tmp_path: Path) -> None:
 def test_the_margin_does_not_depend_on_how_the_module_is_written(seed: int, exponent: int) -> None:
     network, u = problem((2, 2, 2, 2), seed)
     generator = np.random.default_rng([seed, 2])
-    radius = pm.margin(network, u, cache=False).radius
+    radius = pm.margin(network, u, proof=False).radius
     module = network.structure
     V, K, Q, C, b, t, d = module.V, module.K, module.Q, module.readout, module.bias, module.t, module.d
     tokens, blocks = u.reshape(t, d), C.reshape(2, t, -1)
 
     order = np.array([1, 0])
     permuted = LightningAttention(V, K, Q, blocks[:, order].reshape(2, -1), b)
-    assert pm.margin(permuted, tokens[order].ravel(), cache=False).radius == pytest.approx(radius, rel=1e-8)
+    assert pm.margin(permuted, tokens[order].ravel(), proof=False).radius == pytest.approx(radius, rel=1e-8)
 
     turn = np.linalg.qr(generator.normal(size=(d, d)))[0]
     turned = LightningAttention(V @ turn.T, turn @ K, turn @ Q, C, b)
-    assert pm.margin(turned, (tokens @ turn.T).ravel(), cache=False).radius == pytest.approx(radius, rel=1e-8)
+    assert pm.margin(turned, (tokens @ turn.T).ravel(), proof=False).radius == pytest.approx(radius, rel=1e-8)
 
     gauge, other = (np.eye(2) + 0.3 * generator.normal(size=(2, 2)) for _ in range(2))
     inverse = np.linalg.inv(gauge)
     same = LightningAttention(
         gauge @ V, K @ np.linalg.inv(other), Q @ other.T, np.einsum("cti,ij->ctj", blocks, inverse).reshape(2, -1), b
     )
-    assert pm.margin(same, u, cache=False).radius == pytest.approx(radius, rel=1e-8)
+    assert pm.margin(same, u, proof=False).radius == pytest.approx(radius, rel=1e-8)
 
     factor = 2.0**exponent
     scaled = LightningAttention(V / factor, K / factor, Q / factor, C, b)
-    assert pm.margin(scaled, factor * u, cache=False).radius == pytest.approx(factor * radius, rel=1e-8)
+    assert pm.margin(scaled, factor * u, proof=False).radius == pytest.approx(factor * radius, rel=1e-8)
 
 
 # -- ties and cancellation ----------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def test_ties_are_decided_exactly() -> None:
     network, u = problem((2, 2, 1, 1), seed=3)
     module = network.structure
     tied = LightningAttention(module.V, module.K, module.Q, module.readout, [0.5, 0.5])
-    margin = pm.margin(tied, np.zeros(4), cache=False)
+    margin = pm.margin(tied, np.zeros(4), proof=False)
     assert (margin.radius, margin.method) == (0.0, "tie")
     module = network.structure
     nearly = LightningAttention(module.V, module.K, module.Q, module.readout, [0.5, np.nextafter(0.5, 0.0)])
@@ -165,8 +166,8 @@ def test_ties_are_decided_exactly() -> None:
         pm.attack(tied, np.zeros(4))
     module = network.structure
     equal = LightningAttention(module.V, module.K, module.Q, np.tile(module.readout[:1], (2, 1)), [1.0, 0.0])
-    assert math.isinf(pm.margin(equal, u, cache=False).radius)
-    assert pm.lower_bound(equal, u, limit=100.0).radius == 100.0
+    assert math.isinf(pm.margin(equal, u, proof=False).radius)
+    assert lower_bound(equal, u, limit=100.0).radius == 100.0
 
 
 def test_cancelling_logits_are_not_answered_in_doubles() -> None:
@@ -174,9 +175,9 @@ def test_cancelling_logits_are_not_answered_in_doubles() -> None:
     network = LightningAttention([[1.0]], [[1.0]], [[1.0]], [[1e4, -1e4], [-1e4, 1e4]], [1e-3, 0.0])
     u = np.array([1e3, 1e3])
     assert rounding_noise(network, u) > 1e-3
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     assert margin.label == 0
     assert margin.standing is Standing.BRACKETED
     assert any("cancel" in note for note in margin.notes)
     with pytest.raises(pm.InputError, match="rescale"):
-        pm.margin(network, 1e60 * u, cache=False)
+        pm.margin(network, 1e60 * u, proof=False)

@@ -13,6 +13,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.continuation import TrackerSettings
 from polymargin.errors import DamageWarning, InputError
 from polymargin.margins import checkpoint
 from polymargin.standing import Standing
@@ -22,7 +23,7 @@ POINTS = np.random.default_rng(4).normal(size=(5, 2))
 
 
 def batch(file: Path | None, points: np.ndarray = POINTS, **options: object) -> list[pm.Margin]:
-    return pm.margin(NETWORK, points, checkpoint=file, threads=1, **options)
+    return pm.margin(NETWORK, points, proof=False, checkpoint=file, workers=1, **options)
 
 
 def plain(rows: list[pm.Margin]) -> list[dict]:
@@ -48,7 +49,7 @@ def file(tmp_path: Path, whole: list[dict]) -> Path:
 def interrupted(file: Path, after: int) -> None:
     left = iter(range(after - 1))
 
-    def stop(_: int) -> None:
+    def stop(row: int, _: pm.Margin) -> None:
         if next(left, None) is None:
             raise KeyboardInterrupt
 
@@ -66,10 +67,11 @@ def test_an_interrupted_batch_continues(tmp_path: Path, whole: list[dict]) -> No
         batch(file, POINTS + 1)
     with pytest.raises(InputError, match="belongs to other options"):
         batch(file, seed=5)
+    other = pm.Verifier(NETWORK, settings=pm.Settings(tracker=TrackerSettings(contraction=0.02)))
     with pytest.raises(InputError, match="belongs to other options"):
-        batch(file, settings=pm.TrackerSettings(contraction=0.02))
+        other.margin(POINTS, proof=False, checkpoint=file)
     with pytest.raises(InputError, match="belongs to another model and other points"):
-        pm.margin(random_network([3, 4, 2], 3, seed=4), np.zeros((5, 3)), checkpoint=file)
+        pm.margin(random_network([3, 4, 2], 3, seed=4), np.zeros((5, 3)), proof=False, checkpoint=file)
 
 
 def test_the_same_numbers_in_another_shape_are_other_points(tmp_path: Path) -> None:
@@ -193,35 +195,29 @@ NETWORK_FILE = b"PK\x03\x04" + bytes(range(256)) * 4
 def test_a_file_that_vanishes_is_not_started_without_a_header(tmp_path: Path) -> None:
     file = tmp_path / "run"
     with pytest.raises(InputError, match="cannot be used"):
-        batch(file, progress=lambda _: file.unlink(missing_ok=True))
+        batch(file, progress=lambda *_: file.unlink(missing_ok=True))
     assert not file.exists()
 
 
 def test_one_point_has_a_checkpoint_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = pm.margin(NETWORK, POINTS[0], checkpoint=tmp_path / "one")
+    first = pm.margin(NETWORK, POINTS[0], proof=False, checkpoint=tmp_path / "one")
     monkeypatch.setattr("polymargin.margins.network_margins.NetworkMargins.ordinary", None)
     monkeypatch.setattr("polymargin.margins.network_margins.NetworkMargins.margin_at", None)
-    again = pm.margin(NETWORK, POINTS[0], checkpoint=tmp_path / "one")
+    again = pm.margin(NETWORK, POINTS[0], proof=False, checkpoint=tmp_path / "one")
     assert again.to_dict() == first.to_dict()
 
 
 def test_long_vectors_are_short_and_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten classes of 400 inputs: doubles in base64, and without the rivals' points about one vector a row."""
+    """Ten classes of 400 inputs: doubles in base64, a point for each rival."""
     wide = random_network([400, 5, 10], 2, seed=1)
     points = np.random.default_rng(1).normal(size=(3, 400))
-    rows = {kept: pm.margin(wide, points, checkpoint=tmp_path / str(kept), pair_points=kept) for kept in (True, False)}
-    for kept, vectors in ((True, 10), (False, 1)):
-        assert (tmp_path / str(kept)).stat().st_size < 3 * (vectors * 400 * 11 + 5_000)
-    assert all(pair.point is None for row in rows[False] for pair in row.pairs)
-    for known, short in zip(rows[True], rows[False], strict=True):
-        assert np.array_equal(known.point, short.point)
-        assert [pair.radius for pair in known.pairs] == [pair.radius for pair in short.pairs]
+    known = pm.margin(wide, points, proof=False, checkpoint=tmp_path / "run")
+    assert (tmp_path / "run").stat().st_size < 3 * (10 * 400 * 11 + 5_000)
     monkeypatch.setattr("polymargin.margins.batch.ordinary_margins", None)  # no row is computed
-    for kept, known in rows.items():
-        again = pm.margin(wide, points, checkpoint=tmp_path / str(kept), pair_points=kept)
-        assert [row.to_dict() for row in again] == [row.to_dict() for row in known]
-        with pytest.raises(InputError, match="belongs to other options"):
-            pm.margin(wide, points, checkpoint=tmp_path / str(kept), pair_points=not kept)
+    again = pm.margin(wide, points, proof=False, checkpoint=tmp_path / "run")
+    assert [row.to_dict() for row in again] == [row.to_dict() for row in known]
+    with pytest.raises(InputError, match="belongs to other options"):
+        pm.margin(wide, points, checkpoint=tmp_path / "run")
 
 
 def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
@@ -234,6 +230,7 @@ def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
 
 def test_another_limit_is_another_run(tmp_path: Path) -> None:
     """Beyond the limit there are bounds instead of an answer: such rows must not turn up under another limit."""
-    batch(tmp_path / "run", POINTS[:1], limit=2)
+    few = pm.Verifier(NETWORK, settings=pm.Settings(limit=2))
+    few.margin(POINTS[:1], proof=False, checkpoint=tmp_path / "run")
     with pytest.raises(pm.InputError, match="other"):
         batch(tmp_path / "run", POINTS[:1])

@@ -84,6 +84,6 @@ def test_faces_are_counted_before_anything_exact_is_computed(monkeypatch: pytest
     wide = random_network([40, 30, 2], 3, seed=2)
     monkeypatch.setattr(pm.Boundary, "from_network", None)
     for region in (pm.Linf(), pm.Linf(domain=(-1, 1)), pm.L1(domain=(-1, 1)), pm.L2(domain=(-1, 1)), pm.L1()):
-        found = pm.margin(wide, np.full(40, 0.1), within=region, timeout=1, cache=False, threads=1)
+        found = pm.margin(wide, np.full(40, 0.1), proof=False, within=region, timeout=1, workers=1)
         assert found.method == "bounds"
         assert 0 < found.lower <= found.upper

@@ -31,14 +31,14 @@ GIVEN = Margin(2.5, 2.5, 2.5, None, 0, 1, Standing.NUMERICAL, "quadric", 0.0, no
 
 
 def batch() -> pm.Margins:
-    return pm.margin(QUADRATIC, POINTS)
+    return pm.margin(QUADRATIC, POINTS, proof=False)
 
 
 def plain(margin: pm.Margin) -> dict[str, Any]:
     return {name: value for name, value in margin.to_dict().items() if name != "seconds"}
 
 
-ALONE = [plain(pm.margin(QUADRATIC, point)) for point in POINTS]
+ALONE = [plain(pm.margin(QUADRATIC, point, proof=False)) for point in POINTS]
 
 
 def unpacked(*rows: Any) -> list[Any]:
@@ -125,7 +125,7 @@ def test_radii_are_read_without_making_a_row(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_rows_do_not_need_the_arrays_that_were_given_nor_the_batch() -> None:
     mine = POINTS.copy()
-    found, row = pm.margin(QUADRATIC, mine), pm.margin(QUADRATIC, mine)[3]
+    found, row = pm.margin(QUADRATIC, mine, proof=False), pm.margin(QUADRATIC, mine, proof=False)[3]
     mine[:] = np.nan
     gc.collect()
     assert plain(row) == plain(found[3]) == ALONE[3]
@@ -194,7 +194,7 @@ def test_images_and_names_are_told_as_they_were_when_margin_was_called() -> None
     """Two classes either side of x = 2: the nearest tie of a point in [0, 1]² is no image."""
     net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), ([[1.0, 0.0], [0.0, 0.0]], [0.0, 4.0])], degree=2)
     net.class_names = ("far", "near")
-    found = pm.margin(net, [[0.5, 0.5], [-0.5, 0.5]])
+    found = pm.margin(net, [[0.5, 0.5], [-0.5, 0.5]], proof=False)
     net.class_names = ("other", "words")
     assert found.radii == pytest.approx([1.5, 1.5])
     inside, outside = found

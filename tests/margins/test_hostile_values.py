@@ -18,7 +18,6 @@ from quadric.exact_nearest import nearest_distance
 
 import polymargin as pm
 from polymargin import Standing
-from polymargin.bounds.lower_bound import LowerBound
 from polymargin.errors import PolymarginError
 from polymargin.regions.lengths import length_above, root_above, rounded_up
 
@@ -81,13 +80,12 @@ def answers(
     options = asked(**options)
     lower: list[float] = []
     points: list[np.ndarray | None] = []
-    plain = {"timeout": 1, "cache": False}
+    numbers = pm.Verifier(network, settings=pm.Settings(limit=500), **options)
     for ask in (
-        lambda: pm.margin(network, u, limit=500, **plain, **options),
-        lambda: pm.lower_bound(network, u, timeout=1, **options),
+        lambda: numbers.margin(u, proof=False, timeout=1),
         lambda: pm.attack(network, u, **options),
-        lambda: pm.verify(network, u, radius, **plain, **options),
-        lambda: pm.certify(network, u, **plain, **options),
+        lambda: pm.verify(network, u, radius, timeout=1, **options),
+        lambda: pm.margin(network, u, timeout=1, **options),
     ):
         try:
             found = ask()
@@ -96,10 +94,7 @@ def answers(
         if isinstance(found, pm.Verdict):
             lower += [radius] * (found.answer.name == "ROBUST")
             points.append(found.counterexample)
-        elif isinstance(found, LowerBound):
-            lower.append(found.radius)
         elif found is not None:
-            found = getattr(found, "margin", found)
             lower.append(getattr(found, "lower", 0.0))
             points.append(found.point)
     return lower, [point for point in points if point is not None]
@@ -168,7 +163,7 @@ def test_quadrics_whose_inputs_have_any_units(spread: int) -> None:
         (weights, bias, last, shift), u, truth = quadric_case(seed, spread)
         network = pm.PolynomialNetwork([(weights, bias), (last, shift)], activations=[0, 0, 1.0])
         try:
-            found = pm.margin(network, u, cache=False)
+            found = pm.margin(network, u, proof=False)
         except pm.InputError:
             assert spread == 900  # terms beyond all doubles
             continue
@@ -184,15 +179,15 @@ def test_quadrics_whose_inputs_have_any_units(spread: int) -> None:
 def test_sizes_that_are_refused(norm: str) -> None:
     net = pm.PolynomialNetwork([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, -4.0]]], activations=[0, 0, 1.0])
     with pytest.raises(pm.InputError, match="range of doubles at the point"):
-        pm.margin(net, [1e300, 1.0], **asked(norm=norm))
+        pm.margin(net, [1e300, 1.0], proof=False, **asked(norm=norm))
     with pytest.raises(pm.InputError, match="weights from 1e-300 to 1"):
-        pm.margin(net, [0.3, 1.0], **asked(norm=norm, weights=[1e-300, 1]))
+        pm.margin(net, [0.3, 1.0], proof=False, **asked(norm=norm, weights=[1e-300, 1]))
     with pytest.raises(pm.InputError, match="an end beyond"):
-        pm.margin(net, [0.3, 1.0], **asked(norm=norm, domain=(-1e308, 1e308)))
+        pm.margin(net, [0.3, 1.0], proof=False, **asked(norm=norm, domain=(-1e308, 1e308)))
     with pytest.raises(pm.InputError, match="radius=1e"):
         pm.verify(net, [0.3, 1.0], 1e300, **asked(norm=norm))
     large = pm.PolynomialNetwork([[[1e200, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, -4.0]]], activations=[0, 0, 1.0])
-    for ask in (pm.lower_bound, pm.attack, pm.certify):
+    for ask in (pm.attack,):
         with pytest.raises(pm.InputError, match="largest weight of the first layer"):
             ask(large, [0.3, 1.0], **asked(norm=norm))
 
@@ -202,7 +197,7 @@ def test_a_domain_of_one_point(norm: str) -> None:
     net = pm.PolynomialNetwork([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, -4.0]]], activations=[0, 0, 1.0])
     options = asked(norm=norm, domain=([0.3, 1.0], [0.3, 1.0]))
     assert pm.verify(net, [0.3, 1.0], 0.1, **options).answer.name == "ROBUST"
-    assert math.isinf(pm.margin(net, [0.3, 1.0], **options).radius)
+    assert math.isinf(pm.margin(net, [0.3, 1.0], proof=False, **options).radius)
     assert pm.attack(net, [0.3, 1.0], **options) is None
 
 

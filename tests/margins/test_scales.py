@@ -21,8 +21,8 @@ def test_wild_scales_are_right_or_said_to_be_unsure(scale: float) -> None:
         [(first.weights / scale, first.bias), (last.weights * 1e4, last.bias * 1e4)], degree=3
     )
     u = np.random.default_rng(9).normal(size=3)
-    margin = pm.margin(network, u, cache=False)
-    other = pm.margin(scaled, u * scale, cache=False)
+    margin = pm.margin(network, u, proof=False)
+    other = pm.margin(scaled, u * scale, proof=False)
     assert other.standing is Standing.NUMERICAL
     assert other.radius == pytest.approx(scale * margin.radius, rel=1e-8)
 
@@ -35,8 +35,8 @@ def test_scales_of_the_first_layer_never_hide_the_boundary(inner: float, seed: i
     first, last = network.chain.layers
     scaled = pm.PolynomialNetwork([(inner * first.weights, first.bias), (last.weights, last.bias)], degree=3)
     u = np.random.default_rng(seed).normal(size=3)
-    expected = pm.margin(network, u * inner, cache=False)
-    found = pm.margin(scaled, u, cache=False)
+    expected = pm.margin(network, u * inner, proof=False)
+    found = pm.margin(scaled, u, proof=False)
     assert found.standing is Standing.NUMERICAL
     assert found.radius == pytest.approx(expected.radius / inner, rel=1e-7)
 
@@ -48,7 +48,7 @@ def test_cancellation_inside_the_network_is_seen_through(size: float) -> None:
         ([[1.0], [1.0], [0.0]], [size, size + 1, 0.0]),
         ([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0]], [3 * size**2 + 3 * size + 1.25, 0.0]),
     ]
-    found = pm.margin(pm.PolynomialNetwork(layers, degree=3), [0.0], cache=False)
+    found = pm.margin(pm.PolynomialNetwork(layers, degree=3), [0.0], proof=False)
     assert found.standing is Standing.CERTIFIED
     root = (math.sqrt((6 * size + 3) ** 2 + 3) + (6 * size + 3)) / 6  # the far one; the product of both is −1/12
     assert found.radius == pytest.approx(1 / (12 * root), rel=1e-12)
@@ -60,7 +60,7 @@ def test_the_scale_of_the_logits_does_not_matter(scale: float, degree: int) -> N
     def network(factor: float) -> pm.Network:
         return pm.PolynomialNetwork([np.eye(2), (factor * np.array([[1, 1], [0, 0]]), [0, factor])], degree=degree)
 
-    found, usual = (pm.margin(network(factor), [0.1, 0.2], cache=False) for factor in (scale, 1.0))
+    found, usual = (pm.margin(network(factor), [0.1, 0.2], proof=False) for factor in (scale, 1.0))
     assert found.standing is usual.standing
     assert found.radius == pytest.approx(usual.radius, rel=1e-12)
 
@@ -70,7 +70,7 @@ def test_the_scale_of_the_inputs_does_not_matter(scale: float) -> None:
     def network(factor: float) -> pm.Network:
         return pm.PolynomialNetwork([np.eye(2) * factor, ([[1, 2], [0, 0]], [0, 1])], degree=3)
 
-    usual = pm.margin(network(1.0), [0.1, 0.2], cache=False)
-    found = pm.margin(network(1 / scale), np.array([0.1, 0.2]) * scale, cache=False)
+    usual = pm.margin(network(1.0), [0.1, 0.2], proof=False)
+    found = pm.margin(network(1 / scale), np.array([0.1, 0.2]) * scale, proof=False)
     assert found.radius == usual.radius * scale
     assert (found.point == usual.point * scale).all()

@@ -103,7 +103,7 @@ def test_small_ones_are_exact_and_the_checker_knows_the_basis(tmp_path: Path) ->
     module = nn.Sequential(nn.Linear(2, 2), Chebyshev(silu(6, 4.0), (-4.0, 4.0)), nn.Linear(2, 2)).double()
     network = pm.from_torch(module)
     u = np.array([0.2, -0.1])
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     assert margin.standing.name in ("NUMERICAL", "CERTIFIED")
     nearest = pm.attack(network, u)
     assert nearest is None or nearest.distance >= margin.radius * (1 - 1e-9)

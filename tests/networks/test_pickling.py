@@ -28,7 +28,7 @@ NETWORKS = {
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NETWORKS))
 def test_a_network_that_was_used_is_pickled_and_copied(network: Any) -> None:
     point = np.full(network.dimension, 0.25)
-    pm.margin(network, point, threads=1)
+    pm.margin(network, point, proof=False, workers=1)
     pm.attack(network, point)
     pm.attack(network, point, within=pm.Linf())
     pm.verify(network, point, 1e-3)

@@ -57,7 +57,7 @@ def test_the_degree_is_that_of_the_products() -> None:
 def test_the_margin_is_the_nearest_tie_of_a_dense_sample(name: str) -> None:
     net = network(name)
     u = 0.3 * np.random.default_rng(5).normal(size=net.dimension)
-    found = pm.margin(net, u, cache=False)
+    found = pm.margin(net, u, proof=False)
     assert found.standing.name == "NUMERICAL"
     assert abs(pm.attack(net, u).distance / found.radius - 1) < 1e-6
     directions = np.random.default_rng(6).normal(size=(20_000, net.dimension))
@@ -117,6 +117,6 @@ def test_a_gate_of_image_size_is_a_quadric_like_any_other() -> None:
     readout = Forms.of(np.hstack([np.zeros((3, 300)), C]))
     net = Network([Product(Forms.of(A, np.ones(20)), Forms.of(B))], readout)
     u = generator.random(300)
-    found = pm.margin(net, u, cache=False)
+    found = pm.margin(net, u, proof=False)
     assert found.method == "quadric"
     assert abs(pm.attack(net, u).distance / found.radius - 1) < 1e-6

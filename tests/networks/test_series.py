@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import lower_bound
 from explicit_polynomials import explicit
 
 import polymargin as pm
@@ -145,7 +146,7 @@ def test_conversions_are_exact(basis: str) -> None:
 def test_small_ones_are_exact_and_proved(basis: str, tmp_path: Path) -> None:
     network = series_network(basis, (0.5, -1.0, 0.25, 0.125), hidden=2)
     u = np.array([0.2, -0.1])
-    margin = pm.margin(network, u, cache=False)
+    margin = pm.margin(network, u, proof=False)
     assert margin.standing.name in ("NUMERICAL", "CERTIFIED")
     same = pm.margin(
         pm.PolynomialNetwork(
@@ -156,24 +157,24 @@ def test_small_ones_are_exact_and_proved(basis: str, tmp_path: Path) -> None:
             activations=[float(Fraction(int(c.p), int(c.q))) for c in BASES[basis].in_powers((0.5, -1.0, 0.25, 0.125))],
         ),
         u,
-        cache=False,
+        proof=False,
     )
     assert margin.radius == pytest.approx(same.radius, rel=1e-9)
     network.save(tmp_path / "model.npz")
     for number, verdict in enumerate(
         [
-            pm.verify(network, u, 0.9 * margin.radius, cache=False),
-            pm.verify(network, u, 1.1 * margin.radius, cache=False),
-            pm.verify(network, u, 0.4 * margin.radius, within=pm.Linf(), cache=False),
+            pm.verify(network, u, 0.9 * margin.radius),
+            pm.verify(network, u, 1.1 * margin.radius),
+            pm.verify(network, u, 0.4 * margin.radius, within=pm.Linf()),
         ]
     ):
         assert verdict.answer.name == ("VULNERABLE" if number == 1 else "ROBUST")
         verdict.certificate.save(tmp_path / "proof.json")
         assert check(tmp_path / "model.npz", tmp_path / "proof.json").accepted
-    certified = pm.certify(network, u, cache=False)
+    certified = pm.margin(network, u)
     certified.certificate.save(tmp_path / "proof.json")
     assert check(tmp_path / "model.npz", tmp_path / "proof.json").accepted
-    assert certified.margin.upper == pytest.approx(margin.radius, rel=1e-6)
+    assert certified.upper == pytest.approx(margin.radius, rel=1e-6)
 
 
 @pytest.mark.parametrize("basis", ORTHOGONAL)
@@ -181,10 +182,10 @@ def test_large_ones_are_bounded(basis: str, tmp_path: Path) -> None:
     """Degree 30 in two inputs may have thousands of critical points: a bound below, a counterexample above, a proof between."""
     network = series_network(basis, tame(basis, 30), hidden=2, scale=0.25)
     u = np.array([0.2, -0.1])
-    lower, upper = pm.lower_bound(network, u, timeout=20), pm.attack(network, u)
+    lower, upper = lower_bound(network, u, timeout=20), pm.attack(network, u)
     assert upper is not None
     assert 0 < lower.radius <= upper.distance
-    verdict = pm.verify(network, u, 0.5 * lower.radius, cache=False, timeout=20)
+    verdict = pm.verify(network, u, 0.5 * lower.radius, timeout=20)
     assert verdict.answer.name == "ROBUST"
     network.save(tmp_path / "model.npz")
     verdict.certificate.save(tmp_path / "proof.json")
@@ -267,7 +268,7 @@ def test_the_command_line_names_them_too(tmp_path: Path) -> None:
         ("hermite_e(-2,2):0,0.5,0.25", np.polynomial.HermiteE([0.0, 0.5, 0.25], domain=(-2, 2))),
     ):
         answer = CliRunner().invoke(app, [*words, "--activation", text])
-        radius = pm.margin(pm.from_arrays(arrays(2, 2), activation, outputs="rows"), [0.1, 0.2], cache=False).radius
+        radius = pm.margin(pm.from_arrays(arrays(2, 2), activation, outputs="rows"), [0.1, 0.2], proof=False).radius
         assert answer.exit_code == 0, answer.output
         assert f"{radius:.10f}"[:9] in answer.output
     wrong = CliRunner().invoke(app, [*words, "--activation", "laguerre:0,1"])

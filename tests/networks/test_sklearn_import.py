@@ -186,7 +186,7 @@ def test_margins_of_what_was_read() -> None:
     estimator.rotations_ = [np.eye(2), np.eye(2)]
     estimator.scalings_ = [np.array([1.0, 1.0]), np.array([1.0, 4.0])]
     estimator.priors_ = np.array([0.5, 0.5])
-    found = pm.margin(from_sklearn(estimator), [0.0, 0.3])
+    found = pm.margin(from_sklearn(estimator), [0.0, 0.3], proof=False)
     # −½(x² + y²) = −½((x − 2)² + y²/4 + log 4), a parabola: 2x = 2 + log(4)/2 − 3y²/8.
     t = np.linspace(-20, 20, 2_000_001)
     nearest = np.hypot(1 + np.log(4) / 4 - 3 * t**2 / 16, t - 0.3).min()

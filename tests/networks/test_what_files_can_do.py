@@ -17,6 +17,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.errors import TooManyPathsError
 from polymargin.networks.readers import npz
 
 NET = random_network([3, 5, 2], 3, seed=2)
@@ -300,7 +301,7 @@ def test_names_inside_files_are_escaped(tmp_path: Path) -> None:
         pm.load(tmp_path / "net.npz")
     assert str(caught.value).isprintable()
     assert r"\x1b[2J\nPROVED" in str(caught.value)
-    for error in (pm.InputError(bad), pm.TooManyPathsError(bad), pm.PolymarginError(bad)):
+    for error in (pm.InputError(bad), TooManyPathsError(bad), pm.PolymarginError(bad)):
         assert str(error) == r"a\x1b[2J\nPROVED\u202e\udcff"
     with pytest.raises(pm.InputError) as caught:
         pm.load(tmp_path / "no\x07such\nfile.npz")

@@ -7,7 +7,7 @@ import math
 import polymargin as pm
 
 
-def expected_standing(found: pm.PiecewiseMargin) -> pm.Standing:
+def expected_standing(found: pm.Margin) -> pm.Standing:
     """A margin that is finite is known; that there is no tie at all is a bound: none within a distance beyond everything."""
     if math.isinf(found.radius):
         assert found.lower >= 1e6

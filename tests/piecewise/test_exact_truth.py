@@ -12,8 +12,8 @@ import pytest
 from piecewise.exact_truth import in_the_plane, on_a_line
 from piecewise.networks import BUMP, CUBIC_STEP, LEAKY, RELU, SQUARED_RELU
 
+import polymargin as pm
 from polymargin.networks import Network, ReLUNetwork, SplineNetwork
-from polymargin.piecewise import piecewise_margin, piecewise_verify
 from polymargin.standing import Standing
 
 HARD_TANH = ([-1.0, 1.0], [[-1.0], [0.0, 1.0], [1.0]])
@@ -42,14 +42,14 @@ def random_case(
 
 def check(network: Network | Network, u: np.ndarray, truth: float) -> bool:
     """Whether the margin is not merely bracketed; in any case nothing that is said may be wrong."""
-    found = piecewise_margin(network, u)
+    found = pm.margin(network, u, proof=False)
     assert found.lower <= truth * (1 + 1e-12)
     assert found.upper >= truth * (1 - 1e-12)
     if found.standing is not Standing.BRACKETED:
         assert found.radius == pytest.approx(truth, rel=1e-7)
     if 0 < truth < math.inf:
-        assert piecewise_verify(network, u, 0.5 * truth).answer.name != "VULNERABLE"
-        assert piecewise_verify(network, u, 1.5 * truth).answer.name != "ROBUST"
+        assert pm.verify(network, u, 0.5 * truth).answer.name != "VULNERABLE"
+        assert pm.verify(network, u, 1.5 * truth).answer.name != "ROBUST"
     return found.standing is not Standing.BRACKETED or math.isinf(truth)
 
 
@@ -83,11 +83,11 @@ def test_relu_networks() -> None:
 def test_a_plateau_on_which_two_classes_tie() -> None:
     """1 − hardtanh(x) against 0: they tie from x = 1 on."""
     network = SplineNetwork([([[1.0]], [0.0]), ([[-1.0], [0.0]], [1.0, 0.0])], *HARD_TANH)
-    found = piecewise_margin(network, [-3.0])
+    found = pm.margin(network, [-3.0], proof=False)
     assert found.standing is Standing.NUMERICAL
     assert found.radius == 4.0
-    assert piecewise_verify(network, [-3.0], 10.0).answer.name == "VULNERABLE"
-    near = piecewise_verify(network, [-3.0], 3.99)
+    assert pm.verify(network, [-3.0], 10.0).answer.name == "VULNERABLE"
+    near = pm.verify(network, [-3.0], 3.99)
     assert (near.answer.name, near.standing, near.lower) == ("UNKNOWN", Standing.NUMERICAL, 3.99)
 
 
@@ -102,4 +102,4 @@ def test_a_plateau_that_rounding_hides() -> None:
 def test_classes_that_touch_along_a_line() -> None:
     """3 − 3 tent(x − 1): zero on the line x = 1 alone, which is 5 away."""
     network = SplineNetwork([([[1.0, 0.0]], [-1.0]), ([[0.0], [-3.0]], [0.0, 3.0])], *TENT)
-    assert piecewise_margin(network, [-4.0, -4.0]).radius == pytest.approx(5.0, rel=1e-9)
+    assert pm.margin(network, [-4.0, -4.0], proof=False).radius == pytest.approx(5.0, rel=1e-9)

@@ -12,6 +12,7 @@ import pytest
 from piecewise.networks import random_relu
 from piecewise.test_relu_files import write_onnx
 
+import polymargin as pm
 from polymargin.cli.margins import run_margin
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_model
@@ -19,7 +20,6 @@ from polymargin.cli.verdicts import run_verify
 from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import InputError
 from polymargin.networks import Network
-from polymargin.piecewise import piecewise_margin
 
 WORK = WorkOptions(no_cache=True)
 
@@ -39,7 +39,9 @@ def network_in(model: Path) -> Network:
 def test_margins(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_margin(*files, WORK, as_json=True, timeout=None) == 2  # one row is bad
     rows = json.loads(capsys.readouterr().out)["margins"]
-    assert rows[0]["radius"] == pytest.approx(piecewise_margin(network_in(files[0]), [0.1, 0.2]).radius, rel=1e-12)
+    assert rows[0]["radius"] == pytest.approx(
+        pm.margin(network_in(files[0]), [0.1, 0.2], proof=False).radius, rel=1e-12
+    )
     assert (rows[2]["status"], rows[2]["radius"]) == ("FAILED", None)
     run_margin(*files, WORK, as_json=False, timeout=None)
     shown = capsys.readouterr().out
@@ -52,7 +54,7 @@ def test_verdicts(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) 
     assert run_verify(*files, 0.01, WORK, as_json=True, **options) == 2
     assert "nan" in json.loads(capsys.readouterr().out)["verdicts"][2]["reason"]
     files[1].write_text("0.1,0.2\n-0.5,0.3\n")
-    radii = [piecewise_margin(network_in(files[0]), point).radius for point in ([0.1, 0.2], [-0.5, 0.3])]
+    radii = [pm.margin(network_in(files[0]), point, proof=False).radius for point in ([0.1, 0.2], [-0.5, 0.3])]
     assert run_verify(*files, 0.9 * min(radii), WORK, as_json=False, **options) == 2
     assert "there is no proof for such networks" in capsys.readouterr().out
     assert run_verify(*files, 1.1 * max(radii), WORK, as_json=True, **options) == 1

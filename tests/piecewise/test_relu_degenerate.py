@@ -10,7 +10,6 @@ from piecewise.standings import expected_standing
 
 import polymargin as pm
 from polymargin.networks import ReLUNetwork
-from polymargin.piecewise import piecewise_margin, piecewise_verify
 
 ABSOLUTE = ([[1.0], [-1.0]], [0.0, 0.0])
 
@@ -77,7 +76,7 @@ KNOWN = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_margins(name: str) -> None:
     layers, u, expected = KNOWN[name]
-    found = piecewise_margin(ReLUNetwork([tuple(layer) for layer in layers]), u)
+    found = pm.margin(ReLUNetwork([tuple(layer) for layer in layers]), u, proof=False)
     assert found.standing is expected_standing(found), found.notes
     assert found.radius == pytest.approx(expected, rel=1e-12)
     assert (found.point is None) == math.isinf(expected)
@@ -85,9 +84,9 @@ def test_known_margins(name: str) -> None:
 
 def test_an_exact_tie_at_the_point() -> None:
     network = ReLUNetwork([([[1.0], [2.0]], [0.0, -1.0]), np.eye(2)])
-    found = piecewise_margin(network, [1.0])
+    found = pm.margin(network, [1.0], proof=False)
     assert (found.radius, found.method, found.label, found.rival) == (0.0, "tie", 0, 1)
-    verdict = piecewise_verify(network, [1.0], 0.1)
+    verdict = pm.verify(network, [1.0], 0.1)
     assert verdict.answer is pm.Answer.VULNERABLE
     assert verdict.upper == 0.0
 
@@ -95,13 +94,13 @@ def test_an_exact_tie_at_the_point() -> None:
 def test_touching_at_a_point_that_is_no_double() -> None:
     """|3x − 1| against 0 ties at x = 1/3 only. No double is a tie, so there is no counterexample, and no proof either."""
     network = ReLUNetwork([([[3.0], [-3.0]], [-1.0, 1.0]), ([[1.0, 1.0], [0.0, 0.0]], None)])
-    found = piecewise_margin(network, [1.0])
+    found = pm.margin(network, [1.0], proof=False)
     assert found.standing is pm.Standing.BRACKETED
     assert found.lower == pytest.approx(2 / 3, rel=1e-12)
     assert math.isinf(found.upper)
     assert "exact arithmetic confirms none" in found.notes[0]
-    assert piecewise_verify(network, [1.0], 0.7).standing is pm.Standing.BRACKETED
-    assert piecewise_verify(network, [1.0], 0.6).standing is pm.Standing.NUMERICAL
+    assert pm.verify(network, [1.0], 0.7).standing is pm.Standing.BRACKETED
+    assert pm.verify(network, [1.0], 0.6).standing is pm.Standing.NUMERICAL
 
 
 def test_a_tip_that_the_ray_from_the_point_misses() -> None:
@@ -111,7 +110,7 @@ def test_a_tip_that_the_ray_from_the_point_misses() -> None:
     first = ([[-0.9, 1.0], [0.9, -1.0], [1.0, 0.0]], [0.9, -0.9, -1.0])
     network = ReLUNetwork([first, ([[1.0, 1.0, -slope], [0.0, 0.0, 0.0]], [1e-9, 0.0])])
     u = np.array([0.0, 0.0])
-    found = piecewise_margin(network, u)
+    found = pm.margin(network, u, proof=False)
     # The tip with the offset 1e-9 lies at w = 1e-9 / slope, v = 0.
     w = 1e-9 / slope
     assert found.standing is pm.Standing.NUMERICAL
@@ -121,9 +120,9 @@ def test_a_tip_that_the_ray_from_the_point_misses() -> None:
 def test_logits_that_cancel_are_doubted() -> None:
     """A difference of 1e-17 on top of logits of size 1 is invisible in doubles."""
     network = ReLUNetwork([([[1.0], [1.0]], [0.0, 0.0]), ([[1.0, 2.0**-54], [1.0, 0.0]], [1.0, 1.0])])
-    found = piecewise_margin(network, [1.0])
+    found = pm.margin(network, [1.0], proof=False)
     assert found.label == 0
     assert found.standing is pm.Standing.BRACKETED
     assert found.lower == 0.0
     assert "rounding hides" in found.notes[0]
-    assert piecewise_verify(network, [1.0], 0.5).answer is pm.Answer.UNKNOWN
+    assert pm.verify(network, [1.0], 0.5).answer is pm.Answer.UNKNOWN

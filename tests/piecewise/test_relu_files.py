@@ -12,7 +12,6 @@ from piecewise.networks import random_relu
 import polymargin as pm
 from polymargin.errors import MissingExtraError
 from polymargin.networks import Network, ReLUNetwork, from_torch, load
-from polymargin.piecewise import piecewise_margin
 
 
 def test_from_torch() -> None:
@@ -85,7 +84,7 @@ def test_from_onnx(tmp_path: Path, style: str) -> None:
     read = load(file)
     assert read.fingerprint == network.fingerprint
     u = np.array([0.1, -0.2, 0.3])
-    assert piecewise_margin(read, u).radius == pytest.approx(piecewise_margin(network, u).radius, rel=1e-12)
+    assert pm.margin(read, u, proof=False).radius == pytest.approx(pm.margin(network, u, proof=False).radius, rel=1e-12)
 
 
 def test_witnesses_hold_in_another_runtime(tmp_path: Path) -> None:
@@ -96,7 +95,7 @@ def test_witnesses_hold_in_another_runtime(tmp_path: Path) -> None:
     write_onnx(file, network, "gemm")
     session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     u = np.array([0.4, -0.1, 0.2])
-    found = piecewise_margin(load(file), u)
+    found = pm.margin(load(file), u, proof=False)
     for factor, label in ((1 - 1e-6, found.label), (1 + 1e-6, found.rival)):
         x = u + factor * (found.point - u)
         logits = session.run(None, {"input": x[None]})[0][0]
@@ -131,7 +130,7 @@ def test_a_saved_network_is_the_same(tmp_path: Path) -> None:
     network = random_relu([3, 6, 4, 3], 0)
     network.save(tmp_path / "net.npz")
     assert load(tmp_path / "net.npz").fingerprint == network.fingerprint
-    assert piecewise_margin(load(tmp_path / "net.npz"), [0.1, -0.2, 0.3]).radius > 0
+    assert pm.margin(load(tmp_path / "net.npz"), [0.1, -0.2, 0.3], proof=False).radius > 0
 
 
 def test_networks_are_checked() -> None:

@@ -14,7 +14,6 @@ from piecewise.standings import expected_standing
 
 import polymargin as pm
 from polymargin.networks import ReLUNetwork
-from polymargin.piecewise import piecewise_margin
 
 SHALLOW = [([1, 8, 2], 4), ([2, 9, 3], 4), ([3, 8, 4], 4), ([5, 9, 3], 4)]
 DEEP = [([2, 4, 4, 3], 4), ([3, 5, 4, 2], 4), ([5, 3, 3, 3, 3], 4)]
@@ -24,7 +23,7 @@ LARGER = [([2, 30, 3], 3), ([3, 20, 3], 2), ([5, 10, 3], 3), ([4, 12, 2], 2), ([
 def checked(widths: list[int], seed: int) -> tuple[pm.Margin, list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
     """A finished margin whose point lies on a tie at the distance it claims."""
     network, u = random_relu(widths, seed), random_point(widths[0], seed)
-    found = piecewise_margin(network, u)
+    found = pm.margin(network, u, proof=False)
     assert found.standing is expected_standing(found)
     assert found.lower <= found.radius <= found.upper
     assert found.radius - found.lower <= 1e-9 * (1 + found.radius) or np.isinf(found.radius)
@@ -81,7 +80,7 @@ def test_more_inputs_than_neurons() -> None:
     wide = ReLUNetwork([(layers[0][0] @ basis.T, layers[0][1]), layers[1]])
     off = np.random.default_rng(1).normal(size=60)
     off -= basis @ (basis.T @ off)
-    small, large = piecewise_margin(ReLUNetwork(layers), u), piecewise_margin(wide, basis @ u + off)
+    small, large = pm.margin(ReLUNetwork(layers), u, proof=False), pm.margin(wide, basis @ u + off, proof=False)
     assert large.radius == pytest.approx(small.radius, rel=1e-10)
     assert large.point is not None
     assert np.abs((large.point - off - basis @ u) - basis @ (basis.T @ (large.point - off - basis @ u))).max() < 1e-12
@@ -101,8 +100,8 @@ def test_invariances(seed: int, length: float, size: float) -> None:
     changed_first = (factors[:, None] * (first @ turn) / unit)[order], (factors * (first_bias - first @ shift))[order]
     changed_second = (second / factors)[:, order], second_bias
     there = ReLUNetwork([changed_first, changed_second, (height * last, height * last_bias)])
-    here = piecewise_margin(ReLUNetwork([(first, first_bias), (second, second_bias), (last, last_bias)]), u)
-    moved = piecewise_margin(there, unit * (turn.T @ (u + shift)))
+    here = pm.margin(ReLUNetwork([(first, first_bias), (second, second_bias), (last, last_bias)]), u, proof=False)
+    moved = pm.margin(there, unit * (turn.T @ (u + shift)), proof=False)
     assert moved.label == here.label
     assert moved.radius == pytest.approx(unit * here.radius, rel=1e-8)
     if math.isinf(here.radius):  # no tie found is a bound, not a proof
@@ -115,7 +114,7 @@ def test_invariances(seed: int, length: float, size: float) -> None:
 
 def test_the_seed_changes_nothing() -> None:
     network, u = random_relu([4, 9, 6, 3], 5), random_point(4, 5)
-    radii = [piecewise_margin(network, u, seed=seed).radius for seed in range(4)]
+    radii = [pm.margin(network, u, proof=False, seed=seed).radius for seed in range(4)]
     assert np.ptp(radii) <= 1e-12
 
 
@@ -123,7 +122,7 @@ def test_lipschitz_in_the_point() -> None:
     """The distance to a set changes at most as fast as the point, as long as the class stays the same."""
     network = random_relu([3, 12, 3], 2)
     points = 0.3 * np.random.default_rng(0).normal(size=(30, 3))
-    found = piecewise_margin(network, points)
+    found = pm.margin(network, points, proof=False)
     for i, first in enumerate(found):
         for j, second in enumerate(found[:i]):
             if first.label == second.label:
@@ -132,12 +131,12 @@ def test_lipschitz_in_the_point() -> None:
 
 def test_a_timeout_gives_a_bracket() -> None:
     network, u = random_relu([20, 40, 20, 5], 1), 2 * random_point(20, 1)
-    found = piecewise_margin(network, u, timeout=1e-9)
+    found = pm.margin(network, u, proof=False, timeout=1e-9)
     assert found.standing is pm.Standing.BRACKETED
     assert 0 <= found.lower < found.upper == found.radius < np.inf
     assert found.open_cells > 0
     assert "cells open" in found.notes[0]
-    later = piecewise_margin(network, u, timeout=0.5)
+    later = pm.margin(network, u, proof=False, timeout=0.5)
     assert found.lower <= later.lower + 1e-9
     assert later.upper <= found.upper + 1e-12
     assert later.lower <= found.upper
@@ -146,7 +145,7 @@ def test_a_timeout_gives_a_bracket() -> None:
 def test_batches_and_bad_rows() -> None:
     network = random_relu([2, 5, 2], 0)
     done: list[int] = []
-    rows = piecewise_margin(network, [[0.1, 0.2], [np.nan, 0.0]], on_row=lambda row, found: done.append(row))
+    rows = pm.margin(network, [[0.1, 0.2], [np.nan, 0.0]], proof=False, progress=lambda row, found: done.append(row))
     assert [row.standing for row in rows] == [pm.Standing.NUMERICAL, pm.Standing.FAILED]
     assert "nan" in rows[1].error
     assert sorted(done) == [0, 1]
@@ -166,9 +165,9 @@ def test_batches_and_bad_rows() -> None:
 )
 def test_bad_input(points: object, options: dict, message: str) -> None:
     with pytest.raises(pm.InputError, match=message):
-        piecewise_margin(random_relu([2, 5, 2], 0), points, **options)
+        pm.margin(random_relu([2, 5, 2], 0), points, proof=False, **options)
 
 
 def test_other_networks_are_refused() -> None:
     with pytest.raises(pm.InputError, match="expected layers with ReLU, or one hidden layer with a spline"):
-        piecewise_margin(pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2), [0.0, 1.0])
+        pm.margin(pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2), [0.0, 1.0], proof=False)

@@ -10,16 +10,15 @@ from piecewise.networks import HARD_SWISH, random_layers, random_point, random_r
 
 import polymargin as pm
 from polymargin.networks import ReLUNetwork
-from polymargin.piecewise import piecewise_margin, piecewise_verify
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_verdicts_around_the_margin(seed: int) -> None:
     network = random_relu([4, 8, 5, 3], seed) if seed % 2 else random_spline([2, 5, 3], seed, HARD_SWISH)
     u = random_point(network.dimension, seed)
-    margin = piecewise_margin(network, u).radius
+    margin = pm.margin(network, u, proof=False).radius
     for factor, answer in ((0.5, "UNKNOWN"), (0.999, "UNKNOWN"), (1.001, "VULNERABLE"), (2.0, "VULNERABLE")):
-        verdict = piecewise_verify(network, u, factor * margin)
+        verdict = pm.verify(network, u, factor * margin)
         assert verdict.answer.name == answer
         assert verdict.standing is pm.Standing.NUMERICAL
         assert verdict.lower <= margin * (1 + 1e-9)
@@ -36,8 +35,8 @@ def test_verdicts_around_the_margin(seed: int) -> None:
 
 def test_a_timeout_is_unknown() -> None:
     network, u = random_relu([20, 40, 20, 5], 1), 2 * random_point(20, 1)
-    upper = piecewise_margin(network, u, timeout=1e-9).upper
-    verdict = piecewise_verify(network, u, 0.99 * upper, timeout=1e-9)
+    upper = pm.margin(network, u, proof=False, timeout=1e-9).upper
+    verdict = pm.verify(network, u, 0.99 * upper, timeout=1e-9)
     assert verdict.answer is pm.Answer.UNKNOWN
     assert verdict.standing is pm.Standing.BRACKETED
     assert "cells open" in verdict.reason
@@ -46,7 +45,7 @@ def test_a_timeout_is_unknown() -> None:
 @pytest.mark.parametrize("radius", [0.0, -1.0, math.nan, math.inf, "1"])
 def test_bad_radius(radius: object) -> None:
     with pytest.raises(pm.InputError, match="radius"):
-        piecewise_verify(random_relu([2, 3, 2], 0), [0.0, 0.0], radius)
+        pm.verify(random_relu([2, 3, 2], 0), [0.0, 0.0], radius)
 
 
 def scip_margin(
@@ -89,7 +88,7 @@ def scip_margin(
 @pytest.mark.parametrize(("widths", "seed"), [([3, 10, 3], 0), ([5, 12, 2], 1), ([3, 5, 4, 2], 2)])
 def test_second_opinion_by_scip(widths: list[int], seed: int) -> None:
     layers, u = random_layers(widths, seed), random_point(widths[0], seed)
-    found = piecewise_margin(ReLUNetwork(layers), u)
+    found = pm.margin(ReLUNetwork(layers), u, proof=False)
     others = [rival for rival in range(widths[-1]) if rival != found.label]
     theirs = min(scip_margin(layers, u, found.label, rival, 1.5 * found.radius) for rival in others)
     assert theirs == pytest.approx(found.radius, abs=1e-6)

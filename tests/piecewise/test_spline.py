@@ -21,7 +21,6 @@ from scipy.optimize import brentq, minimize
 
 import polymargin as pm
 from polymargin.networks import Network, ReLUNetwork, SplineNetwork
-from polymargin.piecewise import piecewise_margin
 from polymargin.piecewise.spline.minorants import minorants
 
 CURVED = {"squared ReLU": SQUARED_RELU, "hard swish": HARD_SWISH, "bump": BUMP, "cubic step": CUBIC_STEP}
@@ -77,7 +76,7 @@ def nearest_by_sampling(network: Network, u: np.ndarray, label: int, reach: floa
 def test_one_input_against_a_fine_grid(name: str) -> None:
     for seed in range(5):
         network, u = random_spline([1, 5, 3], seed, CURVED[name]), random_point(1, seed)
-        found = piecewise_margin(network, u)
+        found = pm.margin(network, u, proof=False)
         assert found.standing is expected_standing(found)
         expected = first_zero_along_line(network, float(u[0]), found.label)
         assert found.radius == pytest.approx(expected, abs=1e-9) or (math.isinf(expected) and found.radius > 40)
@@ -88,7 +87,7 @@ def test_one_input_against_a_fine_grid(name: str) -> None:
 def test_against_dense_sampling(name: str, inputs: int) -> None:
     for seed in range(3):
         network, u = random_spline([inputs, 5, 3], seed, CURVED[name]), random_point(inputs, seed)
-        found = piecewise_margin(network, u)
+        found = pm.margin(network, u, proof=False)
         assert found.standing is expected_standing(found)
         if math.isinf(found.radius):
             assert math.isinf(nearest_by_sampling(network, u, found.label, 30.0))
@@ -104,7 +103,7 @@ def test_relu_as_a_spline(widths: list[int]) -> None:
     for seed in range(3):
         spline, u = random_spline(widths, seed, RELU), random_point(widths[0], seed)
         relu = ReLUNetwork([(layer.weights, layer.bias) for layer in spline.chain.layers])
-        mine, theirs = piecewise_margin(spline, u), piecewise_margin(relu, u)
+        mine, theirs = pm.margin(spline, u, proof=False), pm.margin(relu, u, proof=False)
         assert mine.radius == pytest.approx(theirs.radius, rel=1e-9)
 
 
@@ -119,7 +118,9 @@ def test_leaky_relu_as_two_relus() -> None:
                 (np.hstack([last.weights, -0.25 * last.weights]), last.bias),
             ]
         )
-        assert piecewise_margin(spline, u).radius == pytest.approx(piecewise_margin(twice, u).radius, rel=1e-9)
+        assert pm.margin(spline, u, proof=False).radius == pytest.approx(
+            pm.margin(twice, u, proof=False).radius, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("coefficients", [[0.0, 0.0, 1.0], [0.5, -1.0, 0.0, 1.0]])
@@ -129,8 +130,8 @@ def test_equal_pieces_are_a_polynomial_network(coefficients: list[float]) -> Non
         spline = random_spline([2, 3, 3], seed, ([-0.3, 0.4], [coefficients] * 3))
         layers = [(layer.weights, layer.bias) for layer in spline.chain.layers]
         u = random_point(2, seed)
-        whole = pm.margin(pm.PolynomialNetwork(layers, activations=coefficients), u, cache=False)
-        assert piecewise_margin(spline, u).radius == pytest.approx(whole.radius, rel=1e-8)
+        whole = pm.margin(pm.PolynomialNetwork(layers, activations=coefficients), u, proof=False)
+        assert pm.margin(spline, u, proof=False).radius == pytest.approx(whole.radius, rel=1e-8)
 
 
 def test_nearest_points_on_a_face_of_a_region() -> None:
@@ -139,14 +140,14 @@ def test_nearest_points_on_a_face_of_a_region() -> None:
     activation = ([0.0], [[0.0, 1.0], [0.0, 0.0, 1.0]])
     layers = [([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[-1.0, 4.0], [0.0, 0.0]], [1.0, 0.0])]
     network = SplineNetwork([tuple(layer) for layer in layers], *activation)
-    found = piecewise_margin(network, [0.2, 0.3])
+    found = pm.margin(network, [0.2, 0.3], proof=False)
     # Within y < 0 the tie is 1 − σ(x) + 4y = 0; its part with x ≥ 0 is the parabola y = (x² − 1)/4 up to the corner (1, 0).
     x = np.linspace(-6.0, 6.0, 2_000_001)
     square = np.where(x >= 0, x**2, x)
     below = np.where(square - 1 <= 0, (square - 1) / 4, np.sqrt(np.maximum((square - 1) / 4, 0)))
     expected = float(np.hypot(x - 0.2, below - 0.3).min())
     assert found.radius == pytest.approx(expected, abs=1e-9)
-    from_the_corner = piecewise_margin(network, [1.1 - 1.0, 0.9])
+    from_the_corner = pm.margin(network, [1.1 - 1.0, 0.9], proof=False)
     expected = float(np.hypot(x - 0.1, below - 0.9).min())
     assert from_the_corner.radius == pytest.approx(expected, abs=1e-9)
 
@@ -155,9 +156,9 @@ def test_a_circle_around_the_point() -> None:
     """Every point of the circle is nearest; the region of the wall x ≤ 0 cuts it."""
     activation = ([0.0], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
     network = SplineNetwork([np.eye(2), ([[-1.0, -1.0], [0.0, 0.0]], [4.0, 0.0])], *activation)
-    assert piecewise_margin(network, [0.0, 0.0]).radius == pytest.approx(2.0, rel=1e-12)
+    assert pm.margin(network, [0.0, 0.0], proof=False).radius == pytest.approx(2.0, rel=1e-12)
     half = SplineNetwork([np.eye(2), ([[-1.0, -1.0], [0.0, 0.0]], [4.0, 0.0])], [0.0], [[0.0], [0.0, 0.0, 1.0]])
-    assert piecewise_margin(half, [0.0, 0.0]).radius == pytest.approx(2.0, rel=1e-12)
+    assert pm.margin(half, [0.0, 0.0], proof=False).radius == pytest.approx(2.0, rel=1e-12)
 
 
 def test_minorants_lie_below_and_touch() -> None:
@@ -200,7 +201,7 @@ def test_deep_splines_have_logits_but_no_polyhedra() -> None:
     deep = SplineNetwork([np.eye(2)] * 3, [0.0], [[0.0], [0.0, 0.0, 1.0]])
     assert deep([2.0, -1.0]).tolist() == [16.0, 0.0]
     with pytest.raises(pm.InputError, match="regions are not polyhedra"):
-        piecewise_margin(deep, [2.0, -1.0])
+        pm.margin(deep, [2.0, -1.0], proof=False)
 
 
 def test_exact_logits_and_fingerprint() -> None:

@@ -72,7 +72,7 @@ def test_figures_on_a_given_axis() -> None:
 
     net = random_network([2, 4, 3], 3, seed=1)
     points = np.random.default_rng(0).normal(size=(12, 2))
-    margins, labels = pm.margin(net, points, cache=False), net.predict(points)
+    margins, labels = pm.margin(net, points, proof=False), net.predict(points)
     first, second, third, fourth = Figure().subplots(1, 4)
     assert pm.plots.robust_accuracy(first, margins, labels) is first
     curve = next(line for line in first.lines if len(line.get_xdata()) > 2)

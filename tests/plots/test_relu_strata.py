@@ -10,7 +10,6 @@ from piecewise.networks import random_relu
 
 import polymargin as pm
 from polymargin.networks import ReLUNetwork
-from polymargin.piecewise import piecewise_margin
 from polymargin.plots.relu_strata import boundary_strata, relu_strata
 
 WINDOW = (-2.0, 2.0, -2.0, 2.0)
@@ -22,7 +21,7 @@ def test_distances_are_margins(widths: list[int], seed: int) -> None:
     network = random_relu(widths, seed)
     points = np.random.default_rng(0).uniform(-2, 2, size=(25, 2))
     _, nearest = boundary_strata(network, WINDOW).nearest(points)
-    radii = [found.radius for found in piecewise_margin(network, points)]
+    radii = [found.radius for found in pm.margin(network, points, proof=False)]
     assert np.allclose(np.linalg.norm(points - nearest, axis=1), radii, atol=1e-9)
 
 

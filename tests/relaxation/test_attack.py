@@ -72,7 +72,7 @@ def test_distances_of_enumerated_critical_points(widths: tuple[int, ...], degree
     met = total = 0
     for seed in range(seeds):
         network, u = random_network(widths, degree, seed), np.random.default_rng([seed, 1]).normal(size=widths[0])
-        margin = pm.margin(network, u, cache=False)
+        margin = pm.margin(network, u, proof=False)
         found = attacked(network, u, L2())
         if not np.isfinite(margin.radius):
             assert found is None
@@ -105,7 +105,7 @@ def test_distances_of_enumerated_faces(region: Region) -> None:
     met = total = 0
     for seed in range(5):
         network, u = random_network((3, 4, 3), 3, seed), np.random.default_rng([seed, 2]).uniform(-1, 1, size=3)
-        margin = pm.margin(network, u, within=region, cache=False)
+        margin = pm.margin(network, u, within=region, proof=False)
         found = attacked(network, u, region)
         if found is None:
             met += not np.isfinite(margin.radius)
@@ -123,7 +123,7 @@ def test_exact_margins_of_piecewise_linear_networks() -> None:
         draw = np.random.default_rng(seed)
         layers = [(draw.normal(size=(b, a)), 0.3 * draw.normal(size=b)) for a, b in ((3, 6), (6, 5), (5, 3))]
         network, u = pm.ReLUNetwork(layers), draw.normal(size=3)
-        margin = pm.margin(network, u)
+        margin = pm.margin(network, u, proof=False)
         found = attacked(network, u, L2())
         assert found is not None
         check(network, u, L2(), found)

@@ -132,8 +132,8 @@ def test_the_checker_refuses_a_certificate_about_another_radius(planted: Path, t
 def test_a_margin_that_contradicts_its_verdict_stops_the_run(planted: Path) -> None:
     instance = next(i for i in read_instances(planted) if i.kind == "unverifiable")
     network = pm.load(planted / instance.model)
-    margin = pm.margin(network, instance.point, cache=False)
-    verdict = pm.verify(network, instance.point, instance.radius, cache=False)
+    margin = pm.margin(network, instance.point, proof=False)
+    verdict = pm.verify(network, instance.point, instance.radius)
     check_agreement(instance, margin, verdict)
     with pytest.raises(pm.PolymarginError, match="contradicts"):
         check_agreement(instance, replace(margin, lower=1.0, upper=1.0, radius=1.0), verdict)

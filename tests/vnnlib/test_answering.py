@@ -19,7 +19,7 @@ pytest.importorskip("vnnlib._core")
 
 NET = random_network([3, 5, 3], 3, seed=4)
 POINT = np.array([0.1, -0.25, 0.3])
-MARGIN = pm.margin(NET, POINT, cache=False)
+MARGIN = pm.margin(NET, POINT, proof=False)
 
 
 def ask(tmp_path: Path, text: str, net: pm.Network = NET, **options: float) -> QueryAnswer:
@@ -55,7 +55,7 @@ def test_balls_are_decided_on_both_sides_of_the_margin(tmp_path: Path, share: fl
 def test_decimals_that_are_no_floats_are_answered_soundly(tmp_path: Path) -> None:
     """Center and radius with thirty digits, at one part in 10^12 around the margin of the exact point."""
     digits = [Decimal("0.1"), Decimal("-0.25000000000000000001"), Decimal("0.333333333333333333333333333333")]
-    exact = pm.margin(NET, [float(d) for d in digits], cache=False)
+    exact = pm.margin(NET, [float(d) for d in digits], proof=False)
     squares = " ".join(f"(* (- X[0,{i}] {d}) (- X[0,{i}] {d}))" for i, d in enumerate(digits))
     rivals = " ".join(f"(>= Y[0,{r}] Y[0,{exact.label}])" for r in range(3) if r != exact.label)
     head = "(vnnlib-version <2.0>)(declare-network f (declare-input X real [1,3]) (declare-output Y real [1,3]))"
@@ -114,7 +114,7 @@ def any_rival() -> str:
 @pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 1.3])
 def test_boxes_are_decided_on_both_sides_of_the_margin(tmp_path: Path, share: float) -> None:
     """The exact L∞ margin says what is true; balls alone would not know from 1/√3 of the L2 margin on."""
-    exact = pm.margin(NET, POINT, within=pm.Linf(), cache=False)
+    exact = pm.margin(NET, POINT, proof=False, within=pm.Linf())
     assert exact.radius > MARGIN.radius / np.sqrt(3) * 1.01
     half = float(share * exact.radius)
     answer = ask(tmp_path, box(half, any_rival()))
@@ -134,13 +134,13 @@ def test_boxes_are_decided_on_both_sides_of_the_margin(tmp_path: Path, share: fl
 @pytest.mark.parametrize("share", [0.999, 1.001])
 def test_a_ball_within_bounds_of_some_inputs(tmp_path: Path, share: float) -> None:
     """The nearest tie is cut off; the exact margin within the domain decides."""
-    tie = pm.margin(NET, POINT, cache=False).point
+    tie = pm.margin(NET, POINT, proof=False).point
     axis = int(np.abs(tie - POINT).argmax())
     end = float((POINT[axis] + tie[axis]) / 2)
     sign = ">=" if tie[axis] < POINT[axis] else "<="
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     (low if sign == ">=" else high)[axis] = end
-    exact = pm.margin(NET, POINT, within=pm.L2(domain=(low, high)), cache=False)
+    exact = pm.margin(NET, POINT, proof=False, within=pm.L2(domain=(low, high)))
     assert exact.radius > 1.01 * MARGIN.radius
     squares = " ".join(f"(* (- X_{i} {v!r}) (- X_{i} {v!r}))" for i, v in enumerate(POINT.tolist()))
     ball = f"(assert (<= (+ {squares}) {(share * exact.radius) ** 2:.17f}))(assert ({sign} X_{axis} {end!r}))"
@@ -218,7 +218,7 @@ def test_affine_networks_deep_networks_and_attention(tmp_path: Path) -> None:
         attention,
     ):
         point = np.random.default_rng(3).normal(size=net.dimension)
-        margin = pm.margin(net, point, cache=False)
+        margin = pm.margin(net, point, proof=False)
         results = []
         for share in (0.9, 1.1):
             file = write_robustness_query(

@@ -32,7 +32,6 @@ from polymargin.bounds.splitting import choose_split, minimiser
 from polymargin.bounds.tree import Leaf, Split, tree_proof
 from polymargin.bounds.view import View
 from polymargin.bounds.views import AnyView, bounded_view_of
-from polymargin.class_names import AboutClasses, named
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
@@ -47,7 +46,7 @@ MOST_POLARISED = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Exclusion(AboutClasses):
+class Exclusion:
     """Whether B = f_label − f_rival was proved positive on the closed ball of this radius, and how.
 
     tree            the proof, None if there is none
@@ -68,7 +67,6 @@ class Exclusion(AboutClasses):
     seconds: float
     counterexample: Array | None = None
     lowering: dict[str, Array] | None = None
-    class_names: tuple[str, ...] | None = None
 
     @property
     def proved(self) -> bool:
@@ -76,7 +74,7 @@ class Exclusion(AboutClasses):
 
     def __repr__(self) -> str:
         what = f"{self.leaves} leaves" if self.proved else f"not proved: {self.reason}, {self.open_leaves} parts open"
-        return f"Exclusion(radius {self.radius:.10g}, class {self.label_name} against {self.rival_name}, {what})"
+        return f"Exclusion(radius {self.radius:.10g}, class {self.label} against {self.rival}, {what})"
 
     def to_proof(self) -> dict[str, Any]:
         """The JSON-ready proof of docs/certificates.md."""
@@ -96,27 +94,6 @@ class Exclusion(AboutClasses):
 _KINDS: dict[type, str] = {LiftedProof: "lifted", ProductProof: "products"}
 
 
-def exclude(
-    network: Network,
-    point: ArrayLike,
-    label: int,
-    rival: int,
-    radius: float,
-    *,
-    timeout: float = 60.0,
-    most_leaves: int = 100_000,
-) -> Exclusion:
-    """Prove that `rival` neither beats nor ties with `label` at a distance of at most `radius` from the point.
-
-    >>> from polymargin import PolynomialNetwork
-    >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[0.0, 0.0], [1.0, 4.0]], [4.0, 0.0])],
-    ...                         degree=2)
-    >>> exclude(net, [0.0, 0.25], 0, 1, 0.7499)          # inside the ellipse x² + 4y² = 4, at distance 0.75
-    Exclusion(radius 0.7499, class 0 against 1, 1 leaves)
-    """
-    return named(exclude_by(Deadline.after(timeout), network, point, label, rival, radius, most_leaves), network)
-
-
 def exclude_by(
     deadline: Deadline,
     network: Network,
@@ -126,7 +103,7 @@ def exclude_by(
     radius: float,
     most_leaves: int = 100_000,
 ) -> Exclusion:
-    """The same until a deadline."""
+    """Prove that `rival` neither beats nor ties with `label` at a distance of at most `radius` from the point."""
     if not (np.isfinite(radius) and radius > 0):
         raise InputError(f"radius {radius}: expected a positive number")
     if label == rival or not (0 <= label < network.class_count and 0 <= rival < network.class_count):

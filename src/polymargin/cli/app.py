@@ -1,6 +1,6 @@
 """`polymargin`: which commands there are. Their options are in `commands`, what they do in the files beside this one.
 
-Exit status: 0 every row has an answer (`verify`: all robust, `certify`: all bounds meet, `check`: all proved), 1 something is
+Exit status: 0 every row has an answer (`verify`: all robust; `margin --certificates`, `check`: all proved), 1 something is
 not robust, not settled or not proved, 2 something could not be answered or the input is bad; see `entry` for the rest.
 """
 
@@ -47,9 +47,8 @@ def polymargin_command(
 
 
 for _command, _example in (
-    (answers.margin, "margin model.npz points.csv --checkpoint run.jsonl"),
+    (answers.margin, "margin model.npz points.csv --certificates proofs"),
     (answers.verify, "verify model.npz points.csv --radius 0.1 --certificates proofs"),
-    (answers.certify, "certify model.npz points.csv --certificates proofs"),
     (answers.check, "check proofs/model.npz proofs/point-*.json"),
     (answers.report, "report model.onnx images.npz --labels labels.csv -o report.html"),
     (answers.explore, "explore model.npz points.csv"),

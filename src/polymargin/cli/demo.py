@@ -6,13 +6,12 @@ from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 
-from polymargin.certificates import Answer, verify
 from polymargin.cli.margins import COLUMNS, margin_cells, margin_remarks
 from polymargin.cli.points import read_points
 from polymargin.cli.printing import print_json
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable
-from polymargin.margins import margin
+from polymargin.margins import Answer, Settings, Verifier
 from polymargin.networks import load
 from polymargin.times import readable_time
 
@@ -31,20 +30,14 @@ def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) ->
         network = load(data / f"{name}.npz")
         points = read_points(data / f"{name}_points.npz")
         started = perf_counter()
-        margins = margin(network, points, seed=seed, threads=threads, cache=False)
+        verifier = Verifier(network, seed=seed, workers=threads, settings=Settings(cache=False))
+        margins = verifier.margin(points)
         total = perf_counter() - started
         columns = (*COLUMNS, Column(f"radius {radius:g}", 10))
         with RowTable(description, columns, len(points), silent=as_json) as table:
-            verdicts = verify(
-                network,
-                points,
-                radius,
-                seed=seed,
-                threads=threads,
-                on_row=lambda row, found, table=table, margins=margins: table.add(
-                    row, [*margin_cells(margins[row]), found.answer.name]
-                ),
-            )
+            verdicts = verifier.verify(points, radius)
+            for row, found in enumerate(verdicts):
+                table.add(row, [*margin_cells(margins[row]), found.answer.name])
         rows = zip(margins, verdicts, strict=True)
         collected[name] = [{**row.to_dict(), "verdict": verdict.answer.name} for row, verdict in rows]
         for line in remarks(margin_remarks(margins)):
@@ -52,7 +45,7 @@ def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) ->
         robust = verdicts.answers.count(Answer.ROBUST)
         table.say(
             f"{robust} of {len(points)} points proved to keep their class within radius {radius:g}; "
-            f"all margins in {readable_time(total)}, base solutions included",
+            f"all margins with their proofs in {readable_time(total)}",
             "dim",
         )
         table.say("")

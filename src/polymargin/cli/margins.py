@@ -6,19 +6,18 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
 from polymargin import __version__
 from polymargin.cli.models import read_both
 from polymargin.cli.printing import print_json
+from polymargin.cli.proofs import ProofFolder
 from polymargin.cli.regions import L2, Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
-from polymargin.margins import Margin, Margins, margin
-from polymargin.piecewise import PiecewiseMargin, piecewise_margin
+from polymargin.margins import Margin, Margins
 from polymargin.standing import Standing
 from polymargin.times import readable_time
 
@@ -27,12 +26,9 @@ COLUMNS = (
     Column("rival", right=True),
     Column("margin", len("0.0142755 … 0.0142984"), right=True),
     Column("method", 12),
-    Column("complex / real", right=True),
     Column("standing", 9),
     Column("time", 7, right=True),
 )
-# Methods that answer without a list of critical points.
-NOTHING_LISTED = ("tie", "exclusion", "constant")
 # From here on ten decimals say nothing.
 LARGE = 1e10
 
@@ -43,45 +39,48 @@ def run_margin(
     work: WorkOptions,
     *,
     as_json: bool,
-    timeout: float | None,
+    proof: bool,
+    timeout: float,
+    certificates: Path | None,
     near: Given = L2,
 ) -> int:
-    """Margins of every row; 2 if some row has no answer."""
+    """Margins of every row; 1 if a proof was asked for and a row has none, 2 if some row has no answer."""
     network, array = read_both(model, points, work.reading)
+    proofs = ProofFolder(certificates, network)
     started = perf_counter()
     table = RowTable(f"{model.name}: {network!r}{near.words}", widened(COLUMNS, network), len(array), silent=as_json)
+
+    def keep(row: int, found: Margin) -> None:
+        proofs.keep(row, found.certificate)
+        table.add(row, margin_cells(found))
+
     with table.filling(work) as executor:
-        shared: dict[str, Any] = {
-            "executor": executor,
-            "on_row": lambda row, found: table.add(row, margin_cells(found)),
-        }
-        if not network.is_polynomial:
-            near.refuse_for_piecewise()
-            margins = piecewise_margin(network, array, timeout=timeout, **work.for_any_network, **shared)
-        else:
-            bounds = near.keywords
-            bounds |= {} if timeout is None else {"timeout": timeout}
-            margins = margin(network, array, **bounds, **work.for_polynomial_networks, **shared)
+        verifier = work.verifier(network, executor, near)
+        margins = verifier.margin(array, proof=proof, timeout=timeout, checkpoint=work.checkpoint, progress=keep)
     if as_json:
-        rows = [{"row": index, **row.to_dict()} for index, row in enumerate(margins)]
+        rows = [
+            {"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(margins)
+        ]
         asked = {"version": __version__, "model": str(model), **near.named}
         print_json({**asked, "seed": work.seed, "margins": rows})
     else:
         for line in remarks(margin_remarks(margins)):
             table.say(line)
         table.say(f"{summary(margins)}; {readable_time(perf_counter() - started)}", "dim")
-    return 2 if Standing.FAILED in margins.standings else 0
+        if (command := proofs.how_to_check()) is not None:
+            table.say(command)
+    if Standing.FAILED in margins.standings:
+        return 2
+    return 1 if certificates is not None and set(margins.standings) != {Standing.CERTIFIED} else 0
 
 
 def margin_cells(found: Margin) -> list[str]:
     """One row of the table."""
-    listed = found.complex_count is not None and found.method not in NOTHING_LISTED
     return [
         found.label_name,
         found.rival_name,
         _size(found),
         found.method,
-        f"{found.complex_count} / {found.real_count}" if listed else "–",
         found.standing.name,
         readable_time(found.seconds),
     ]
@@ -102,10 +101,8 @@ def summary(margins: Margins) -> str:
     parts = [margins.summary()]
     if len(finite) > 1:
         parts.append(f"margins from {finite.min():.6g} to {finite.max():.6g}, median {np.median(finite):.6g}")
-    searched = [row for row in margins if isinstance(row, PiecewiseMargin)]
-    if searched:
-        cells, programs = sum(row.cells for row in searched), sum(row.programs for row in searched)
-        parts.append(f"{cells} cells, {programs} quadratic programs")
+    if cells := sum(row.cells or 0 for row in margins):
+        parts.append(f"{cells} cells")
     return "; ".join(parts)
 
 

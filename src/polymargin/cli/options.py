@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+DEFAULT_TIMEOUT = 60.0
 Model = Annotated[Path, typer.Argument(help="Network file (.npz, .onnx, .pt, .skops) or folder.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Open pickles, which run code: only from people you trust.")]
 Activation = Annotated[
@@ -56,9 +57,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 Jobs = Annotated[int, typer.Option(min=1, help="Processes that share the work, one thread each.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler whose workers share the work: tcp://host:8786.")
-]
-BoundsTimeout = Annotated[
-    float, typer.Option(help="Seconds per point where there are too many critical points to list.")
 ]
 Plots = Annotated[list[Path] | None, typer.Option(help="Draw into this .png or .svg file; may be repeated.")]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds per point.")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from polymargin.certificates import Certificate
 from polymargin.errors import InputError, PolymarginError
+from polymargin.margins import Certificate
 from polymargin.networks import load
 from polymargin.networks.network import Network
 

@@ -87,13 +87,6 @@ class Given:
                 )
         return "".join(f", {name} {text}" for name, text in parts.items())
 
-    def refuse_for_piecewise(self) -> None:
-        if self != Given():
-            raise InputError(
-                "--norm, --weights, --domain, --movable, --rivals and --abstain: "
-                "not for ReLU networks, whose margins are L2 margins over all perturbations; leave them out"
-            )
-
 
 def _weights(path: Path) -> NDArray[np.float64]:
     """A row or a column of numbers is a vector, anything else a matrix."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from polymargin.cli.entry import going_on
@@ -54,9 +55,9 @@ def run_report(
     ):
         task = progress.add_task("margins", total=len(points[:rows]))
 
-        def advance(count: int) -> None:
-            finished.append(count)
-            progress.advance(task, count)
+        def advance(row: int, found: object) -> None:
+            finished.append(1)
+            progress.advance(task)
 
         made = report(
             network,
@@ -64,14 +65,16 @@ def run_report(
             None if right is None else right[:rows],
             image_shape=image_shape(image),
             title=title or f"{model.name} on {data.name}",
-            command=shlex.join(["polymargin", *sys.argv[1:]]),
             certificates=certificates,
             within=Given(norm, domain=domain).region,
             timeout=timeout,
             progress=advance,
-            executor=executor,
-            **work.for_polynomial_networks,
+            workers=work.threads if executor is None else executor,
+            seed=work.seed,
+            checkpoint=work.checkpoint,
+            settings=work.settings,
         )
+        made = replace(made, about=replace(made.about, command=shlex.join(["polymargin", *sys.argv[1:]])))
     made.save(output)
     failed = [(row, found.error) for row, found in enumerate(made.margins) if found.error is not None]
     for line in remarks(failed, elsewhere="the page"):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from polymargin import __version__
-from polymargin.certificates import Answer, Verdict, Verdicts, verify
 from polymargin.cli.models import read_both
 from polymargin.cli.printing import print_json
 from polymargin.cli.proofs import ProofFolder
@@ -15,7 +13,7 @@ from polymargin.cli.regions import L2, Given
 from polymargin.cli.remarks import remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.cli.work_options import WorkOptions
-from polymargin.piecewise import piecewise_verify
+from polymargin.margins import Answer, Verdict, Verdicts
 from polymargin.standing import Standing
 from polymargin.times import readable_time
 
@@ -35,7 +33,7 @@ def run_verify(
     work: WorkOptions,
     *,
     as_json: bool,
-    timeout: float | None,
+    timeout: float,
     certificates: Path | None,
     near: Given = L2,
 ) -> int:
@@ -51,13 +49,8 @@ def run_verify(
         table.add(row, verdict_cells(verdict))
 
     with table.filling(work) as executor:
-        shared: dict[str, Any] = {"timeout": timeout, "executor": executor, "on_row": keep}
-        if not network.is_polynomial:
-            near.refuse_for_piecewise()
-            verdicts = piecewise_verify(network, array, radius, **work.for_any_network, **shared)
-        else:
-            options = near.keywords | work.for_polynomial_networks
-            verdicts = verify(network, array, radius, **options, **shared)
+        verifier = work.verifier(network, executor, near)
+        verdicts = verifier.verify(array, radius, timeout=timeout, checkpoint=work.checkpoint, progress=keep)
     if as_json:
         rows = [
             {"row": index, **row.to_dict(), "certificate": proofs.names[index]} for index, row in enumerate(verdicts)

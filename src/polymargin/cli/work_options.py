@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.options import (
@@ -27,6 +27,10 @@ from polymargin.cli.options import (
     Threads,
     Trust,
 )
+
+if TYPE_CHECKING:
+    from polymargin.cli.regions import Given
+    from polymargin.margins import Settings, Verifier
 
 
 @dataclass(frozen=True)
@@ -55,18 +59,18 @@ class WorkOptions:
         return ModelOptions(self.trust, self.activation, self.outputs, self.input_shape)
 
     @property
-    def for_any_network(self) -> dict[str, Any]:
-        """What functions about piecewise networks take too."""
-        return {"seed": self.seed, "checkpoint": self.checkpoint}
+    def settings(self) -> Settings:
+        """How critical points are listed and kept."""
+        from polymargin.margins import Settings
 
-    @property
-    def for_polynomial_networks(self) -> dict[str, Any]:
-        return {
-            **self.for_any_network,
-            "threads": self.threads,
-            "limit": self.limit,
-            "cache": not self.no_cache,
-        }
+        return Settings(limit=self.limit, cache=not self.no_cache)
+
+    def verifier(self, network: Any, executor: Any, given: Given) -> Verifier:
+        """The network, asked about what the command line says, in this process or by the executor."""
+        from polymargin.margins import Verifier
+
+        workers = self.threads if executor is None else executor
+        return Verifier(network, **given.keywords, seed=self.seed, workers=workers, settings=self.settings)
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

@@ -22,9 +22,11 @@ from polymargin.enumeration.cache import Cache
 from polymargin.explorer.scene import Scene, located
 from polymargin.margins import Margin, PairMargin
 from polymargin.margins.exponents import unscaled
-from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Enumeration
+from polymargin.margins.prepared import Prepared
+from polymargin.margins.proving import ProvedMargins
 from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_critical_points
+from polymargin.regions import ThreatModel
 
 Array = NDArray[np.float64]
 Found = CriticalPoints | QuadricCriticalPoints
@@ -46,7 +48,8 @@ class Answers:
         watcher = self._found.__setitem__ if unscaled(scene.network).unit == 1.0 else None
         cache = Cache.from_option(True)
         search = Enumeration(self._tracker, scene.seed, DEFAULT_LIMIT, cache, scene.timeout, watcher=watcher)
-        self._margins = margins_of(scene.network, search)
+        prepared = Prepared(scene.network, ThreatModel.of(scene.network.dimension), search)
+        self._margins = ProvedMargins(prepared, False)
         self._boundaries: dict[tuple[int, int], Boundary] = {}
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
 

@@ -35,7 +35,7 @@ from polymargin.margins import predicted_class
 from polymargin.networks import Network
 from polymargin.polynomials import Expression, Graph, gradient
 from polymargin.polynomials.expression import Kind
-from polymargin.standing import PublishedStatus, Standing
+from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ class KKTSolutions:
 
 
 @dataclass(frozen=True, eq=False)
-class KKTMargin(PublishedStatus):
+class KKTMargin:
     """The margin from the full system: the nearest feasible solution over all rivals.
 
     standing is NUMERICAL if every rival's list is complete, else BRACKETED: then the radius is an upper bound.

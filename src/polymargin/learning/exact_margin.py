@@ -23,17 +23,14 @@ from polymargin.errors import InputError
 from polymargin.learning.extra import torch_package
 from polymargin.learning.span_ties import Span
 from polymargin.learning.tie_derivatives import with_derivatives
-from polymargin.margins import Margin, PairMargin
-from polymargin.margins.margin import margin
+from polymargin.margins import Margin, PairMargin, Settings, Verifier
 from polymargin.networks.network import Network
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.quadric import MOST_VARIABLES
 from polymargin.regions import Region, ThreatModel
+from polymargin.work import Workers
 
 Array = NDArray[np.float64]
-
-# Options of `margin` that change how a tie is found; the others change what is returned.
-SEARCH = {"threads", "limit", "seed", "settings", "timeout", "rtol", "device", "executor", "progress"}
 
 
 def exact_margin(
@@ -43,13 +40,16 @@ def exact_margin(
     *,
     within: Region | None = None,
     rivals: Sequence[int] | None = None,
-    **options: Any,
+    seed: int = 0,
+    device: str | None = None,
+    workers: int | Workers | None = None,
+    settings: Settings | None = None,
 ) -> Any:
     """Return signed distances (m,) of points (m, n) to the nearest tie, differentiable in the module's weights and in the points.
 
     labels      the true classes (m,); the module's own predictions if None, and then no distance is negative
     within, rivals    as in `margin`
-    options     of `margin`: threads, limit, seed, settings, timeout, rtol, device, executor, progress
+    seed, device, workers, settings    as in `Verifier`; start solutions are not kept on disk by default
 
     >>> import torch
     >>> from polymargin.learning import shallow_network
@@ -63,17 +63,19 @@ def exact_margin(
     x = torch.as_tensor(points)
     if x.ndim != 2:
         raise InputError(f"points of shape {tuple(x.shape)}: expected a batch (m, n)")
-    if unknown := sorted(options.keys() - SEARCH):
-        raise InputError(f"option {', '.join(unknown)}: exact_margin takes {', '.join(sorted(SEARCH))}")
     inputs, network = x.detach().cpu().double().numpy(), from_torch(module)
     asked = ThreatModel.of(network.dimension, within, rivals, classes=network.class_count)
-    if asked.is_plain and _is_large_quadratic(network, inputs) and options.keys() <= {"threads", "limit", "seed"}:
+    if asked.is_plain and _is_large_quadratic(network, inputs) and settings is None and device is None:
         span = Span(network, inputs)
         chosen = _labels(labels, span.logits.argmax(axis=1))
         distances, moves, others = span.nearest_ties(chosen)
         ties = inputs + moves @ span.basis.T
     else:
-        found = margin(network, inputs, cache=False, within=within, rivals=rivals, **options)
+        options: dict[str, Any] = {"seed": seed, "device": device, "workers": workers}
+        verifier = Verifier(
+            network, within=within, rivals=rivals, settings=settings or Settings(cache=False), **options
+        )
+        found = verifier.margin(inputs, proof=False)
         chosen = _labels(labels, _predicted(found))
         distances, ties, others = _nearest_ties(found, chosen, inputs)
     return with_derivatives(module, x, chosen, others, distances, ties, asked.region)

@@ -53,10 +53,20 @@ class Block:
     tracker: Tracker
 
 
-def margins_in_blocks(
-    session: ModelMargins, points: Array, rows: Rows, tracker: Tracker, executor: Workers | None = None
+def answers(
+    session: ModelMargins,
+    points: Array,
+    rows: Rows,
+    tracker: Tracker,
+    executor: Workers | None = None,
+    single: bool = False,
 ) -> Iterator[Ordinary]:
-    """The margins of the rows of points (m, n), some rows at a time as they are done."""
+    """Return the margins of rows of points (m, n), some rows at a time as they are done; of a `single` one, errors are raised."""
+    if single and len(rows):
+        block = Block(session, points, tracker)
+        _, plain = ordinary_margins(block)
+        yield rows, plain or [session.margin_at(points[0], tracker)]
+        return
     threads = tracker.threads or available_threads()
     tracker = tracker.settled_for(len(rows) * session.paths_per_point)
     most, paths = MOST_ROWS, PATHS_PER_BLOCK

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from polymargin.margins.certificate import Certificate, lines_of
 from polymargin.networks.network import Network
+from polymargin.polynomials.balls import FLINT
 from polymargin_checker import CheckResult, check_rows
 
 
@@ -57,7 +58,8 @@ class Judge:
         if seconds <= 0:
             return [Judgement("no time was left to check the proof", in_time=False)] * len(certificates)
         limit = seconds if math.isfinite(seconds) else None
-        found = check_rows(self._model, lines_of(certificates), seconds=limit)
+        with FLINT:  # the checker sets the precision of the process, too
+            found = check_rows(self._model, lines_of(certificates), seconds=limit)
         if len(found) != len(certificates):  # what all share is refused
             found = found[:1] * len(certificates)
         return [_judgement(result) for result in found]

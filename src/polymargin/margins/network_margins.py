@@ -2,7 +2,7 @@
 
 For each rival c' of the predicted class c the nearest real point of {f_c = f_c'} gives a radius; the least one is the margin
 (dropping the condition that c and c' are the largest logits changes nothing when the prediction is unique: before another pair
-can tie, c ties with one of them). An answer that does not stand up to a second look is replaced by bounds that are proved.
+can tie, c ties with one of them). An answer that does not stand up to a second look is left open, for `proving` to close.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import comb
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,26 +21,21 @@ from polymargin.arguments import checked_point
 from polymargin.blas import blas_threads
 from polymargin.boundary import Boundary, generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
-from polymargin.bounds.bracket import bracket_by
 from polymargin.continuation import Tracker
-from polymargin.deadlines import Deadline, TimeUpError
+from polymargin.deadlines import TimeUpError
+from polymargin.enumeration.critical_points import CriticalPoints, critical_points_at
 from polymargin.errors import InputError, TooManyPathsError
-from polymargin.margins.bracket import bracketed
 from polymargin.margins.columns import ENUMERATED, beyond_rounding
 from polymargin.margins.combined import combined
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
-from polymargin.margins.judge import Judge
 from polymargin.margins.pair_work import PairWork, answers
-from polymargin.margins.pairs import FOLLOWING, Enumeration, Pair, QuadricPair, out_of_time, pair_for
+from polymargin.margins.pairs import FOLLOWING, EnumeratedPair, Enumeration, Pair, QuadricPair, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
-from polymargin.margins.proofs import Subject, counterexample_json, proofs_of
-from polymargin.margins.result import Margin, Ordinary, PairMargin
+from polymargin.margins.result import Margin, Ordinary, PairMargin, open_margin
 from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms, rounding_noise
 from polymargin.quadric import NetworkSolvers
-from polymargin.regions import ThreatModel
-from polymargin.relaxation.confirmation import Counterexample
 from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
@@ -60,7 +56,6 @@ class NetworkMargins:
     def __init__(self, network: Network, search: Enumeration) -> None:
         self._unscaled = unscaled(network)
         self._network, self._search = self._unscaled.network, search
-        self._judge = Judge(self._network)
         if self._network.degree > 1:
             check_scale(self._network)
         self._pairs: dict[tuple[int, int], Pair] = {}
@@ -174,41 +169,19 @@ class NetworkMargins:
             started = perf_counter()
             pairs = [solver.margin_at(u, rival, timed) for solver, rival in zip(solvers, rivals, strict=True)]
         except TooManyPathsError as error:
-            return self._bounds(u, str(error), deadline)
+            if not self._network.stages:
+                raise
+            return open_margin(label, f"bounds instead of enumeration: {error}")
         except TimeUpError:
-            return self._bounds(u, str(out_of_time(self._search.timeout)), deadline)
-        return combined(label, self._defended(label, pairs, u, noise, deadline), perf_counter() - started)
+            return open_margin(label, f"bounds instead of enumeration: {out_of_time(self._search.timeout)}")
+        return combined(label, self._defended(label, pairs, u, noise), perf_counter() - started)
 
-    def _bounds(self, u: Array, reason: str, deadline: Deadline) -> Margin:
-        """Both sides of the margin without enumeration: an attack above, a proof below."""
-        if not self._network.stages:
-            raise TooManyPathsError(reason)
-        started = perf_counter()
-        deadline = self._search.for_bounds(deadline)
-        found = bracket_by(deadline, self._network, u, rtol=self._search.rtol)
-        standing, lower, notes = Standing.BRACKETED, found.lower, [f"bounds instead of enumeration: {reason}"]
-        if found.closed and found.point is not None:
-            subject = Subject(self._judge, u, found.label, ThreatModel.of(self._network.dimension))
-            end = Counterexample(found.point, found.rival, found.upper)
-            proofs = proofs_of(found.exclusions)
-            _, judgement = subject.judged_margin(lower, found.upper, proofs, counterexample_json(end), deadline.left)
-            if judgement.accepted:
-                standing = Standing.CERTIFIED
-            else:
-                lower = 0.0 if judgement.in_time else lower
-                notes.append(judgement.reason)
-        return Margin(
-            radius=found.upper,
-            lower=lower,
-            upper=found.upper,
-            point=found.point,
-            label=found.label,
-            rival=found.rival,
-            standing=standing,
-            method="bounds",
-            seconds=perf_counter() - started,
-            notes=tuple(notes),
-        )
+    def critical_points(self, label: int, rival: int, u: Array, tracker: Tracker) -> CriticalPoints | None:
+        """Return those of the boundary of two classes, from what was prepared; None where nothing was."""
+        if self.is_scaled or (label, rival) not in self._pairs:
+            return None
+        pair = self._pairs[label, rival]
+        return critical_points_at(pair.base, u, tracker) if isinstance(pair, EnumeratedPair) else None
 
     def _pair(self, label: int, rival: int, tracker: Tracker) -> Pair:
         key = (min(label, rival), max(label, rival))
@@ -226,10 +199,8 @@ class NetworkMargins:
         network = self._network
         return NetworkSolvers(network) if network.degree == 2 and network.dimension > 1 else None
 
-    def _defended(
-        self, label: int, pairs: list[PairMargin], u: Array, noise: float, deadline: Deadline
-    ) -> list[PairMargin]:
-        """Bounds with proofs instead of what enumeration could not settle, or what does not stand up to a second look."""
+    def _defended(self, label: int, pairs: list[PairMargin], u: Array, noise: float) -> list[PairMargin]:
+        """The pairs, open where enumeration could not settle them or where they do not stand up to a second look."""
         network, logits = self._network, self._network(u)
         radius = min(pair.upper for pair in pairs)
         ahead = np.zeros(network.class_count, dtype=bool)
@@ -241,17 +212,21 @@ class NetworkMargins:
                 defended.append(pair)
             elif noise > LARGEST_NOISE * abs(logits[label] - logits[pair.rival]):
                 note = "the logits cancel: doubles hardly see them differ; bounds are proved in exact arithmetic"
-                doubtful = replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes))
-                defended.append(bracketed(self._judge, u, label, doubtful, deadline))
+                defended.append(replace(pair, lower=0.0, complete=False, notes=(note, *pair.notes)))
             elif ahead[pair.rival]:
                 nearer = "" if math.isinf(radius) else f" nearer than {radius:.6g}"
                 note = (
                     f"enumeration found no tie{nearer}, but a point{nearer} was met at which this class wins; "
                     "the bounds are proved without enumeration"
                 )
-                defended.append(
-                    bracketed(self._judge, u, label, replace(pair, notes=(note, *pair.notes)), deadline, doubted=True)
-                )
+                nothing: dict[str, Any] = {
+                    "radius": math.inf,
+                    "lower": 0.0,
+                    "upper": math.inf,
+                    "point": None,
+                    "complete": False,
+                }
+                defended.append(replace(pair, **nothing, notes=(note, *pair.notes)))
             else:
-                defended.append(pair if pair.complete else bracketed(self._judge, u, label, pair, deadline))
+                defended.append(pair if pair.complete else replace(pair, lower=min(pair.lower, pair.upper)))
         return defended

@@ -46,7 +46,7 @@ BOUNDS, FOLLOWING = 30.0, 0.6
 
 @dataclass(frozen=True)
 class Enumeration:
-    """How critical points are enumerated; the names are those of `margin`.
+    """How critical points are enumerated; the names are those of `Settings`.
 
     timeout   seconds for one point; None: as long as the paths take, and BOUNDS seconds where there are bounds instead
     watcher   told each rival and all its critical points when `margin_at` enumerates them: who shows them need not do so again
@@ -57,7 +57,6 @@ class Enumeration:
     limit: int
     cache: Cache
     timeout: float | None
-    rtol: float = 1e-6
     watcher: Watcher | None = None
 
     def deadline(self, tracker: Tracker) -> Deadline:

@@ -13,7 +13,6 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds import Exclusion
 from polymargin.continuation.krawczyk import PRECISION
 from polymargin.margins.certificate import Certificate, certificate, hexadecimal, in_base64
 from polymargin.margins.judge import Judge, Judgement
@@ -107,10 +106,3 @@ class Subject:
         """The same for a margin between two bounds."""
         claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
         return self.judged(claim, rivals, evidence, seconds)
-
-
-def proofs_of(exclusions: Sequence[Exclusion]) -> list[RivalProof]:
-    """As entries of a certificate; one that proves nothing is a trivial proof."""
-    return [
-        RivalProof(one.rival, one.radius, one.to_proof()) if one.proved else trivial(one.rival) for one in exclusions
-    ]

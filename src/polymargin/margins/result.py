@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, RowsOnDemand, html_of_one, joined
-from polymargin.standing import PublishedStatus, Standing
+from polymargin.margins.certificate import Certificate
+from polymargin.standing import Standing
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +35,22 @@ class PairMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class Margin(AboutClasses, PublishedStatus):
+class Margin(AboutClasses):
     """The least distance from a point to a tie with another class.
 
     radius         the margin; infinite if no point of the boundary is real, NaN if there is no answer
-    lower, upper   honest bounds; equal to the radius up to rounding unless the standing is BRACKETED
+    lower, upper   bounds; proved where there is a certificate, else equal to the radius unless the standing is BRACKETED
     point          the nearest boundary point (n,), None if there is none
     label, rival   predicted class and the class that ties at `point`; None for a boundary given alone
     standing       how the answer is known
-    method         continuation, quadric, hyperplane, tie or constant
+    certificate    proof of `lower` and `upper` that the checker accepted in the same call; None where there is none
+    method         how the number was found: continuation, quadric, hyperplane, roots, tie, constant, faces, regions or bounds
     seconds        time for this point, without stage 1
     complex_count, real_count   critical points of the nearest rival's boundary
     pairs          the same for every rival
     notes          what stayed undecided, what was met
     error          for a row that has no answer: why
+    cells, open_cells   of networks with ReLU or splines: cells that were bounded, and those that a timeout left open
     norm           in which the distance is measured: l2, linf or l1
     class_names    what the classes are called where the model comes from, if it says so
     """
@@ -68,6 +71,9 @@ class Margin(AboutClasses, PublishedStatus):
     error: str | None = None
     norm: str = "l2"
     class_names: tuple[str, ...] | None = None
+    certificate: Certificate | None = None
+    cells: int | None = None
+    open_cells: int | None = None
 
     def __repr__(self) -> str:
         if self.error is not None:
@@ -81,20 +87,24 @@ class Margin(AboutClasses, PublishedStatus):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, keys named as the attributes; None for what is infinite, or not a number as there is no answer."""
-        left_out = {"pairs"} if self.class_names is not None else {"pairs", "class_names"}
+        left_out = {"pairs", "certificate"}
+        left_out |= {name for name in ("class_names", "cells", "open_cells") if getattr(self, name) is None}
         kept = [item.name for item in fields(self) if item.name not in left_out]
-        plain = {_key(name): _plain(getattr(self, name)) for name in kept} | self.name_cells()
+        plain = {name: _plain(getattr(self, name)) for name in kept} | self.name_cells()
+        plain |= {} if self.certificate is None else {"certificate": self.certificate.data}
         pairs = [{item.name: _plain(getattr(pair, item.name)) for item in fields(pair)} for pair in self.pairs]
         return plain | {"pairs": pairs}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Margin:
         """The inverse of `to_dict`."""
-        absent = math.nan if data["status"] == Standing.FAILED.name else math.inf
-        said_twice = ("pairs", "status", "label_name", "rival_name")
+        absent = math.nan if data["standing"] == Standing.FAILED.name else math.inf
+        said_twice = ("pairs", "standing", "certificate", "label_name", "rival_name")
         values = {name: _restored(name, value, absent) for name, value in data.items() if name not in said_twice}
         pairs = tuple(PairMargin(**{k: _restored(k, v, math.inf) for k, v in pair.items()}) for pair in data["pairs"])
-        return cls(**values, standing=Standing[data["status"]], pairs=pairs)
+        proof = data.get("certificate")
+        certificate = None if proof is None else Certificate(proof)
+        return cls(**values, standing=Standing[data["standing"]], pairs=pairs, certificate=certificate)
 
     def to_row(self) -> dict[str, Any]:
         """The answer in one line of a table; the nearest point and the single rivals are left to `point` and `pairs`."""
@@ -105,7 +115,7 @@ class Margin(AboutClasses, PublishedStatus):
             "radius": self.radius,
             "lower": self.lower,
             "upper": self.upper,
-            "status": self.standing.name,
+            "standing": self.standing.name,
             "method": self.method,
             "complex_count": self.complex_count,
             "real_count": self.real_count,
@@ -125,10 +135,14 @@ Ordinary: TypeAlias = tuple[NDArray[np.intp], Sequence[Margin]]
 class Margins(Listing[Margin]):
     """The margins of a batch, a sequence with one `Margin` per point, made when it is first asked for.
 
-    radii          the margins as an array; NaN where a row has no answer
-    standings      how each is known
-    to_csv(path), to_frame()   one line per point, as a file or as a pandas DataFrame
+    radii, lower, upper   the margins and their bounds as arrays; NaN where a row has no answer
+    standings             how each is known
+    certificates          the proofs, None where there is none
+    to_csv(path), to_json(path), to_frame()   one line per point, as a file or as a pandas DataFrame
     """
+
+    shown_columns = ("label", "rival", "radius", "standing", "method")
+    main_column = "radius"
 
     _known_radii: Callable[[], NDArray[np.float64]] | None = None
 
@@ -138,6 +152,18 @@ class Margins(Listing[Margin]):
         found = cls(RowsOnDemand(count, make))
         found._known_radii = radii
         return found
+
+    @property
+    def lower(self) -> NDArray[np.float64]:
+        return self.column("lower")
+
+    @property
+    def upper(self) -> NDArray[np.float64]:
+        return self.column("upper")
+
+    @property
+    def certificates(self) -> list[Certificate | None]:
+        return [row.certificate for row in self]
 
     @property
     def radii(self) -> NDArray[np.float64]:
@@ -159,8 +185,9 @@ def failed(error: str, seconds: float = 0.0) -> Margin:
     return Margin(nan, nan, nan, None, None, None, Standing.FAILED, "none", seconds, error=error)
 
 
-def _key(name: str) -> str:
-    return "status" if name == "standing" else name
+def open_margin(label: int | None, note: str) -> Margin:
+    """Return a margin of which nothing is known yet."""
+    return Margin(math.inf, 0.0, math.inf, None, label, None, Standing.BRACKETED, "bounds", 0.0, notes=(note,))
 
 
 def _plain(value: Any) -> Any:

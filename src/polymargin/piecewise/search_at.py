@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from pathlib import Path
 from time import perf_counter
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,6 @@ from polymargin.piecewise.relu.cells import ReLUCells
 from polymargin.piecewise.relu.view import ReLUView
 from polymargin.piecewise.spline.cells import SplineCells
 from polymargin.piecewise.spline.view import SplineView
-from polymargin.rows import OnRow
-from polymargin.work import Workers
 
 Array = NDArray[np.float64]
 
@@ -31,16 +28,6 @@ Array = NDArray[np.float64]
 LARGEST_NOISE = 1e-6
 # Decades that products of weights may span; their squares must not underflow or overflow.
 LARGEST_SCALE = 140
-
-
-class PiecewiseOptions(TypedDict, total=False):
-    """The keywords of `piecewise_margin` and `piecewise_verify`, for type checkers."""
-
-    timeout: float | None
-    seed: int
-    checkpoint: str | Path | None
-    on_row: OnRow | None
-    executor: Workers | None
 
 
 class SearchStart:

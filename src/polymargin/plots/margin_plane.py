@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from polymargin.boundary import Boundary
 from polymargin.enumeration import critical_points
 from polymargin.errors import InputError
-from polymargin.margins import margin
+from polymargin.margins.verifier import margin
 from polymargin.networks import Network
 from polymargin.plots.class_regions import draw_class_regions, ticks_inside
 from polymargin.plots.figure_file import from_matplotlib, new_figure
@@ -29,7 +30,7 @@ def margin_plane(network: Network, points: ArrayLike, path: str | Path, *, title
     if network.dimension != 2:
         raise InputError(f"the network has {network.dimension} inputs; a plane needs 2")
     array = np.atleast_2d(np.asarray(points, dtype=np.float64))
-    margins = margin(network, array)
+    margins: Sequence[Any] = margin(network, array, proof=False)
     reach = max((m.radius for m in margins if np.isfinite(m.radius)), default=1.0)
     low, high = array.min(axis=0) - 1.3 * reach - 0.3, array.max(axis=0) + 1.3 * reach + 0.3
     shape = (high - low)[1] / (high - low)[0]

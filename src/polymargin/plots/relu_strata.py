@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
+from polymargin.margins import margin
 from polymargin.networks import Network
-from polymargin.piecewise import LinearRegion, linear_regions, piecewise_margin
+from polymargin.piecewise import LinearRegion, linear_regions
 from polymargin.plots.figure_file import from_matplotlib, new_figure
 
 Array = NDArray[np.float64]
@@ -141,7 +142,7 @@ def _draw_switches(axes: Any, x: Array, y: Array, stratum: NDArray[np.int64], fo
 def _draw_margins(axes: Any, network: Network, points: ArrayLike | None, circle_class: Any) -> None:
     if points is None:
         return
-    for u, found in zip(np.asarray(points, dtype=np.float64), piecewise_margin(network, points), strict=True):
+    for u, found in zip(np.asarray(points, dtype=np.float64), margin(network, points, proof=False), strict=True):
         axes.plot(*u, "o", color="white", markeredgecolor=INK, markersize=7, zorder=6)
         if found.point is not None:
             axes.add_patch(circle_class(u, found.radius, fill=False, edgecolor=INK, linewidth=1.1, zorder=5))

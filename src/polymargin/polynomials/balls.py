@@ -7,9 +7,11 @@ value back. Linear instructions become matrix products, which python-flint does 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from threading import RLock
 from typing import Any
 
 import flint
@@ -20,16 +22,22 @@ from polymargin.polynomials import Program
 from polymargin.polynomials.roots import Root
 from polymargin.polynomials.steps import LinearStep, SquareStep
 
+# FLINT has one precision for the whole process, so that one thread at a time may work with it.
+FLINT = RLock()
+if hasattr(os, "register_at_fork"):  # a child begins with one thread, and nobody holds the lock
+    os.register_at_fork(before=FLINT.acquire, after_in_parent=FLINT.release, after_in_child=FLINT.release)
+
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Work with `bits` bits inside the block."""
-    before = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = before
+    """Work with `bits` bits inside the block, in one thread at a time."""
+    with FLINT:
+        before = flint.ctx.prec
+        flint.ctx.prec = bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 class BallProgram:

@@ -8,7 +8,7 @@ constraints/    what is ≥ 0 or = 0 on the region, one class per kind, with the
 relaxation      functional − γ − Σ multiplier · constraint as a semidefinite program; program, interior_point solve it
 prover          one radius: a guess from the worst point, else the solver
 search          the largest radius for all rivals;  tree: splits of a region
-descent         worst points;  counterexamples: `attack` (attack, walks, radii, kinks, lagrange, confirmation)
+descent         worst points;  counterexamples: `nearest_counterexample` (attack, walks, radii, kinks, lagrange, confirmation)
 
 >>> import numpy as np
 >>> from polymargin.networks.network import Network
@@ -22,9 +22,9 @@ descent         worst points;  counterexamples: `attack` (attack, walks, radii, 
 True
 """
 
-from polymargin.relaxation.counterexamples import Attack, attack
+from polymargin.relaxation.attack import nearest_counterexample
 from polymargin.relaxation.prover import PreparedRegion
 from polymargin.relaxation.search import RadiusBound, RegionSearch
 from polymargin.relaxation.tree import prove_in_parts
 
-__all__ = ["Attack", "PreparedRegion", "RadiusBound", "RegionSearch", "attack", "prove_in_parts"]
+__all__ = ["PreparedRegion", "RadiusBound", "RegionSearch", "nearest_counterexample", "prove_in_parts"]

@@ -25,12 +25,12 @@ class About:
 
     title: str
     model: str
-    command: str
     version: str
     date: str
     machine: str
     seed: int
     seconds: float
+    command: str = ""
 
 
 @dataclass(frozen=True)

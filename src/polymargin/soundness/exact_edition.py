@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.certificates import CertifiedMargin, certify
 from polymargin.errors import InputError, PolymarginError
-from polymargin.margins import margin
+from polymargin.margins import Margin, margin
 from polymargin.networks import LightningAttention, Network, PolynomialNetwork
 from polymargin.networks.attention import random_attention
 from polymargin.networks.structures import Attention
@@ -69,7 +68,7 @@ class LabelledPoint:
     """A point, its certified margin, and the nearest tie."""
 
     point: Array
-    certified: CertifiedMargin
+    certified: Margin
     nearest: Array
 
 
@@ -147,12 +146,9 @@ def _certified_points(network: Any, plan: ExactPlan) -> list[LabelledPoint]:
     found: list[LabelledPoint] = []
     for _ in range(TRIES_PER_POINT * plan.points):
         point = _float32(generator.uniform(-1.0, 1.0, network.dimension))
-        nearest = margin(network, point, seed=plan.seed, threads=1)
-        if nearest.point is None or not nearest.radius > 0:
-            continue
-        certified = certify(network, point, seed=plan.seed)
-        if _separates(certified):
-            found.append(LabelledPoint(point, certified, nearest.point))
+        certified = margin(network, point[None], seed=plan.seed, workers=1)[0]
+        if certified.point is not None and certified.radius > 0 and _separates(certified):
+            found.append(LabelledPoint(point, certified, certified.point))
         if len(found) == plan.points:
             break
     return found
@@ -174,23 +170,23 @@ def _labelled(folder: Path, name: str, model: str, found: list[LabelledPoint]) -
     ]
 
 
-def _separates(certified: CertifiedMargin) -> bool:
+def _separates(certified: Margin) -> bool:
     """Return whether every factor leads to a radius on its proved side."""
-    lower, upper = certified.margin.lower, certified.margin.upper
+    lower, upper = certified.lower, certified.upper
     radii = [(factor, labelled_radius(certified, factor)) for factor in FACTORS]
     return 0 < lower <= upper < math.inf and all(
         0 < radius < lower if factor < 1 else radius > upper for factor, radius in radii
     )
 
 
-def labelled_radius(certified: CertifiedMargin, factor: float) -> float:
+def labelled_radius(certified: Margin, factor: float) -> float:
     """Return factor · margin as a float32 number, measured from the bound on the other side."""
-    end = certified.margin.lower if factor < 1 else certified.margin.upper
+    end = certified.lower if factor < 1 else certified.upper
     return float(np.float32(factor * end))
 
 
 def _instance(name: str, model: str, spelling: str, index: int, factor: float, item: LabelledPoint) -> Instance:
-    bounds, radius = item.certified.margin, labelled_radius(item.certified, factor)
+    bounds, radius = item.certified, labelled_radius(item.certified, factor)
     assert bounds.label is not None
     safe = Fraction(radius) < Fraction(bounds.lower)
     return Instance(

@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from polymargin.certificates import Answer, Verdict, verify
 from polymargin.errors import PolymarginError
-from polymargin.margins import Margin, margin
+from polymargin.margins import Answer, Margin, Settings, Verdict, Verifier
 from polymargin.networks import load
 from polymargin.soundness.benchmark_files import Instance, read_instances
 from polymargin.soundness.checking import proved
@@ -93,12 +92,11 @@ def verify_network(folder: Path, instances: Sequence[Instance], *, timeout: floa
     points, row = np.unique(np.stack([instance.point for instance in instances]), axis=0, return_inverse=True)
     with tempfile.TemporaryDirectory() as cache:
         started = perf_counter()
-        # Base solutions are cached for the verdicts.
-        margins = margin(network, points, threads=1, seed=seed, cache=cache)
+        verifier = Verifier(network, workers=1, seed=seed, settings=Settings(cache=cache))
+        margins = verifier.margin(points, proof=False)
         shared = perf_counter() - started - sum(found.seconds for found in margins)
         verdicts = [
-            verify(network, instance.point, instance.radius, timeout=timeout, seed=seed, threads=1, cache=cache)
-            for instance in instances
+            verifier.verify(instance.point[None], instance.radius, timeout=timeout)[0] for instance in instances
         ]
     names = [f"{Path(instance.onnx).stem}_{instance.name}.json" for instance in instances]
     files = [

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.certificates import Answer, Certificate, Verdict, verify
 from polymargin.errors import InputError, PolymarginError
+from polymargin.margins import Answer, Certificate, Verdict, verify
 from polymargin.networks import Network
-from polymargin.standing import PublishedStatus, Standing
+from polymargin.standing import Standing
 from polymargin.vnnlib.conditions import (
     against_classes,
     compares_classes,
@@ -43,7 +43,7 @@ class Result(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class QueryAnswer(PublishedStatus):
+class QueryAnswer:
     """The answer to a query.
 
     result         SAT, UNSAT, UNKNOWN or TIMED_OUT
@@ -163,8 +163,8 @@ class _QuerySearch:
         left = self.end - perf_counter()
         if left <= 0:
             return None, "the time is up"
-        options: dict[str, Any] = {"seed": self.seed, "threads": self.threads, "within": asked.within}
-        options["timeout"] = None if left == float("inf") else left
+        options: dict[str, Any] = {"seed": self.seed, "workers": self.threads, "within": asked.within}
+        options["timeout"] = left
         try:
             return verify(comparator, asked.centre, radius, **options), ""
         except PolymarginError as error:

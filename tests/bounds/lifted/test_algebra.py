@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bounds.lifted.test_lifted_relaxation import random_network, relax
 from bounds.lifted.test_spectra import convolutional
+from engines import lower_bound
 
 import polymargin as pm
 from polymargin import gpu
@@ -131,17 +132,17 @@ def test_the_same_radius_as_with_numpy(name: str, monkeypatch: pytest.MonkeyPatc
     """A convolutional network of three hidden layers: expansion, curvatures, cut, search for the radius and proof."""
     network = convolutional(0)
     point = 0.3 * np.random.default_rng(0).normal(size=24)
-    known = pm.lower_bound(network, point)
+    known = lower_bound(network, point)
     there = _algebra(name)
     monkeypatch.setattr(gpu, "dense_algebra", lambda: there)
     monkeypatch.setattr(algebra, "WORTH_IT", 1)
     monkeypatch.setattr(eigenvalues, "SMALL", 8)
     again = convolutional(0)  # another network: nothing is remembered of it
-    found = pm.lower_bound(again, point)
+    found = lower_bound(again, point)
     assert found.rival == known.rival
     assert found.radius == pytest.approx(known.radius, rel=DEEP_TOLERANCE)
     assert pm.verify(again, point, 0.99 * found.radius).answer is pm.Answer.ROBUST
     # Where solutions are costly, the radius is found less well.
     monkeypatch.setattr(question, "LARGEST_PROGRAM", 1)
-    costly = pm.lower_bound(convolutional(0), point)
+    costly = lower_bound(convolutional(0), point)
     assert costly.radius == pytest.approx(known.radius, rel=COSTLY)

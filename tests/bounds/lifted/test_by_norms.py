@@ -79,4 +79,4 @@ def test_there_is_a_bound_when_there_was_no_time(name: str) -> None:
     found = lower_bound_at(network, u, deadline=Deadline.after(0, clock=lambda: next(readings)))
     assert found.radius > 0
     assert all(exclusion.proved for exclusion in found.exclusions)
-    assert pm.margin(network, u, timeout=1e-9, limit=1).lower > 0
+    assert pm.Verifier(network, settings=pm.Settings(limit=1)).margin(u, proof=False, timeout=1e-9).lower > 0

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bounds.products.test_product_bounds import NAMES, network_of
+from engines import lower_bound
 
 import polymargin as pm
 from polymargin.bounds.exclusion import Exclusion
@@ -98,8 +99,8 @@ def test_there_is_a_bound_when_there_was_no_time(name: str) -> None:
     found = lower_bound_at(network, u, deadline=Deadline.after(0, clock=lambda: next(readings)))
     assert found.radius > 0
     assert all(exclusion.proved for exclusion in found.exclusions)
-    assert pm.margin(network, u, timeout=1e-9, limit=1, cache=False).lower > 0
-    verdict = pm.verify(network, u, 1.5 * found.radius, timeout=1e-9, limit=1, cache=False)
+    assert pm.Verifier(network, settings=pm.Settings(limit=1)).margin(u, proof=False, timeout=1e-9).lower > 0
+    verdict = pm.Verifier(network, settings=pm.Settings(limit=1)).verify(u, 1.5 * found.radius, timeout=1e-9)
     assert verdict.lower > 0 or verdict.answer is pm.Answer.VULNERABLE
 
 
@@ -113,7 +114,7 @@ def test_where_nothing_has_a_slope_there_are_still_an_attack_a_bound_and_a_certi
     straight = along[np.argmax(lost, axis=0)][lost.any(axis=0)].min()
     assert nearest.distance <= straight * (1 + 1e-9)
     for limit in (1e6, nearest.distance):  # nobody knows where to begin in the first case
-        proved = pm.lower_bound(network, u, limit=limit)
+        proved = lower_bound(network, u, limit=limit)
         assert 0.85 * nearest.distance < proved.radius <= nearest.distance
     verdict = pm.verify(network, u, 0.8 * nearest.distance)
     assert verdict.answer is pm.Answer.ROBUST

@@ -10,6 +10,7 @@ import pytest
 from published_degrees import TABLE, Published
 
 import polymargin as pm
+from polymargin.geometry import Variety, polar_degrees
 from polymargin.standing import Standing
 
 ROWS = [pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in TABLE]
@@ -18,20 +19,20 @@ GENERIC = [pytest.param(row, id=row.name, marks=pytest.mark.slow) for row in TAB
 
 @pytest.mark.parametrize("row", ROWS)
 def test_published_numbers(row: Published) -> None:
-    variety = pm.Variety(row.equations)
+    variety = Variety(row.equations)
     for expected, metric in ((row.euclidean, None), (row.weighted, row.weights)):
         if expected is not None:
             found = pm.ed_degree(variety, metric=metric)
             assert (found.value, found.standing) == (expected, Standing.NUMERICAL)
     if row.generic is not None:
-        polar = pm.polar_degrees(variety)
+        polar = polar_degrees(variety)
         assert sum(polar) == row.generic
         assert row.polar in (None, polar)
 
 
 @pytest.mark.parametrize("row", GENERIC)
 def test_the_generic_ed_degree_is_the_sum_of_the_polar_degrees(row: Published) -> None:
-    assert int(pm.ed_degree(pm.Variety(row.equations), metric="generic")) == row.generic
+    assert int(pm.ed_degree(Variety(row.equations), metric="generic")) == row.generic
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if len(row.equations) == 1], ids=lambda row: row.name)
@@ -41,7 +42,7 @@ def test_hypersurfaces_are_counted_alike_by_the_other_way(row: Published) -> Non
         if expected is not None:
             assert int(pm.ed_degree(boundary, method="symbolic", metric=metric)) == expected
     if row.generic is not None:
-        assert sum(pm.polar_degrees(boundary)) == row.generic
+        assert sum(polar_degrees(boundary)) == row.generic
 
 
 @pytest.mark.slow
@@ -51,4 +52,4 @@ def test_macaulay2_counts_the_same(row: Published, monkeypatch: pytest.MonkeyPat
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
     benchmark = importlib.import_module("geometry")
     theirs, _ = benchmark.run_macaulay2(benchmark.macaulay2_script(row), 300.0)
-    assert theirs == int(pm.ed_degree(pm.Variety(row.equations), metric=row.weights))
+    assert theirs == int(pm.ed_degree(Variety(row.equations), metric=row.weights))

@@ -9,11 +9,12 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.geometry import Variety
 from polymargin.standing import Standing
 
 
 def test_a_circle_in_space() -> None:
-    circle = pm.Variety(["x**2 + y**2 + z**2 - 4", "z - 1"])
+    circle = Variety(["x**2 + y**2 + z**2 - 4", "z - 1"])
     found = circle.critical_points([5.0, 0.0, 7.0])
     assert found.audit.complete
     assert len(found) == 2
@@ -27,7 +28,7 @@ def test_a_circle_in_space() -> None:
 @pytest.mark.parametrize("metric", [None, [1, 2, 5], [[2, 1, 0], [1, 2, 0], [0, 0, 1]]], ids=str)
 def test_critical_points_obey_the_equations_in_any_metric(metric: object) -> None:
     u = np.array([0.3, -1.2, 2.0])
-    found = pm.Variety(["x**2 + y**2 + z**2 - 1", "x*y - z"]).critical_points(u, metric=metric)
+    found = Variety(["x**2 + y**2 + z**2 - 1", "x*y - z"]).critical_points(u, metric=metric)
     matrix = np.eye(3) if metric is None else np.diag(metric) if np.ndim(metric) == 1 else np.array(metric)
     x, y, z = found.points.T
     gradients = np.stack([np.stack([2 * x, 2 * y, 2 * z], axis=1), np.stack([y, x, -np.ones_like(x)], axis=1)])
@@ -40,7 +41,7 @@ def test_critical_points_obey_the_equations_in_any_metric(metric: object) -> Non
 
 def test_three_classes_tie_no_nearer_than_two() -> None:
     network = random_network([2, 3, 3], degree=2, seed=5)
-    ties = pm.Variety.of_ties(network, [0, 1, 2])
+    ties = Variety.of_ties(network, [0, 1, 2])
     u = np.array([0.2, 0.1])
     nearest = ties.nearest(u)
     assert ties.codimension == 2
@@ -56,7 +57,7 @@ def test_three_classes_tie_no_nearer_than_two() -> None:
 
 
 def test_a_nearest_point_that_is_singular_is_not_claimed() -> None:
-    cusp = pm.Variety(["y**2 - x**3", "z"])
+    cusp = Variety(["y**2 - x**3", "z"])
     nearest = cusp.nearest([-1.0, 0.0, 0.0])
     assert nearest.standing is Standing.BRACKETED
     assert nearest.distance > 1
@@ -64,7 +65,7 @@ def test_a_nearest_point_that_is_singular_is_not_claimed() -> None:
 
 
 def test_no_real_point() -> None:
-    nearest = pm.Variety(["x**2 + y**2 + 1", "x - z"]).nearest([0.0, 1.0, 2.0])
+    nearest = Variety(["x**2 + y**2 + 1", "x - z"]).nearest([0.0, 1.0, 2.0])
     assert nearest.point is None
     assert nearest.distance == inf
 
@@ -81,4 +82,4 @@ def test_no_real_point() -> None:
 )
 def test_what_is_no_variety_is_refused(equations: list[str], message: str) -> None:
     with pytest.raises(pm.InputError, match=message):
-        pm.ed_degree(pm.Variety(equations))
+        pm.ed_degree(Variety(equations))

@@ -65,7 +65,7 @@ def test_no_optimiser_finds_a_nearer_tie(case: int) -> None:
     shape, degree, options = CASES[case]
     network = random_network(shape, degree, seed=20 + case)
     u = np.clip(0.3 * np.random.default_rng(case).normal(size=shape[0]), -0.5, 0.5)
-    found = pm.margin(network, u, threads=1, cache=False, **asked(**options))
+    found = pm.margin(network, u, proof=False, workers=1, **asked(**options))
     low, high = options.get("domain", (-50.0, 50.0))
     optimum = global_optimum(network, u, options["norm"], low, high)
     radius = np.sqrt(optimum) if options["norm"] == "l2" else optimum

@@ -29,7 +29,7 @@ def network(seed: int, inputs: int, hidden: int, degree: int = 3, classes: int =
 
 
 def margin(model: Any, point: Any, **options: Any) -> pm.Margin:
-    return pm.margin(model, point, threads=1, cache=False, **options)
+    return pm.margin(model, point, proof=False, workers=1, **options)
 
 
 @pytest.mark.parametrize("seed", range(4))

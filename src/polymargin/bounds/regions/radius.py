@@ -9,11 +9,12 @@ from __future__ import annotations
 from time import perf_counter
 
 from polymargin.bounds.exclusion import Exclusion
-from polymargin.bounds.regions.bracket import ATTACK
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.search import RegionProof, prove_whole
 from polymargin.deadlines import Deadline
 
+# Of the time that is left, for the search for a counterexample.
+ATTACK = 0.4
 # What a radius is sought to at best: every digit costs an expansion and a factorisation per rival.
 TOLERANCE = 2e-3
 LARGEST = 1e6

@@ -1,4 +1,4 @@
-"""`margin`, `verify`, `certify`, `check`, `report`, `explore` and `demo`: questions about the points of a file."""
+"""`margin`, `verify`, `check`, `report`, `explore` and `demo`: questions about the points of a file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import typer
 
 from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.options import (
+    DEFAULT_TIMEOUT,
     Abstain,
     Activation,
     AsJson,
-    BoundsTimeout,
     Certificates,
     Data,
     DataOrNone,
@@ -40,29 +40,35 @@ from polymargin.cli.work_options import WorkOptions, spread
 def margin(
     model: Model,
     points: Points,
-    as_json: AsJson = False,
+    certificates: Certificates = None,
+    no_proof: Annotated[bool, typer.Option("--no-proof", help="The number alone.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     norm: Norm = "l2",
     weights: Weights = None,
     domain: Domain = None,
     movable: Movable = None,
     rivals: Rivals = None,
     abstain: Abstain = 0.0,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            help="Seconds per point where there are too many critical points to list, and for ReLU networks.",
-            show_default="30, none for ReLU",
-        ),
-    ] = None,
+    as_json: AsJson = False,
     *,
     work: WorkOptions,
 ) -> None:
-    """Distance from each point to the nearest tie with another class."""
+    """Distance from each point to the nearest tie with another class, with a proof."""
     from polymargin.cli.margins import run_margin
 
     near = Given(norm, weights, domain, movable, rivals, abstain)
-    raise typer.Exit(run_margin(model, points, work, as_json=as_json, timeout=timeout, near=near))
+    raise typer.Exit(
+        run_margin(
+            model,
+            points,
+            work,
+            as_json=as_json,
+            proof=not no_proof,
+            timeout=timeout,
+            certificates=certificates,
+            near=near,
+        )
+    )
 
 
 @spread
@@ -71,7 +77,7 @@ def verify(
     points: Points,
     radius: Annotated[float, typer.Option(help="Radius of the ball around each point, in the norm.")],
     certificates: Certificates = None,
-    timeout: Timeout = 60.0,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     norm: Norm = "l2",
     weights: Weights = None,
     domain: Domain = None,
@@ -88,41 +94,6 @@ def verify(
     near = Given(norm, weights, domain, movable, rivals, abstain)
     raise typer.Exit(
         run_verify(model, points, radius, work, as_json=as_json, timeout=timeout, certificates=certificates, near=near)
-    )
-
-
-@spread
-def certify(
-    model: Model,
-    points: Points,
-    certificates: Certificates = None,
-    method: Annotated[str, typer.Option(help="auto, completeness or exclusion.")] = "auto",
-    timeout: Timeout = 60.0,
-    norm: Norm = "l2",
-    weights: Weights = None,
-    domain: Domain = None,
-    movable: Movable = None,
-    rivals: Rivals = None,
-    abstain: Abstain = 0.0,
-    as_json: AsJson = False,
-    *,
-    work: WorkOptions,
-) -> None:
-    """Two proved numbers that enclose the margin of each point."""
-    from polymargin.cli.certified import run_certify
-
-    near = Given(norm, weights, domain, movable, rivals, abstain)
-    raise typer.Exit(
-        run_certify(
-            model,
-            points,
-            work,
-            method=method,
-            as_json=as_json,
-            timeout=timeout,
-            certificates=certificates,
-            near=near,
-        )
     )
 
 
@@ -159,7 +130,7 @@ def report(
     ] = None,
     norm: Norm = "l2",
     domain: Domain = None,
-    timeout: BoundsTimeout = 30.0,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     *,
     work: WorkOptions,
 ) -> None:
@@ -203,7 +174,7 @@ def explore(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
-    timeout: BoundsTimeout = 5.0,
+    timeout: Timeout = 5.0,
     seed: Seed = 0,
     trust: Trust = False,
     activation: Activation = None,

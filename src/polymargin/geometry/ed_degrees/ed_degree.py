@@ -33,13 +33,13 @@ from polymargin.geometry.varieties.variety import Variety
 from polymargin.networks import Network, PolynomialNetwork
 from polymargin.networks.attention import random_attention
 from polymargin.quadric import quadric_ed_degree
-from polymargin.standing import PublishedStatus, Standing
+from polymargin.standing import Standing
 
 METHODS = ("auto", "formula", "numeric", "blend", "symbolic")
 
 
 @dataclass(frozen=True)
-class EDDegree(PublishedStatus):
+class EDDegree:
     """A number of critical points and its standing.
 
     value       the ED degree; int(result) gives it too
@@ -74,7 +74,7 @@ class EDDegree(PublishedStatus):
         return {
             "ed_degree": self.value,
             "method": self.method,
-            "status": self.standing.name,
+            "standing": self.standing.name,
             "lower": self.lower,
             "upper": self.upper,
             "seconds": self.seconds,

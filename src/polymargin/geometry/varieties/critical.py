@@ -26,7 +26,7 @@ from polymargin.geometry.algebra.critical_ideals import System
 from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT, EngineError, OutOfTimeError
 from polymargin.geometry.varieties.conormal import count
 from polymargin.polynomials import Expression, Graph, gradient
-from polymargin.standing import PublishedStatus, Standing
+from polymargin.standing import Standing
 
 if TYPE_CHECKING:
     from polymargin.geometry.varieties.variety import Variety
@@ -40,7 +40,7 @@ REGULAR_ERROR = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class NearestPoint(PublishedStatus):
+class NearestPoint:
     """The nearest real point that was found, and its distance; infinite if there is none.
 
     standing   NUMERICAL if as many critical points were found as algebra counts, and the variety has no singular points;

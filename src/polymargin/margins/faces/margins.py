@@ -18,26 +18,20 @@ from polymargin.arguments import checked_point
 from polymargin.blas import blas_threads
 from polymargin.boundary import Boundary
 from polymargin.boundary.shifted import ShiftedSource
-from polymargin.bounds.lower_bound import lower_bound_at
-from polymargin.bounds.regions.bracket import bracket_in
-from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.continuation import Tracker
-from polymargin.deadlines import Deadline, TimeUpError
+from polymargin.deadlines import TimeUpError
 from polymargin.enumeration.limit import written
 from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.combined import combined
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
-from polymargin.margins.judge import Judge
 from polymargin.margins.network_margins import check_architecture
 from polymargin.margins.pairs import FOLLOWING, Enumeration, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
-from polymargin.margins.proofs import RivalProof, Subject, counterexample_json, proofs_of
-from polymargin.margins.result import Margin, Ordinary, PairMargin
+from polymargin.margins.result import Margin, Ordinary, PairMargin, open_margin
 from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms
 from polymargin.regions import Norm, ThreatModel
-from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 
@@ -87,59 +81,10 @@ class RegionMargins:
             error = out_of_time(self._search.timeout) if isinstance(refusal, TimeUpError) else refusal
             if isinstance(self._model, Boundary):
                 raise error from None
-            return self._bounds(self._model, u, deadline, f"bounds instead of enumeration: {error}")
-        found = replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
-        if found.standing is not Standing.BRACKETED or isinstance(self._model, Boundary):
-            return found
-        try:
-            proved = self._bounds(self._model, u, deadline)
-        except InputError:
-            return found  # regions that have margins alone
-        return proved if proved.standing is Standing.CERTIFIED else _narrowed(found, proved)
-
-    def _bounds(self, network: Network, u: Array, deadline: Deadline, *notes: str) -> Margin:
-        """Both sides without enumeration: a search above, a proof on a region below, or on a ball that contains it."""
-        asked, near, started, deadline = self._asked, self._near, perf_counter(), self._search.for_bounds(deadline)
-        near.check_bounded()
-        label, _ = predicted_class(network, u)
-        rivals = asked.against(label, network.class_count)
-        at, judge = NetworkAt.of(network, u, asked), Judge(network)
-        lower, regions, nearest = bracket_in(at, label, rivals, deadline, self._search.seed)
-        proofs = [RivalProof(rival, lower, proof.to_proof()) for rival, proof in regions.items()]
-        upper = math.inf if nearest is None else nearest.distance
-        if (
-            near.norm is Norm.L2
-            and near.weights is None
-            and near.ellipsoid is None
-            and not asked.abstain
-            and not deadline.passed
-        ):
-            ball = lower_bound_at(network, u, limit=None if nearest is None else upper, deadline=deadline)
-            if min(ball.radius, upper) > lower:
-                lower, proofs = min(ball.radius, upper), proofs_of(ball.exclusions)
-        standing = Standing.BRACKETED
-        if nearest is not None and upper - lower <= self._search.rtol * upper:
-            subject = Subject(judge, u, label, asked, self._search.seed)
-            proofs = [proof for proof in proofs if proof.rival in rivals]
-            _, judgement = subject.judged_margin(lower, upper, proofs, counterexample_json(nearest), deadline.left)
-            if judgement.accepted:
-                standing = Standing.CERTIFIED
-            else:
-                lower = 0.0 if judgement.in_time else lower
-                notes = (*notes, judgement.reason)
-        return Margin(
-            radius=upper,
-            lower=lower,
-            upper=upper,
-            point=None if nearest is None else nearest.point,
-            label=label,
-            rival=None if nearest is None else nearest.rival,
-            standing=standing,
-            method="bounds",
-            seconds=perf_counter() - started,
-            notes=notes,
-            norm=near.norm.value,
-        )
+            label, _ = predicted_class(self._model, u)
+            found = open_margin(label, f"bounds instead of enumeration: {error}")
+            return replace(found, norm=self._near.norm.value)
+        return replace(combined(label, pairs, perf_counter() - started), norm=self._near.norm.value)
 
     def _pairs(self, u: Array, tracker: Tracker) -> tuple[int | None, list[PairMargin]]:
         model, asked = self._model, self._asked
@@ -230,15 +175,3 @@ class RegionMargins:
                 f"{near.norm.value} exactly: {written(count)} faces with {written(paths)} paths for a boundary of degree "
                 f"{boundary.degree} in {boundary.dimension} inputs; the limit is {MOST_FACES:,} faces and {limit:,} paths"
             )
-
-
-def _narrowed(found: Margin, proved: Margin) -> Margin:
-    """What was found, with the better ends of the two."""
-    if proved.upper < found.upper:
-        found = replace(found, radius=proved.upper, upper=proved.upper, point=proved.point, rival=proved.rival)
-    return replace(
-        found,
-        lower=min(max(found.lower, proved.lower), found.upper),
-        seconds=found.seconds + proved.seconds,
-        notes=(*found.notes, *proved.notes),
-    )

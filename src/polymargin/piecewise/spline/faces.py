@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.boundary.sources import Source
-from polymargin.enumeration import critical_points
+from polymargin.enumeration.critical_points import critical_points
 from polymargin.polynomials import Expression
 from polymargin.quadric import quadric_critical_points
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, html_of_one
 from polymargin.margins.certificate import Certificate
-from polymargin.standing import PublishedStatus, Standing
+from polymargin.standing import Standing
 
 
 class Answer(Enum):
@@ -26,7 +26,7 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict(AboutClasses, PublishedStatus):
+class Verdict(AboutClasses):
     """The answer for one point and one radius.
 
     answer          ROBUST, VULNERABLE or UNKNOWN
@@ -64,7 +64,7 @@ class Verdict(AboutClasses, PublishedStatus):
             **self.name_cells(),
             "counterexample": None if self.counterexample is None else self.counterexample.tolist(),
             "certificate": None if self.certificate is None else self.certificate.data,
-            "status": self.standing.name,
+            "standing": self.standing.name,
             "lower": self.lower if math.isfinite(self.lower) else None,
             "upper": self.upper if math.isfinite(self.upper) else None,
             "reason": self.reason,
@@ -82,7 +82,7 @@ class Verdict(AboutClasses, PublishedStatus):
             rival=data["rival"],
             counterexample=None if point is None else np.array(point, dtype=np.float64),
             certificate=None if proof is None else Certificate(proof),
-            standing=Standing[data["status"]],
+            standing=Standing[data["standing"]],
             lower=math.inf if data["lower"] is None else float(data["lower"]),
             upper=math.inf if data["upper"] is None else float(data["upper"]),
             reason=data["reason"],
@@ -100,7 +100,7 @@ class Verdict(AboutClasses, PublishedStatus):
             **self.name_cells(),
             "lower": self.lower,
             "upper": self.upper,
-            "status": self.standing.name,
+            "standing": self.standing.name,
             "reason": self.reason,
             "seconds": self.seconds,
         }
@@ -120,8 +120,11 @@ class Verdicts(Listing[Verdict]):
 
     answers        ROBUST, VULNERABLE or UNKNOWN, point by point
     standings      how each is known
-    to_csv(path), to_frame()   one line per point, as a file or as a pandas DataFrame
+    to_csv(path), to_json(path), to_frame()   one line per point, as a file or as a pandas DataFrame
     """
+
+    shown_columns = ("label", "answer", "rival", "standing", "reason")
+    main_column = "answer"
 
     @property
     def answers(self) -> list[Answer]:

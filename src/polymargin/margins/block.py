@@ -1,7 +1,7 @@
 """Proved margins of many points at once: critical points and nearest points as they are found, proved on whole arrays.
 
 A row is answered here if every rival has a proof at the first try and the checker accepts all of them together. Other rows are
-left to `certify` for one point.
+left to `proving`.
 """
 
 from __future__ import annotations
@@ -9,30 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.certificates.acceptance import UpperProof
-from polymargin.certificates.certified_margin import CertifiedMargin
-from polymargin.certificates.completeness import CompletenessProof, CriticalPointProofs
-from polymargin.certificates.quadric import ROOMS, beyond_ties, quadric_proof
-from polymargin.certificates.session import Options
 from polymargin.continuation import Tracker, available_threads
 from polymargin.continuation.paths import Paths
 from polymargin.deadlines import Deadline
-from polymargin.margins import Margin
+from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.certificate import Certificate, certificate, hexadecimal, in_base64
+from polymargin.margins.completeness import CompletenessProof, CriticalPointProofs
 from polymargin.margins.judge import Judge
 from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pair_work import PairWork
-from polymargin.margins.pairs import EnumeratedPair, QuadricPair
+from polymargin.margins.pairs import EnumeratedPair, Enumeration, QuadricPair
 from polymargin.margins.proofs import RivalProof
+from polymargin.margins.quadric import ROOMS, beyond_ties, quadric_proof
 from polymargin.quadric import NearestKind, nearest_of
-from polymargin.standing import Standing
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -58,8 +53,8 @@ class _Row:
 class BlockProofs:
     """A network whose boundaries are prepared once."""
 
-    def __init__(self, judge: Judge, margins: NetworkMargins, options: Options) -> None:
-        self._judge, self._margins, self._options = judge, margins, options
+    def __init__(self, judge: Judge, margins: NetworkMargins, search: Enumeration) -> None:
+        self._judge, self._margins, self._search = judge, margins, search
         self._network = judge.network
         self._provers: dict[Boundary, CriticalPointProofs] = {}
 
@@ -68,10 +63,9 @@ class BlockProofs:
         numbers = self._margins.paths_per_point * (self._network.dimension + 1)
         return max(1, min(256, MOST_NUMBERS // max(1, numbers)))
 
-    def prove(self, points: Array, deadline: Deadline) -> dict[int, CertifiedMargin]:
-        """Return the proved margins of those rows of points (p, n) that are proved at the first try."""
-        started = perf_counter()
-        tracker = self._options.tracker.until(deadline)
+    def prove(self, points: Array, deadline: Deadline) -> dict[int, Accepted]:
+        """Return the proved bounds of those rows of points (p, n) that are proved at the first try."""
+        tracker = self._search.tracker.until(deadline)
         labels, work = self._margins.work_at(points, tracker)
         rows = [_Row() for _ in points]
         enumerated = [each for each in work if _is_listed(each)]
@@ -82,8 +76,7 @@ class BlockProofs:
             answers = self._accepted(points, labels, rows, deadline)
             if len(answers) == len(points) or not quadrics:
                 break
-        seconds = (perf_counter() - started) / len(points)
-        return {row: self._answer(rows[row], int(labels[row]), proof, seconds) for row, proof in answers.items()}
+        return {row: _bounds(rows[row], proof) for row, proof in answers.items()}
 
     def _add_complete(self, u: Array, work: Sequence[PairWork], rows: list[_Row], tracker: Tracker) -> None:
         """All critical points, and a proof that they are all."""
@@ -159,22 +152,14 @@ class BlockProofs:
         }
         proofs = [row.proofs[rival].to_json() for rival in sorted(row.proofs)]
         evidence = None if upper is None else upper.evidence
-        return certificate(self._network, u, label, claim, proofs, evidence, self._options.seed)
+        return certificate(self._network, u, label, claim, proofs, evidence, self._search.seed)
 
-    def _answer(self, row: _Row, label: int, proof: Certificate, seconds: float) -> CertifiedMargin:
-        upper = math.inf if row.upper is None else row.upper.distance
-        margin = Margin(
-            radius=upper,
-            lower=_lower(row),
-            upper=upper,
-            point=None,
-            label=label,
-            rival=None if row.upper is None else row.upper.rival,
-            standing=Standing.CERTIFIED,
-            method=" and ".join(sorted({one.proof["kind"] for one in row.proofs.values()})),
-            seconds=seconds,
-        )
-        return CertifiedMargin(margin, proof)
+
+def _bounds(row: _Row, proof: Certificate) -> Accepted:
+    upper = row.upper
+    return Accepted(
+        _lower(row), math.inf if upper is None else upper.distance, None if upper is None else upper.rival, proof
+    )
 
 
 def _is_listed(work: PairWork) -> bool:
