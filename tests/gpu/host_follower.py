@@ -18,7 +18,7 @@ import polymargin.gpu
 from polymargin.continuation import Paths, TrackerSettings
 from polymargin.gpu.jobs import RESULTS, make_job
 from polymargin.gpu.source import KernelSource, Layout, kernel_source
-from polymargin.gpu.surveys import SURVEYED, Rules, Told, make_lists, room, survey_source
+from polymargin.gpu.surveys import SURVEYED, Rules, SurveyArrays, allocated, make_lists, survey_source
 from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
 
@@ -83,23 +83,23 @@ class HostPending:
             array = self.arrays[name]
             array.reshape(-1, *array.shape[2:])[numbers] = values
 
-    def survey(self, rules: Rules, threads: int = 4) -> Told:
+    def survey(self, rules: Rules, threads: int = 4) -> SurveyArrays:
         return host_survey(*(self.arrays[name] for name in (*SURVEYED, "targets")), rules, threads)
 
     def stop(self) -> None:
         pass
 
 
-def host_survey(points: Any, ends: Any, condition: Any, targets: Any, rules: Rules, threads: int = 4) -> Told:
+def host_survey(points: Any, ends: Any, condition: Any, targets: Any, rules: Rules, threads: int = 4) -> SurveyArrays:
     """What the kernel tells of lists of ends, with blocks of so many threads."""
-    told = room(points.shape)
+    found = allocated(points.shape)
     given = {"points": points, "ends": ends, "condition": condition, "targets": targets}
-    arrays = {**given, **told, "directions": rules.directions}
+    arrays = {**given, **found, "directions": rules.directions}
     assert all(array.flags.c_contiguous for array in arrays.values())
     addresses = {name: array.ctypes.data for name, array in arrays.items()}
     lists = make_lists(addresses, points.shape, targets.shape[1], rules)
     _compiled(survey_source(threads)).survey(ctypes.byref(lists))
-    return told
+    return found
 
 
 def host_launch(

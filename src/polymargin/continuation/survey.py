@@ -81,14 +81,14 @@ def rules(unknowns: int) -> gpu.Rules:
     )
 
 
-def survey_from(told: gpu.Told) -> Survey:
+def survey_from(found: gpu.SurveyArrays) -> Survey:
     """Return the survey that a kernel has made."""
-    rows = np.flatnonzero(told["clear"])
-    points, gaps = told["chosen"][rows], told["gaps"][rows]
+    rows = np.flatnonzero(found["clear"])
+    points, gaps = found["chosen"][rows], found["gaps"][rows]
     return Survey(
         rows=rows,
-        real_counts=told["real_counts"][rows].astype(np.int64),
-        unclear=told["unclear"][rows].astype(np.int64),
+        real_counts=found["real_counts"][rows].astype(np.int64),
+        unclear=found["unclear"][rows].astype(np.int64),
         nearest=np.ascontiguousarray(points[:, 0, :-1].real),
         conjugates=Closest(gaps[:, 0], points[:, 1], points[:, 1].conj()),
         reals=Closest(gaps[:, 1], points[:, 2], points[:, 3]),

@@ -4,7 +4,7 @@ from polymargin.gpu.algebra import dense_algebra
 from polymargin.gpu.bundles import DEVICE, Bundle, chosen_device, device_for, fits_survey, follow, survey, tape_for
 from polymargin.gpu.device import description
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
-from polymargin.gpu.surveys import SURVEYED, Rules, Told
+from polymargin.gpu.surveys import SURVEYED, Rules, SurveyArrays
 
 __all__ = [
     "DEVICE",
@@ -12,7 +12,7 @@ __all__ = [
     "SURVEYED",
     "Bundle",
     "Rules",
-    "Told",
+    "SurveyArrays",
     "chosen_device",
     "dense_algebra",
     "description",

@@ -22,7 +22,7 @@ from polymargin.errors import InputError
 from polymargin.gpu.device import Pending, cupy_or_reason, launch, required_cupy
 from polymargin.gpu.jobs import RESULTS
 from polymargin.gpu.source import MOST_UNKNOWNS, layout_for
-from polymargin.gpu.surveys import MOST_POINTS, TOLD, Rules, Told
+from polymargin.gpu.surveys import MOST_POINTS, SURVEY_ARRAYS, Rules, SurveyArrays
 from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
 
@@ -107,7 +107,7 @@ class Bundle:
             for column in range(0, starts, columns):
                 yield _Part(slice(row, min(row + rows, targets)), slice(column, min(column + columns, starts)))
 
-    def room(self) -> dict[str, NDArray[Any]]:
+    def allocated(self) -> dict[str, NDArray[Any]]:
         """Allocate arrays for the endpoints of all paths."""
         shape = (len(self.targets), len(self.starts))
         sizes = {name: (*shape, self.tape.inputs) if vector else shape for name, (_, vector) in RESULTS.items()}
@@ -127,7 +127,7 @@ def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[A
         if part.is_all_of(bundle):
             results[place] = dict(found)
             return
-        results[place] = results[place] or bundle.room()
+        results[place] = results[place] or bundle.allocated()
         for name, array in found.items():
             results[place][name][part.targets, part.starts] = array
         _logger.info("%s paths are back, %.1f steps each", f"{found['ends'].size:,}", found["steps"].mean())
@@ -144,7 +144,7 @@ def follow(bundles: Sequence[Bundle], settings: Any) -> list[dict[str, NDArray[A
         for _, _, pending in under_way:
             pending.stop()
         raise
-    return [found or bundle.room() for found, bundle in zip(results, bundles, strict=True)]
+    return [found or bundle.allocated() for found, bundle in zip(results, bundles, strict=True)]
 
 
 def fits_survey(bundle: Bundle) -> bool:
@@ -157,14 +157,14 @@ def survey(
     settings: Any,
     rules: Sequence[Rules],
     settle: Callable[[int, NDArray[np.intp]], Mapping[str, NDArray[Any]]],
-) -> Iterator[Told]:
+) -> Iterator[SurveyArrays]:
     """Survey the endpoints of each bundle list by list; see `fits_survey`.
 
     `settle(b, numbers)` tracks paths of bundle b again that have no settled endpoint, counted through all targets, and returns
     the arrays named in SURVEYED. Some parts run while the caller reads the surveys of previous ones.
     """
     parts = [(place, part) for place, bundle in enumerate(bundles) for part in bundle.parts()]
-    left, under_way, told = iter(parts), deque[Pending](), list[Told]()
+    left, under_way, surveys = iter(parts), deque[Pending](), list[SurveyArrays]()
     try:
         for number, (place, part) in enumerate(parts):
             while len(under_way) < SURVEYS_UNDER_WAY and (following := next(left, None)) is not None:
@@ -173,11 +173,11 @@ def survey(
             numbers = pending.unsettled()
             if len(numbers):
                 pending.settle(numbers, settle(place, numbers + part.targets.start * len(bundles[place].starts)))
-            told.append(pending.survey(rules[place]))
+            surveys.append(pending.survey(rules[place]))
             under_way.popleft()
             if number + 1 == len(parts) or parts[number + 1][0] != place:
-                yield {name: np.concatenate([one[name] for one in told]) for name in TOLD}
-                told = []
+                yield {name: np.concatenate([one[name] for one in surveys]) for name in SURVEY_ARRAYS}
+                surveys = []
     except BaseException:  # an interrupt, no memory for the next part, or a caller that stopped
         for pending in under_way:
             pending.stop()

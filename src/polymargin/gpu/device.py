@@ -24,9 +24,9 @@ from polymargin.gpu.surveys import (
     SLOT,
     SURVEYED,
     Rules,
-    Told,
+    SurveyArrays,
+    allocated,
     make_lists,
-    room,
     slots_for,
     survey_source,
     threads_for,
@@ -152,7 +152,7 @@ class Pending:
                 array = self.arrays[name]
                 array.reshape(-1, *array.shape[2:])[places] = cupy.asarray(values)
 
-    def survey(self, rules: Rules) -> Told:
+    def survey(self, rules: Rules) -> SurveyArrays:
         """Survey the endpoints list by list, once all are settled."""
         cupy = required_cupy()
         from cupyx import empty_pinned
@@ -162,16 +162,16 @@ class Pending:
         function = survey_function(threads)
         with self.stream:
             given = {name: self.arrays[name] for name in ("targets", *SURVEYED)}
-            told = room(shape, cupy)
+            arrays_of_survey = allocated(shape, cupy)
             directions = cupy.asarray(rules.directions)
-            arrays = {**given, **told, "directions": directions}
+            arrays = {**given, **arrays_of_survey, "directions": directions}
             addresses = {name: array.data.ptr for name, array in arrays.items()}
             lists = make_lists(addresses, shape, given["targets"].shape[1], rules)
             job = cupy.asarray(np.frombuffer(bytes(lists), dtype=np.uint8))
             function((shape[0],), (threads,), (job,), shared_mem=SLOT * slots_for(shape[1]))
-            results = {name: empty_pinned(array.shape, dtype=array.dtype) for name, array in told.items()}
+            results = {name: empty_pinned(array.shape, dtype=array.dtype) for name, array in arrays_of_survey.items()}
             for name, result in results.items():
-                told[name].get(stream=self.stream, out=result, blocking=False)
+                arrays_of_survey[name].get(stream=self.stream, out=result, blocking=False)
             done = self.stream.record()
         _wait_for(done)
         return results

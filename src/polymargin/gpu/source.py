@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.gpu.dealt_rows import dealt_rows
+from polymargin.gpu.row_assignment import row_assignment
 from polymargin.gpu.shared_file import SharedFile
 from polymargin.gpu.straight_line import straight_line
 from polymargin.gpu.stream import Stream
@@ -107,7 +107,7 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
         numbers = 5 * tape.inputs  # point, slope, both one step before, candidate
         parts = ["numbers.cuh", "job.cuh", code, "thread_path.cuh"]
     else:
-        code, file = dealt_rows(tape, stream, layout.lanes, layout.rows)
+        code, file = row_assignment(tape, stream, layout.lanes, layout.rows)
         numbers = _numbers(file, layout)
         parts = ["numbers.cuh", "job.cuh", "group_rows.cuh", code, "group_path.cuh"]
     few = layout == THREAD and tape.inputs <= FEW and tape.registers <= LONG

@@ -23,14 +23,14 @@ LIMITS = ("same", "same_conjugate", "real", "clearly_complex", "largest_conditio
 # What the kernel reads of the ends of paths.
 SURVEYED = ("points", "ends", "condition")
 # What it tells of a list: the name, the type of its numbers, how many there are, and whether these are points.
-TOLD = {
+SURVEY_ARRAYS = {
     "clear": ("int32", (), False),
     "real_counts": ("int32", (), False),
     "unclear": ("int32", (), False),
     "gaps": ("float64", (2,), False),
     "chosen": ("complex128", (4,), True),
 }
-Told: TypeAlias = Mapping[str, NDArray[Any]]
+SurveyArrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +63,11 @@ def make_lists(addresses: Mapping[str, int], shape: tuple[int, int, int], parame
     return Lists(*[addresses[name] for name in POINTERS], *shape, parameters, slots_for(shape[1]), *limits, reach)
 
 
-def room(shape: tuple[int, int, int], module: Any = np) -> dict[str, Any]:
+def allocated(shape: tuple[int, int, int], module: Any = np) -> dict[str, Any]:
     """Allocate arrays for the survey of lists × points × unknowns."""
     return {
         name: module.zeros((shape[0], *more, *([shape[2]] if points else [])), dtype=kind)
-        for name, (kind, more, points) in TOLD.items()
+        for name, (kind, more, points) in SURVEY_ARRAYS.items()
     }
 
 

@@ -17,7 +17,7 @@ from polymargin.gpu.tape import PRODUCT, Instruction, Tape
 MOST_WASTED = 1.3
 
 
-def dealt_rows(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, SharedFile]:
+def row_assignment(tape: Tape, stream: Stream, group: int, rows: int) -> tuple[str, SharedFile]:
     """Return code for a group of lanes that hold `rows` rows of the matrix each, and where it keeps its registers."""
     inner = tape.inputs - 1
     lower = _lower(inner, group, rows)
