@@ -185,6 +185,7 @@ def _follow(segment: _Segment, start: ComplexArray, radius: complex) -> PreciseE
     return _undecided(_doubles(point))
 
 
+@np.errstate(all="ignore")  # exponents that are not finite are those of coordinates that stand still
 def _exponents(change: Any, before: Any, q: float, p: float) -> ComplexArray:
     """Return e with changes proportional to s^e, coordinate by coordinate; STEEPEST for those that stand still.
 
