@@ -21,7 +21,7 @@ from polymargin.cli.app import app
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools"))
 
-from api_reference import package_names, reference_pages  # noqa: E402
+from api_reference import linked, package_names, reference_pages  # noqa: E402
 from command_reference import SECTION, commands, with_options  # noqa: E402
 
 README = ROOT / "README.md"
@@ -149,3 +149,9 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
         shown = PageText((tmp_path / f"{source.stem}.html").read_text(encoding="utf-8"))
         assert not source_words(markdown) - shown.words, source.name
         assert underscores(markdown) <= shown.underscores, source.name
+
+
+def test_names_of_the_reference_are_links() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    found = dict(re.findall(r"\[`(\w+)`\]\((api/\w+\.md#\w+)\)", linked(page)))
+    assert found == {name: f"api/{pm._HOME[name]}.md#{name.lower()}" for name in pm.__all__}

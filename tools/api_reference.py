@@ -45,6 +45,16 @@ def package_names() -> dict[str, tuple[str, ...]]:
     return packages
 
 
+def linked(markdown: str) -> str:
+    """Link the names in the tables of a page to their entries."""
+
+    def link(found: re.Match[str]) -> str:
+        home = polymargin._HOME.get(found[1])
+        return found[0] if home is None else f"[`{found[1]}`](api/{home}.md#{found[1].lower()})"
+
+    return re.sub(r"^\|.*$", lambda row: re.sub(r"`(\w+)`", link, row[0]), markdown, flags=re.MULTILINE)
+
+
 def package_page(package: str, names: tuple[str, ...]) -> str:
     """All names of one package, those at the top of the package first."""
     module = importlib.import_module(f"polymargin.{package}")

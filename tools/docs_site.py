@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from api_reference import reference_pages
+from api_reference import linked, reference_pages
 from command_reference import with_options
 from mathematics import Formulas, displayed
 from mkdocs.structure.files import File, Files
@@ -52,6 +52,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return markdown.replace("](docs/", "](")
     if "/" not in uri:
         markdown = markdown.replace("](../", "](")
+    if uri == "api.md":
+        return linked(markdown)
     return with_options(markdown) if uri == "command-line.md" else markdown
 
 
