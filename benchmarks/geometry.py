@@ -23,6 +23,7 @@ from common import print_table
 
 import polymargin as pm
 from polymargin.boundary import Metric
+from polymargin.geometry import Variety
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 
@@ -39,7 +40,7 @@ def main() -> None:
     rows = []
     for entry in TABLE:
         started = perf_counter()
-        variety = pm.Variety(entry.equations)
+        variety = Variety(entry.equations)
         found = int(pm.ed_degree(variety, metric=entry.weights))
         seconds = perf_counter() - started
         theirs, wall = run_macaulay2(macaulay2_script(entry), options.timeout)
@@ -53,7 +54,7 @@ def main() -> None:
 
 def macaulay2_script(entry: Published) -> str:
     """The degree of the ideal of critical points for a random point, in Macaulay2's language."""
-    variety = pm.Variety(entry.equations)
+    variety = Variety(entry.equations)
     prime = variety.primes(0, 1)[0]
     generator = random.Random(f"{prime} 0")
     equations = variety.modulo(prime, Metric.of(entry.weights, variety.dimension))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import polymargin as pm
+from polymargin.geometry import Plane
 from polymargin.networks.attention import random_attention
 from polymargin.plots.chambers import draw_chambers
 from polymargin.plots.margin_plane import margin_plane
@@ -24,7 +25,7 @@ def main() -> None:
     margin_plane(pm.load(data / "moons.npz"), points, IMAGES / "margins.png", title=title)
 
     boundary = pm.Boundary.from_network(random_attention(2, 2, 1, 1, seed=NETWORK_SEED), 0, 1)
-    planes = [pm.Plane.random(boundary.dimension, window, seed) for seed, window in SLICES[1:]]
+    planes = [Plane.random(boundary.dimension, window, seed) for seed, window in SLICES[1:]]
     captions = ["a plane near the origin", "another plane, farther out"]
     slices = [pm.chambers(boundary, plane, 15_000) for plane in planes]
     draw_chambers(slices, IMAGES / "chambers.png", captions=captions)

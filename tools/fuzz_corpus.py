@@ -29,10 +29,10 @@ def make_corpus(folder: Path) -> dict[str, list[Path]]:
         network.save(folder / f"{name}.npz")
         corpus["npz"].append(folder / f"{name}.npz")
         corpus["checked-model"].append(folder / f"{name}.npz")
-    verdict = pm.verify(net, [0.2, 0.1], radius=0.05, cache=False)
+    verdict = pm.verify(net, [0.2, 0.1], radius=0.05)
     assert verdict.certificate is not None
     verdict.certificate.save(folder / "robust.json")
-    margin = pm.certify(cubic, [0.2, 0.1], cache=False)
+    margin = pm.margin(cubic, [0.2, 0.1])
     margin.certificate.save(folder / "margin.json")
     corpus["certificate"] += [folder / "robust.json", folder / "margin.json"]
     rows = np.array([[0.1, 0.2], [0.3, -0.5]])

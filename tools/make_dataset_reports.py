@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import shutil
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from matplotlib.figure import Figure
 import polymargin as pm
 from polymargin.explorer import Scene
 from polymargin.explorer.export import export_page
+from polymargin.reports import Report
 
 ROOT = Path(__file__).parent.parent
 PAGES, RESULTS = ROOT / "build" / "datasets", ROOT / "results" / "datasets"
@@ -64,7 +66,7 @@ def main() -> None:
     screenshots(pages)
 
 
-def digits() -> pm.Report:
+def digits() -> Report:
     """The network of docs/report.md on all images that it was not trained with."""
     from sklearn.datasets import load_digits
     from sklearn.linear_model import LogisticRegression
@@ -77,7 +79,8 @@ def digits() -> pm.Report:
     model.fit(images[:1200], right[:1200])
     command = "python tools/make_dataset_reports.py"
     title = "Digits of scikit-learn: a polynomial of degree two"
-    return pm.report(pm.from_sklearn(model), images[1200:], right[1200:], title=title, command=command)
+    made = pm.report(pm.from_sklearn(model), images[1200:], right[1200:], title=title)
+    return replace(made, about=replace(made.about, command=command))
 
 
 def zoo(folder: Path, data: Path, work: Path) -> None:

@@ -203,12 +203,16 @@ def test_dependent_rows_and_lopsided_weights_need_no_luck(tmp_path: Path) -> Non
 
 def model_of(net: pm.PolynomialNetwork) -> Model:
     weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.chain.layers)
-    return Model(weights, tuple(layer.bias.tolist() for layer in net.chain.layers), tuple(map(tuple, net.chain.activations)))
+    return Model(
+        weights, tuple(layer.bias.tolist() for layer in net.chain.layers), tuple(map(tuple, net.chain.activations))
+    )
 
 
 def exactly_definite(net: pm.PolynomialNetwork, u: Any, label: int, rival: int, radius: fmpq, mu: float) -> bool:
     """The matrix of the theorem in rational arithmetic."""
-    first, last = ([[fmpq(*float(w).as_integer_ratio()) for w in row] for row in layer.weights] for layer in net.chain.layers)
+    first, last = (
+        [[fmpq(*float(w).as_integer_ratio()) for w in row] for row in layer.weights] for layer in net.chain.layers
+    )
     biases = [[fmpq(*float(b).as_integer_ratio()) for b in layer.bias] for layer in net.chain.layers]
     c0, c1, c2 = (fmpq(*float(c).as_integer_ratio()) for c in net.chain.activations[0])
     point = [fmpq(*float(value).as_integer_ratio()) for value in u]

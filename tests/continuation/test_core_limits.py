@@ -84,9 +84,9 @@ network = pm.PolynomialNetwork(
     [(generator.normal(size=(4, 2)), generator.normal(size=4)), generator.normal(size=(2, 4))], degree=3
 )
 points = generator.normal(size=(20_000, 2))
-pm.margin(network, points[:100], threads=2, cache=False)
+pm.margin(network, points[:100], proof=False, workers=2)
 before = resident()
-kept = pm.margin(network, points, threads=2, cache=False)
+kept = pm.margin(network, points, proof=False, workers=2)
 print(resident() - before)
 """
 

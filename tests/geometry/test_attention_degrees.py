@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import polymargin as pm
-from polymargin.boundary import bombieri_weyl
+from polymargin.boundary import AttentionArchitecture, bombieri_weyl
 from polymargin.geometry import parameterisation
 from polymargin.standing import Standing
 
@@ -28,7 +28,7 @@ PRINTED = {
 @pytest.mark.parametrize("a", [1, 2, 3])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_one_token(d: int, a: int, shared: str) -> None:
-    architecture = pm.AttentionArchitecture(1, d, 1, a, shared)
+    architecture = AttentionArchitecture(1, d, 1, a, shared)
     theorem = pm.ed_degree(architecture)
     assert theorem.standing is Standing.CERTIFIED
     assert theorem.value == min((6 if shared else 12) * a, 6 * d - 3)
@@ -37,23 +37,23 @@ def test_one_token(d: int, a: int, shared: str) -> None:
 
 @pytest.mark.parametrize(("sizes", "shared"), PRINTED, ids=str)
 def test_printed_rows(sizes: tuple[int, int, int, int], shared: str) -> None:
-    architecture = pm.AttentionArchitecture(*sizes, shared)
+    architecture = AttentionArchitecture(*sizes, shared)
     metrics = (None, bombieri_weyl(2, architecture.inputs - 1), "generic")
     found = tuple(int(pm.ed_degree(architecture, method="symbolic", metric=metric)) for metric in metrics)
     assert found == PRINTED[sizes, shared]
 
 
 def test_monodromy_counts_shared_weights_too() -> None:
-    found = pm.ed_degree(pm.AttentionArchitecture(2, 2, 1, 1, "KQ"), method="numeric")
+    found = pm.ed_degree(AttentionArchitecture(2, 2, 1, 1, "KQ"), method="numeric")
     assert (found.value, found.standing) == (14, Standing.NUMERICAL)
 
 
 def test_what_is_not_shared() -> None:
     with pytest.raises(pm.InputError, match="expected one of"):
-        pm.AttentionArchitecture(2, 2, 1, 1, "QV")
+        AttentionArchitecture(2, 2, 1, 1, "QV")
     with pytest.raises(pm.InputError, match="d' = a"):
-        pm.AttentionArchitecture(2, 2, 2, 1, "KV")
-    shared = pm.AttentionArchitecture(2, 2, 1, 1, "KQ")
+        AttentionArchitecture(2, 2, 2, 1, "KV")
+    shared = AttentionArchitecture(2, 2, 1, 1, "KQ")
     with pytest.raises(pm.InputError, match="blend"):
         pm.ed_degree(shared, method="blend")
     with pytest.raises(pm.InputError, match="symmetries"):
