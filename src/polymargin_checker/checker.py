@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from polymargin_checker.as_stages import stages_of
-from polymargin_checker.document import fields, kind, read_documents
-from polymargin_checker.model import read_model
+from polymargin_checker.document import fields, read_documents
 from polymargin_checker.refusal import OutOfTime, Refused, Unusable
 from polymargin_checker.row import Row
-from polymargin_checker.situation import AnyModel
-from polymargin_checker.stages import Network
+from polymargin_checker.stages import Network, read_network
 from polymargin_checker.together import Judged, Together
 from polymargin_checker.words import one_line, shown
 from polymargin_checker.work import limited_work, more_work
@@ -72,7 +69,7 @@ def check_rows(model: Any, certificate: Any, exact: bool = False, seconds: float
     failed: dict[int, CheckResult] = {}
     # What leaves the doubles is infinite or no number there, and proves nothing.
     with limited_work(exact, end), np.errstate(all="ignore"), _answering(failed, 0):
-        network = read_model(model)
+        network = read_network(model)
         documents = read_documents(certificate)
         name = "the certificate" if isinstance(certificate, bytes) else certificate
         shared, rows = _parts(documents, name)
@@ -99,10 +96,9 @@ def _parts(documents: list[Any], name: Any) -> tuple[dict[str, Any], list[dict[s
 
 
 def _check_rows(
-    network: AnyModel, shared: dict[str, Any], documents: list[dict[str, Any]], exact: bool
+    network: Network, shared: dict[str, Any], documents: list[dict[str, Any]], exact: bool
 ) -> list[CheckResult]:
     """Go through all rows step by step; a row that is refused stays behind."""
-    stages = stages_of(network)
     results: dict[int, CheckResult] = {}
     rows: dict[int, Row] = {}
     for place, document in enumerate(documents):
@@ -110,8 +106,8 @@ def _check_rows(
             if document is not shared:
                 fields(document, "row", _OF_ROW)
                 document = document | {key: shared[key] for key in ("neighbourhood", "ranges") if key in shared}
-            rows[place] = Row(network, stages, document, exact)
-    together = Together(stages, exact)
+            rows[place] = Row(network, document, exact)
+    together = Together(network, exact)
     leads = dict.fromkeys(rows, False)
     with _ignoring_refusals():
         leads = dict(zip(rows, together.leads(list(rows.values())), strict=True))
@@ -193,13 +189,7 @@ def _check_format(document: Any, path: Any) -> None:
         raise Unusable(f"{path}: unknown certificate format {shown(document['format'])}; expected {FORMAT!r}")
 
 
-def _check_model(model: AnyModel, entry: Any) -> None:
-    if isinstance(model, Network):
-        fields(entry, "model", ("sha256",), ("kind",))
-        own = model.fingerprint
-    else:
-        fields(entry, "model", ("kind", "sha256"))
-        kind(entry, "model", (model.kind,))
-        own = model.fingerprint()
-    if entry["sha256"] != own:
+def _check_model(model: Network, entry: Any) -> None:
+    fields(entry, "model", ("sha256",))
+    if entry["sha256"] != model.fingerprint:
         raise Refused("the certificate is for another model: the SHA-256 of the weights differs")

@@ -27,10 +27,6 @@ from polymargin_checker.document import fields, integer
 from polymargin_checker.jets import Jets
 from polymargin_checker.krawczyk import contract
 from polymargin_checker.krawczyk_discs import Boxes, contract_boxes
-from polymargin_checker.model import Model
-from polymargin_checker.network import LayeredBoundary
-from polymargin_checker.product_boundary import ProductBoundary
-from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
 from polymargin_checker.stages import Forms, Network, Polynomial, Product
 from polymargin_checker.work import spend_doubles
@@ -127,13 +123,6 @@ def judge_completeness(proofs: Sequence[Listed], *, exact: bool) -> list[Complet
         except Refused as refusal:
             results.append(refusal)
     return results
-
-
-def boundary_in_balls(view: Model | Products, label: int, rival: int) -> Callable[[], Any]:
-    """B of layers or of a program of products; made under a working precision."""
-    if isinstance(view, Model):
-        return lambda: LayeredBoundary(view, label, rival)
-    return lambda: ProductBoundary(view, label, rival)
 
 
 # -- how many there are --------------------------------------------------------------------------

@@ -16,10 +16,9 @@ from polymargin_checker.arithmetic import PRECISION, working_precision
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import ball, number
 from polymargin_checker.leaf import BallProblem, ProvedRanges
-from polymargin_checker.model import Model
-from polymargin_checker.network import output_row
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import Interval
+from polymargin_checker.views import Model, output_row
 from polymargin_checker.work import spend
 
 

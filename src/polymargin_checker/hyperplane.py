@@ -8,16 +8,16 @@ from flint import fmpq
 
 from polymargin_checker.document import fields
 from polymargin_checker.exact import slope
-from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.stages import Network
 
 
-def check_hyperplane(model: Model, label: int, rival: int, difference: fmpq, lower: fmpq | None, proof: Any) -> None:
+def check_hyperplane(
+    network: Network, label: int, rival: int, difference: fmpq, lower: fmpq | None, proof: Any
+) -> None:
     """Prove lower ≤ |B(u)| / ‖w‖ (infinite for w = 0), or refuse; `difference` is B(u)."""
     fields(proof, "hyperplane proof", ("kind",))
-    if any(len(coefficients) > 2 for coefficients in model.activations):
-        raise Refused("a hyperplane proof for a network with an activation of degree above one")
-    square = sum((entry * entry for entry in slope(model, label, rival)), fmpq(0))
+    square = sum((entry * entry for entry in slope(network, label, rival)), fmpq(0))
     if square == 0 or (lower is not None and lower <= 0):
         return
     if lower is None or lower * lower * square > difference * difference:

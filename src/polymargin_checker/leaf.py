@@ -15,11 +15,10 @@ from flint import arb, arb_mat, arb_poly, ctx, fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import ball, number
-from polymargin_checker.model import Matrix, Model
-from polymargin_checker.network import real_column, real_matrix
 from polymargin_checker.quadratic import BallQuadratic
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import Interval, nonnegative, value_range
+from polymargin_checker.views import Matrix, Model, real_column, real_matrix
 from polymargin_checker.work import spend
 
 

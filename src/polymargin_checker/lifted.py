@@ -26,8 +26,8 @@ from polymargin_checker.lifted_expansion import HiddenLayers, Surroundings
 from polymargin_checker.lifted_leaf import BallPart, check_leaf
 from polymargin_checker.lifted_ranges import first_range, root_ranges
 from polymargin_checker.lifted_spectra import Known
-from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Model
 from polymargin_checker.work import spend
 
 LARGEST_SPACE = 6000

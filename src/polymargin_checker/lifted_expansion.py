@@ -18,7 +18,7 @@ from typing import Any
 from flint import arb, arb_poly, fmpq
 
 from polymargin_checker.dyadics import ball
-from polymargin_checker.model import Matrix, Model
+from polymargin_checker.views import Matrix, Model
 
 Range = tuple[fmpq, fmpq]
 Ranges = tuple[list[Range], ...]

@@ -17,8 +17,8 @@ from polymargin_checker.dyadics import ball, number
 from polymargin_checker.lifted_combinations import StatedCombinations, read_balances
 from polymargin_checker.lifted_curvatures import ERROR, LOWER, UPPER, BalancedForms, StretchedForms
 from polymargin_checker.lifted_expansion import HiddenLayers, Range, Surroundings, rational_above
-from polymargin_checker.model import Model
 from polymargin_checker.refusal import Refused, Unproved
+from polymargin_checker.views import Model
 from polymargin_checker.work import spend
 
 Levels = dict[tuple[int, str], fmpq]

@@ -1,8 +1,8 @@
-"""Arrays in an .npz file, read without NumPy: a zip archive of .npy entries.
+"""Arrays in an .npz file: a zip archive of .npy entries, whose headers are read without NumPy.
 
 An entry is a magic string, a version, the length of a header, the header (a Python literal with the type, the order
 and the shape), and the plain numbers. The header is matched against the one form that NumPy writes and never
-evaluated. Accepted are little-endian float32, float64 and integers that float64 holds exactly, with up to two axes.
+evaluated. Arrays have up to two axes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ import io
 import math
 import re
 import struct
-import sys
 import zipfile
 import zlib
-from array import array as doubles
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,27 +23,14 @@ from polymargin_checker.refusal import Unusable
 from polymargin_checker.words import shown
 
 LARGEST_FILE = 1 << 28
-_LARGEST_INTEGER = 1 << 53
 _LONGEST_HEADER = 4096
 _LARGEST_DIRECTORY = 1 << 20
 """Bytes of the list of entries at the end of an archive; enough for thousands of layers."""
 _END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
-_TYPES = {
-    "<f8": "d", "<f4": "f", "|i1": "b", "|u1": "B",
-    "<i2": "h", "<i4": "i", "<i8": "q", "<u2": "H", "<u4": "I", "<u8": "Q",
-}  # fmt: skip
 _HEADER = re.compile(
     r"\{'descr': '([^']{1,12})', 'fortran_order': (True|False), 'shape': "
     r"\(((?:[0-9]{1,10}(?:, [0-9]{1,10})?,?)?)\),? ?\} *\n?"
 )
-
-
-@dataclass(frozen=True)
-class Array:
-    """Numbers in C order."""
-
-    shape: tuple[int, ...]
-    values: doubles[float]
 
 
 def read_entries(source: Any) -> dict[str, bytes]:
@@ -72,31 +56,6 @@ def _opened(source: Any) -> BinaryIO:
     return file.open("rb")
 
 
-def numbers(content: bytes, name: str, axes: int) -> Array:
-    """A numeric array with the given number of axes and finite values."""
-    descr, fortran, shape, start = _header(content, name)
-    code = _TYPES.get(descr)
-    if code is None:
-        raise Unusable(f"{name}: type {descr!r}; expected float64, float32 or integers, little-endian")
-    if len(shape) != axes:
-        raise Unusable(f"{name}: expected {axes} axes, got shape {shape}")
-    raw: doubles[Any] = doubles(code)
-    if raw.itemsize * math.prod(shape) != len(content) - start:
-        raise Unusable(f"{name}: {len(content) - start} bytes of numbers do not fit the shape {shape}")
-    raw.frombytes(memoryview(content)[start:])
-    if sys.byteorder == "big":
-        raw.byteswap()
-    if code not in "df" and any(abs(value) > _LARGEST_INTEGER for value in raw):
-        raise Unusable(f"{name}: an integer beyond 2**53, which float64 cannot hold")
-    values = raw if code == "d" else doubles("d", raw)
-    if not all(map(math.isfinite, values)):
-        raise Unusable(f"{name}: a number that is not finite")
-    if fortran and axes == 2:
-        rows, columns = shape
-        values = doubles("d", (values[row + column * rows] for row in range(rows) for column in range(columns)))
-    return Array(shape, values)
-
-
 def array(content: bytes, name: str, descr: str, axes: int) -> NDArray[Any]:
     """The numbers of one type with the given number of axes, in C order."""
     found, fortran, shape, start = _header(content, name)
@@ -107,17 +66,6 @@ def array(content: bytes, name: str, descr: str, axes: int) -> NDArray[Any]:
     values = np.frombuffer(content, dtype=descr, offset=start)
     values = values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
     return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
-
-
-def text(content: bytes, name: str) -> str:
-    """A unicode scalar."""
-    descr, _, shape, start = _header(content, name)
-    if re.fullmatch(r"<U[0-9]{1,3}", descr) is None or shape != () or len(content) - start != 4 * int(descr[2:]):
-        raise Unusable(f"{name}: expected one string, got type {descr!r} with shape {shape}")
-    try:
-        return content[start:].decode("utf-32-le").rstrip("\0")
-    except UnicodeDecodeError:
-        raise Unusable(f"{name}: not a string") from None
 
 
 def _bound_directory(stream: BinaryIO, path: Any) -> None:

@@ -29,8 +29,8 @@ from polymargin_checker.enclosures import Balls
 from polymargin_checker.lifted import LARGEST_SPACE
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.product_expansion import EnclosedProducts, expanded
-from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused, Unproved
+from polymargin_checker.views import Products
 from polymargin_checker.work import spend
 
 Range = tuple[fmpq, fmpq]

@@ -25,9 +25,9 @@ from flint import arb, arb_mat, ctx, fmpq
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
 from polymargin_checker.enclosures import Balls
-from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
 from polymargin_checker.squares import Affine, ProductAtoms
+from polymargin_checker.views import Products
 from polymargin_checker.work import spend
 
 _TOUCHED = 128

@@ -17,8 +17,7 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.dyadics import ball
-from polymargin_checker.model import Matrix
-from polymargin_checker.network import real_matrix
+from polymargin_checker.views import Matrix, real_matrix
 from polymargin_checker.work import spend
 
 _LARGEST_SECOND_TRY = 300

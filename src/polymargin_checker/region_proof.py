@@ -17,14 +17,13 @@ from polymargin_checker.arithmetic import arithmetic_of, judging
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.frame import StatedFrame
-from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import StatedNeighbourhood
-from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region import CheckedRegion
 from polymargin_checker.region_expansion import EnclosedExpansion
 from polymargin_checker.region_leaf import check_linear, check_quadratic
 from polymargin_checker.region_steps import EnclosedSteps
+from polymargin_checker.views import Model, Products
 from polymargin_checker.words import shown
 from polymargin_checker.work import spend
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.model import Matrix, Model
-from polymargin_checker.products import Form as ProductForm
-from polymargin_checker.products import Products
 from polymargin_checker.refusal import Refused
 from polymargin_checker.series import in_powers
+from polymargin_checker.views import Form as ProductForm
+from polymargin_checker.views import Matrix, Model, Products
 
 LARGEST_BLOCK = 1 << 24
 """Weights that a block between two steps may have."""

@@ -11,23 +11,20 @@ import numpy as np
 from flint import fmpq
 
 from polymargin_checker.arithmetic import PRECISION, working_precision
-from polymargin_checker.as_stages import stages_of
-from polymargin_checker.attention import Attention
-from polymargin_checker.completeness import Listed, boundary_in_balls, read_completeness
+from polymargin_checker.boundary import Boundary
+from polymargin_checker.completeness import Listed, read_completeness
 from polymargin_checker.document import fields, kind
 from polymargin_checker.dyadics import at_least
 from polymargin_checker.exclusion import check_exclusion
 from polymargin_checker.hyperplane import check_hyperplane
 from polymargin_checker.lifted import check_lifted
 from polymargin_checker.lifted_spectra import Known
-from polymargin_checker.model import Model
 from polymargin_checker.product_ball import check_product_ball
-from polymargin_checker.products import Products, of_layers
 from polymargin_checker.quadric import Asked, read_quadric
 from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.region_proof import KnownExpansions, check_region
 from polymargin_checker.situation import Situation
-from polymargin_checker.stages import Network
+from polymargin_checker.views import Attention, Model, Products, of_layers
 
 KINDS = ("trivial", "hyperplane", "completeness", "quadric", "exclusion", "lifted", "products", "region", "relaxation")
 
@@ -49,16 +46,18 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
     if not situation.near.is_ball:
         raise Refused(f"a {word} proof speaks of L2 balls; this neighbourhood needs a region proof")
     if word == "quadric":
-        if situation.stages is None:
-            raise Refused("a quadric proof is not for attention modules")
         return read_quadric(situation.point_in_doubles, situation.label, rival, lower, proof)
     if word == "completeness":
-        return _read_completeness(situation, rival, proof)
-    place, known = rival, situation.known
+        network, label, u = situation.model, situation.label, situation.point_in_doubles
+        return read_completeness(network, lambda: Boundary(network, label, rival), u, label, rival, proof)
+    if word == "hyperplane":
+        check_hyperplane(situation.model, situation.label, rival, situation.lead(rival), lower, proof)
+        return None
+    known = situation.known
     model, point, label, proof = situation.view, situation.point, situation.label, dict(proof)
     if model is None:
         raise Refused(f"a {word} proof speaks of networks of polynomials, and this one has piecewise stages")
-    if isinstance(situation.model, Network) and isinstance(model, Model) and "lowering" in proof:
+    if isinstance(model, Model) and "lowering" in proof:
         model = of_layers(model)  # layers as products; the lowering makes layers of squares of these
     if isinstance(model, Attention):
         if word == "exclusion" and "lowering" not in proof:
@@ -72,9 +71,6 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
     if isinstance(model, Products):
         _check_products(situation, model, rival, lower, proof)
         return None
-    if word == "hyperplane":
-        check_hyperplane(model, label, rival, situation.lead(place), lower, proof)
-        return None
     if word == "exclusion":
         if not at_least(check_exclusion(model, point, label, rival, proof), lower):
             raise Refused("the lower bound is above the radius of the exclusion proof")
@@ -84,20 +80,7 @@ def check_proof(situation: Situation, rival: int, lower: fmpq | None, proof: Any
     return None
 
 
-def _read_completeness(situation: Situation, rival: int, proof: Any) -> Listed:
-    """About the stages, or about the layers that stand for the two classes of an attention module."""
-    point, label, stages, view = situation.point_in_doubles, situation.label, situation.stages, situation.view
-    if isinstance(view, Attention):
-        view = view.layers(label, rival, None)
-        stages, label, rival = stages_of(view), 0, 1
-    if stages is None or view is None:
-        raise Refused("a completeness proof speaks of networks of polynomials")
-    return read_completeness(stages, boundary_in_balls(view, label, rival), point, label, rival, proof)
-
-
 def _check_relaxation(situation: Situation, rival: int, lower: fmpq | None, proof: Any) -> None:
-    if situation.relaxations is None:
-        raise Refused("a relaxation proof is about a network in a file of version 2")
     with working_precision(PRECISION), np.errstate(all="ignore"):
         try:
             radius = situation.relaxations.check(rival, proof, lambda: situation.lead(rival))
@@ -137,8 +120,6 @@ def _check_products(
 ) -> None:
     """Bounds on balls by the layers of squares of a program."""
     point, label = situation.point, situation.label
-    if proof["kind"] == "hyperplane":
-        raise Refused("a network of products has no hyperplane proof")
     if "lowering" not in proof:
         raise Refused(f"{proof['kind']} proof: the key 'lowering' is missing, which a network of products needs")
     layers = model.layers(proof.pop("lowering"))

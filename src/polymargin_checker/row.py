@@ -18,7 +18,7 @@ from polymargin_checker.dyadics import at_least, number_or_infinity
 from polymargin_checker.quadric import Asked
 from polymargin_checker.refusal import OutOfTime, Refused
 from polymargin_checker.rival_proof import check_proof
-from polymargin_checker.situation import AnyModel, Situation, read_situation, rival_of
+from polymargin_checker.situation import Situation, read_situation, rival_of
 from polymargin_checker.stages import Network
 from polymargin_checker.upper_proof import (
     Counterexample,
@@ -40,9 +40,9 @@ class Row:
     unshown    rivals that are to be shown to be behind the label at the point
     """
 
-    def __init__(self, model: AnyModel, stages: Network | None, document: dict[str, Any], exact: bool) -> None:
+    def __init__(self, model: Network, document: dict[str, Any], exact: bool) -> None:
         self.document = document
-        self.situation: Situation = read_situation(model, stages, document, exact)
+        self.situation: Situation = read_situation(model, document, exact)
         self.claim: Claim = read_claim(document["claim"])
         self.upper: Counterexample | NamedPoint | None = None
         self.waiting: dict[int, tuple[fmpq | None, Listed | Asked]] = {}

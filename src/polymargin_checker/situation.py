@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker import stage_values
 from polymargin_checker.arrays import Floats, read_point
-from polymargin_checker.attention import Attention
 from polymargin_checker.document import integer
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.lifted_spectra import Known
-from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
-from polymargin_checker.products import Products, of_layers
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_frame
 from polymargin_checker.relaxation.arithmetic import Arithmetic
 from polymargin_checker.relaxation.tree import Relaxations, check_shared
 from polymargin_checker.stages import Network
-from polymargin_checker.views import View, view_of
-
-AnyModel = Model | Attention | Products | Network
+from polymargin_checker.views import Attention, Model, Products, View, of_layers, view_of
 
 
 @dataclass(frozen=True)
 class Situation:
     """A model at a point: everything that the proofs of a certificate are about."""
 
-    model: AnyModel
+    model: Network
     point: list[fmpq]
     label: int
     exact: bool
     known: Known
     near: StatedNeighbourhood
-    relaxations: Relaxations | None
-    stages: Network | None
+    relaxations: Relaxations
     doubles: Floats | None
 
     @cached_property
     def view(self) -> View | None:
         """The model as layers, attention or products; None for piecewise stages."""
-        return view_of(self.model) if isinstance(self.model, Network) else self.model
+        return view_of(self.model)
 
     @cached_property
     def expansions(self) -> KnownExpansions | None:
@@ -58,7 +50,7 @@ class Situation:
     @cached_property
     def logits(self) -> list[fmpq]:
         """Without rounding."""
-        return logits_at(self.model, self.point)
+        return exact_logits(self.model, self.point)
 
     @cached_property
     def program(self) -> Products | None:
@@ -77,8 +69,7 @@ class Situation:
         return self.logits[self.label] - self.logits[rival]
 
 
-def read_situation(model: AnyModel, stages: Network | None, document: dict[str, Any], exact: bool) -> Situation:
-    """`stages` is the same model as stages, where there are some."""
+def read_situation(model: Network, document: dict[str, Any], exact: bool) -> Situation:
     place = read_point(document["point"], "point", model.dimension)
     point = place.exact
     label = integer(document["label"], "label", 0, model.class_count - 1)
@@ -89,21 +80,11 @@ def read_situation(model: AnyModel, stages: Network | None, document: dict[str, 
             raise Refused(f"neighbourhood, rivals: class {label} is the label itself, so that no rival counts")
         if near.frame is not None:
             check_frame(near.frame, exact)
-    relaxations = None
-    if isinstance(model, Network):
-        shared = document.get("ranges")
-        if "ranges" in document:
-            check_shared(shared)
-        relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
-    elif "ranges" in document:
-        raise Refused("ranges are about a network in a file of version 2")
-    return Situation(model, point, label, exact, Known(), near, relaxations, stages, place.doubles)
-
-
-def logits_at(model: AnyModel, point: Sequence[fmpq]) -> list[fmpq]:
-    if isinstance(model, Network):
-        return stage_values.exact_logits(model, point)
-    return exact_logits(model, point) if isinstance(model, Model) else model.exact_logits(point)
+    shared = document.get("ranges")
+    if "ranges" in document:
+        check_shared(shared)
+    relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
+    return Situation(model, point, label, exact, Known(), near, relaxations, place.doubles)
 
 
 def rival_of(situation: Situation, value: Any, name: str) -> int:

@@ -20,10 +20,9 @@ from flint import fmpq
 
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import number
-from polymargin_checker.model import Matrix, Model
-from polymargin_checker.products import Form, Products, Stage
 from polymargin_checker.refusal import Refused
 from polymargin_checker.series import in_chebyshev
+from polymargin_checker.views import Form, Matrix, Model, Products, Stage
 from polymargin_checker.work import spend
 
 _LARGEST_LAYER = 1 << 22

@@ -28,7 +28,7 @@ Judged = Completeness | Refused | bool
 class Together:
     """A model and what is known of it."""
 
-    def __init__(self, stages: Network | None, exact: bool) -> None:
+    def __init__(self, stages: Network, exact: bool) -> None:
         self._stages, self._exact = stages, exact
 
     def leads(self, rows: Sequence[Row]) -> list[bool]:
@@ -58,7 +58,7 @@ class Together:
     def _logits(self, points: Sequence[Floats | None]) -> tuple[Floats, Floats] | None:
         """Return bounds of the logits in doubles; None where they are not for this."""
         stages, known = self._stages, [point for point in points if point is not None]
-        if self._exact or stages is None or not stages.is_polynomial or not known or len(known) < len(points):
+        if self._exact or not stages.is_polynomial or not known or len(known) < len(points):
             return None
         x = np.array(known)
         weights = sum(
@@ -112,10 +112,8 @@ class Together:
 
     @cached_property
     def _quadrics_in_doubles(self) -> QuadricJudge:
-        assert self._stages is not None
         return QuadricJudge(self._stages, Arithmetic(False))
 
     @cached_property
     def _quadrics_in_balls(self) -> QuadricJudge:
-        assert self._stages is not None
         return QuadricJudge(self._stages, Arithmetic(True))

@@ -12,8 +12,9 @@ from polymargin_checker.arrays import Floats, as_doubles, read_point
 from polymargin_checker.claim import Claim
 from polymargin_checker.completeness import Completeness
 from polymargin_checker.document import fields, integer, kind
+from polymargin_checker.exact import exact_logits
 from polymargin_checker.refusal import Refused
-from polymargin_checker.situation import Situation, counted_rival, logits_at
+from polymargin_checker.situation import Situation, counted_rival
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def check_named_point(claim: Claim, named: NamedPoint, proofs: Mapping[int, Comp
 
 def check_counterexample(situation: Situation, found: Counterexample) -> None:
     """Prove without rounding that the rival ties or wins."""
-    logits = logits_at(situation.model, found.x)
+    logits = exact_logits(situation.model, found.x)
     if logits[found.rival] + situation.near.abstain < logits[situation.label]:
         raise Refused(f"class {found.rival} neither ties nor wins at the counterexample")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from checker.views_of_files import read_view
 from flint import acb, acb_mat, arb, ctx
 
 import polymargin as pm
-from polymargin_checker.network import LayeredBoundary
+from polymargin_checker.boundary import Boundary
+from polymargin_checker.stages import read_network
 
 Json = dict[str, Any]
 
@@ -69,7 +69,7 @@ def completeness(
     order = [*np.flatnonzero(real).tolist(), *np.flatnonzero(upper).tolist()]
     before, ctx.prec = ctx.prec, 160
     try:
-        boundary = LayeredBoundary(read_view(path), label, rival)
+        boundary = Boundary(read_network(path), label, rival)
         solutions = [
             [acb(arb(value.real), arb(0 if real[place] else value.imag)) for value in z]
             for place in order
@@ -106,7 +106,7 @@ def listed(points: Any, reals: int) -> str:
     return base64_of(np.concatenate([points[:reals].real.ravel(), others.ravel()]))
 
 
-def newton(boundary: LayeredBoundary, u: Any, z: list[acb]) -> list[acb]:
+def newton(boundary: Boundary, u: Any, z: list[acb]) -> list[acb]:
     """Three steps of Newton's method for the critical equations, in balls."""
     n = len(u)
     for _ in range(3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polymargin_checker.products import Form, Products, Stage
+from polymargin_checker.views import Form, Products, Stage
 
 Row = dict[int, float]
 

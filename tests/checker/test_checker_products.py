@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.views_of_files import read_view
+from checker.views_of_files import read_view, stages_of
 from flint import acb, fmpq
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
 from polymargin.bounds.layered.layers import layered
 from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.boundary import Boundary
 from polymargin_checker.checker import check
-from polymargin_checker.product_boundary import ProductBoundary
-from polymargin_checker.products import Products
+from polymargin_checker.completeness import degree_of, variables_of
+from polymargin_checker.exact import exact_logits
+from polymargin_checker.views import Products
 
 NAMES = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with residual")
 
@@ -34,12 +36,12 @@ def saved(name: str, folder: Path) -> tuple[Any, Products]:
 @pytest.mark.parametrize("name", [*NAMES, "chebyshev"])
 def test_both_read_the_same_polynomial(name: str, tmp_path: Path) -> None:
     network, model = saved(name, tmp_path)
-    assert (model.degree, model.dimension) == (network.degree, network.dimension)
-    assert model.variables == min(network.dimension, len(network.input_forms.bias))
+    assert (degree_of(stages_of(model)), model.dimension) == (network.degree, network.dimension)
+    assert variables_of(stages_of(model)) == min(network.dimension, len(network.input_forms.bias))
     point = np.random.default_rng(1).integers(-8, 9, size=network.dimension) / 8
     rationals = [fmpq(*float(x).as_integer_ratio()) for x in point]
     exact = network.exact_logits(point)
-    assert [Fraction(int(v.p), int(v.q)) for v in model.exact_logits(rationals)] == exact
+    assert [Fraction(int(v.p), int(v.q)) for v in exact_logits(stages_of(model), rationals)] == exact
     found = layered(network, 0, 1)
     layers = model.layers({"scales": [float(s).hex() for s in found.lowering["scales"]]})
     for ours, theirs in zip(found.chain.layers, layers.weights, strict=True):
@@ -59,7 +61,7 @@ def test_jets_are_the_derivatives_of_the_boundary(name: str, tmp_path: Path) -> 
     point = np.random.default_rng(4).normal(size=network.dimension) / 2
     truth = pm.Boundary.from_network(network, 0, 1)
     with working_precision(128):
-        jet = ProductBoundary(model, 0, 1).jet([acb(x) for x in point], hessian=True)
+        jet = Boundary(stages_of(model), 0, 1).jet([acb(x) for x in point], hessian=True)
         found = [float(entry.real.mid()) for entry in (jet.value, *jet.gradient.entries(), *jet.hessian.entries())]
     expected = [truth(point), *truth.gradient(point), *truth.hessian(point).ravel()]
     assert np.allclose(found, expected, rtol=1e-10, atol=1e-10)

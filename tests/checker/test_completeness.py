@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import base64_of, certificate, completeness, from_base64, hexes, write
+from checker.views_of_files import stages_of
 from flint import fmpq
 from problems import PROBLEMS, random_network
 
 import polymargin as pm
 from polymargin_checker import check
-from polymargin_checker.as_stages import stages_of
 from polymargin_checker.completeness import Completeness, most_critical_points
-from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Matrix, Model
 
 
 class Case:

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.views_of_files import stages_of
 from flint import acb, arb
 from problems import random_network
 
 import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.as_stages import stages_of
+from polymargin_checker.boundary import Boundary
 from polymargin_checker.completeness import _disjoint, _distances
 from polymargin_checker.discs import Discs, sizes
 from polymargin_checker.jets import Jets, _bend, _difference
 from polymargin_checker.krawczyk import contract
 from polymargin_checker.krawczyk_discs import Boxes, contract_boxes
-from polymargin_checker.model import Matrix, Model
-from polymargin_checker.network import LayeredBoundary
+from polymargin_checker.views import Matrix, Model
 
 Complex = tuple[Fraction, Fraction]
 SCALES = (1.0, 2.0**-300, 2.0**-520, 2.0**400)
@@ -163,7 +163,7 @@ def test_jets_on_discs_hold_those_in_balls(widths: list[int], degree: int, radiu
         for place in range(count):
             angle = generator.uniform(0, 2 * np.pi, size=n)
             point = x.middle[place] + 0.999 * radius * np.exp(1j * angle)
-            jet = LayeredBoundary(model, 0, int(rivals[place])).jet([acb(z.real, z.imag) for z in point.tolist()], True)
+            jet = Boundary(network, 0, int(rivals[place])).jet([acb(z.real, z.imag) for z in point.tolist()], True)
             pairs = [(jet.value, found.value[place, 0])]
             pairs += [(g, found.gradient[place, i]) for i, g in enumerate(jet.gradient.entries())]
             pairs += [(h, found.hessian[place, i // n, i % n]) for i, h in enumerate(jet.hessian.entries())]
@@ -194,7 +194,7 @@ def test_boxes_that_pass_in_doubles_pass_in_balls_and_hold_what_the_balls_find()
         boxes = boxes_of(x, exponent, u)
         judged = contract_boxes(Jets(network), boxes)
         with working_precision(256):
-            boundary, centre = LayeredBoundary(model, 0, 1), [arb(value) for value in u.tolist()]
+            boundary, centre = Boundary(network, 0, 1), [arb(value) for value in u.tolist()]
             for place, point in enumerate(x):
                 if not judged.passed[place]:
                     continue

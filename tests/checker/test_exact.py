@@ -5,12 +5,13 @@ from __future__ import annotations
 from array import array
 
 import pytest
-from flint import fmpq, fmpz_mat
+from checker.views_of_files import stages_of
+from flint import fmpq
 
 from polymargin_checker import exact
 from polymargin_checker.exact import exact_logits, slope
-from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Matrix, Model
 
 
 def layer(rows: list[list[float]]) -> Matrix:
@@ -36,33 +37,15 @@ def network(*activations: tuple[float, ...]) -> Model:
 def test_the_slope_of_a_network_of_degree_one() -> None:
     """Row 0 − row 2 of W³ is (1, −3); times W² it is (−0.5, −3, −2); times W¹ it is (2, −8.5)."""
     for first, second in (((0.25, 3.0), (1.0, -0.5)), ((0.0, -0.5), (0.0, 3.0))):
-        assert slope(network(first, second), 0, 2) == [fmpq(-3, 2) * v for v in (2, fmpq(-17, 2))]
-    assert slope(network((1.0, 2.0), (4.0,)), 0, 2) == [0, 0]
-    assert slope(network((4.0,), (1.0, 2.0)), 0, 2) == [0, 0]
+        assert slope(stages_of(network(first, second)), 0, 2) == [fmpq(-3, 2) * v for v in (2, fmpq(-17, 2))]
+    assert slope(stages_of(network((1.0, 2.0), (4.0,))), 0, 2) == [0, 0]
+    assert slope(stages_of(network((4.0,), (1.0, 2.0))), 0, 2) == [0, 0]
     x, y = (fmpq(1, 4), fmpq(-2)), (fmpq(5, 4), fmpq(1, 8))
-    model = network((0.25, 3.0), (1.0, -0.5))
+    model = stages_of(network((0.25, 3.0), (1.0, -0.5)))
     found, other = (exact_logits(model, point) for point in (x, y))
     w = slope(model, 0, 2)
     moved = sum((a * (b - c) for a, b, c in zip(w, x, y, strict=True)), fmpq(0))
     assert (found[0] - found[2]) - (other[0] - other[2]) == moved
-
-
-def test_memory_is_looked_at_before_numbers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """2,200 bits are counted for a double among others."""
-    one = fmpz_mat(1, 1, [1])
-    exact._affine(layer([[1.0]]), [0.0], one, 0)
-    assert len(slope(network((0.0, 1.0)), 0, 1)) == 2
-    monkeypatch.setattr(exact, "_LONGEST", 2000)
-    with pytest.raises(Refused, match="the exact logits need more memory"):
-        exact._affine(layer([[1.0]]), [0.0], one, 0)
-    with pytest.raises(Refused, match="the exact logits need more memory"):
-        slope(network((0.0, 1.0)), 0, 1)
-    exact._activate([0.0, 1.0, 1.0], one, 900)
-    with pytest.raises(Refused, match="the exact logits need more memory"):
-        exact._activate([0.0, 1.0, 1.0], one, 1000)
-    exact._fixed([2.0**-1000, 2.0**900], 1, 2)
-    with pytest.raises(Refused, match="the exact logits need more memory"):
-        exact._fixed([2.0**-1000, 2.0**1010], 1, 2)
 
 
 def test_memory_of_many_numbers_together() -> None:

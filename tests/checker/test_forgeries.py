@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import certificate, hexes, write
-from checker.views_of_files import read_view
+from checker.views_of_files import as_read
 from flint import arb, arb_mat, arb_poly, fmpq
 
 import polymargin as pm
 from polymargin.networks.attention import random_attention
 from polymargin_checker import check
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.attention import Attention
+from polymargin_checker.completeness import variables_of
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.exact import exact_logits, slope
 from polymargin_checker.leaf import BallProblem
-from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import value_range
+from polymargin_checker.views import Attention, Matrix, Model
 
 
 def refused(folder: Path, net: Any, document: Any, reason: str) -> None:
@@ -177,9 +177,7 @@ def test_exact_logits_are_those_of_the_definition(tmp_path: Path, degree: int, d
         for before, after, scale in zip(widths, widths[1:], scales, strict=False)
     ]
     net = pm.PolynomialNetwork(layers, activations=[generator.normal(size=degree + 1) for _ in range(depth)])
-    net.save(tmp_path / "model.npz")
-    model = read_view(tmp_path / "model.npz")
-    assert isinstance(model, Model)
+    model = as_read(net)
     for point in ([0.0, 0.0, 0.0], [1.0, -2.0, 3.0], [2.0**-70, 1e10, -0.1]):
         exact = [fmpq(*value.as_integer_ratio()) for value in point]
         ours = [Fraction(int(value.p), int(value.q)) for value in exact_logits(model, exact)]
@@ -205,9 +203,7 @@ def test_a_boundary_of_attention_depends_on_as_many_forms_as_are_counted(
 ) -> None:
     """The span of the gradients at many points, by differences."""
     network = random_attention(*shape, classes=2, seed=4)
-    network.save(tmp_path / "model.npz")
-    model = read_view(tmp_path / "model.npz")
-    assert isinstance(model, Attention)
+    counted = variables_of(as_read(network))
     points = np.random.default_rng(0).normal(size=(60, network.dimension))
     step = 1e-4
     gradients = [
@@ -215,9 +211,9 @@ def test_a_boundary_of_attention_depends_on_as_many_forms_as_are_counted(
         for x in points
     ]
     rank = int(np.linalg.matrix_rank(np.array(gradients), tol=1e-4))
-    assert model.layers(0, 1).variables >= rank
+    assert counted >= rank
     t, d, d_prime, a = shape
-    assert model.layers(0, 1).variables == min(t * d, t * (d_prime + 2 * a))
+    assert counted == min(t * d, t * (d_prime + 2 * a))
 
 
 def module(**zeros: Any) -> Attention:

@@ -21,11 +21,11 @@ from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
 from polymargin_checker.frame import StatedFrame, squared_length
-from polymargin_checker.model import Model
 from polymargin_checker.neighbourhood import PLAIN, read_neighbourhood
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import check_frame
 from polymargin_checker.region_steps import EnclosedSteps
+from polymargin_checker.views import Model
 from polymargin_checker.work import FLAT, SHORTEST, limited_work, spend
 
 UNIT = SHORTEST * SHORTEST.bit_length() ** 2

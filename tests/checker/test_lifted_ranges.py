@@ -32,8 +32,8 @@ from polymargin_checker.lifted_ranges import (
     root_ranges,
 )
 from polymargin_checker.lifted_spectra import Known
-from polymargin_checker.model import Matrix, Model
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Matrix, Model
 
 ARITHMETICS = [Balls, Floats]
 WIDTHS = [(3, 4, 3, 2), (5, 3, 4, 3, 2)]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.views_of_files import read_view
 from flint import acb, arb, fmpq, fmpq_poly
 
 import polymargin as pm
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.network import Jet, LayeredBoundary
+from polymargin_checker.boundary import Boundary, Jet
+from polymargin_checker.stages import read_network
 
 # The last one has no dependencies that would widen its enclosures.
 SHAPES = [
@@ -73,9 +73,9 @@ def assert_contains(jet: Jet, network: pm.Network, point: list[Fraction]) -> Non
         assert jet.hessian[j, i].contains(acb(arb(entry)))
 
 
-def boundary_of(network: Any, folder: Path) -> LayeredBoundary:
+def boundary_of(network: Any, folder: Path) -> Boundary:
     network.save(folder / "model.npz")
-    return LayeredBoundary(read_view(folder / "model.npz"), 0, 1)
+    return Boundary(read_network(folder / "model.npz"), 0, 1)
 
 
 @pytest.mark.parametrize("shape", range(len(SHAPES)))

@@ -24,8 +24,8 @@ from polymargin_checker.product_ball import (
     single_products,
 )
 from polymargin_checker.product_expansion import EnclosedProducts, expanded
-from polymargin_checker.products import Products, Stage
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Products, Stage
 
 WIDE = tuple(fmpq(k, 8) for k in range(5))
 MODELS = {"mixed": (mixed_program(), U), "wide": (wide(5), WIDE)}

@@ -17,12 +17,14 @@ from checker.test_product_ball_form import (
     stated_curvatures,
 )
 from checker.test_product_expansion import U, forms, many_products
+from checker.views_of_files import stages_of
 from flint import fmpq
 
 from polymargin_checker import arithmetic as arithmetics
 from polymargin_checker import product_ball, product_expansion
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.exact import exact_logits
 from polymargin_checker.floats import Floats
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.product_ball import (
@@ -30,8 +32,8 @@ from polymargin_checker.product_ball import (
     single_products,
 )
 from polymargin_checker.product_expansion import EnclosedProducts, expanded
-from polymargin_checker.products import Products, Stage
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Products, Stage
 
 
 def small_proof(model: Products, point: tuple[fmpq, ...]) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def small_proof(model: Products, point: tuple[fmpq, ...]) -> dict[str, Any]:
 
 def judged(name: str, proof: Any, exact: bool = False, **options: Any) -> str:
     model, point = MODELS[name]
-    logits = model.exact_logits(point)
+    logits = exact_logits(stages_of(model), point)
     label, rival = (0, 1) if (logits[0] > logits[1]) is not options.get("swapped", False) else (1, 0)
     try:
         found = check_product_ball(model, point, label, rival, proof, options.get("known", Known()), exact)
@@ -191,7 +193,7 @@ def test_sums_of_many_products_are_proved_in_the_arithmetic_of_the_form(
         monkeypatch.setattr(EnclosedProducts, "_in_doubles", lambda *given: pytest.fail("doubles"))
     else:
         monkeypatch.setattr(product_expansion, "positive_definite", lambda matrix: pytest.fail("balls"))
-    logits = model.exact_logits(point)
+    logits = exact_logits(stages_of(model), point)
     label, rival = (0, 1) if logits[0] > logits[1] else (1, 0)
 
     def reason(down: float, up: float) -> str:

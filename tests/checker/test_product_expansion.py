@@ -15,7 +15,7 @@ from polymargin_checker import product_expansion
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.floats import Floats
 from polymargin_checker.product_expansion import EnclosedProducts, _by_level, expanded
-from polymargin_checker.products import Products, Stage
+from polymargin_checker.views import Products, Stage
 
 U = (fmpq(1, 4), fmpq(-1, 2))
 MOVES = [(fmpq(1, 2), fmpq(-1, 4)), (fmpq(-1), fmpq(3, 8)), (fmpq(1, 16), fmpq(2))]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checker.views_of_files import read_view
+from checker.views_of_files import as_read, read_view, stages_of
 from explicit_polynomials import explicit
 from flint import fmpq
 
@@ -15,9 +15,10 @@ from polymargin.bounds.layered.layers import layered
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial, Product
-from polymargin_checker.model import Model
-from polymargin_checker.products import Products, of_layers
+from polymargin_checker.completeness import degree_of, variables_of
+from polymargin_checker.exact import exact_logits
 from polymargin_checker.refusal import Refused
+from polymargin_checker.views import Model, Products, of_layers
 
 
 def model_of(network: Network, folder: Path) -> Products:
@@ -98,7 +99,7 @@ def test_exact_logits_and_layers_are_the_definition(basis: str, coefficients: An
     for point in ([Fraction(3, 8), Fraction(-5, 4)], [Fraction(7), Fraction(1, 32)], [Fraction(3), Fraction(-2)]):
         truth = by_definition(network, point)
         exact = [fmpq(part.numerator, part.denominator) for part in point]
-        assert fractions(model.exact_logits(exact)) == truth
+        assert fractions(exact_logits(stages_of(model), exact)) == truth
         values: list[Any] = exact
         for weights, bias in zip(layers.weights, layers.biases, strict=True):
             rows = [weights.row(index) for index in range(weights.rows)]
@@ -114,10 +115,10 @@ def test_the_degree_is_that_of_the_highest_logit(tmp_path: Path) -> None:
     for basis, coefficients in SERIES:
         order = len(coefficients) - 1
         model = model_of(mixed(basis, coefficients), tmp_path)
-        assert model.degree == 4 * order  # the product of two activations of products
+        assert degree_of(stages_of(model)) == 4 * order  # the product of two activations of products
         network = mixed(basis, coefficients)
         readout = Forms.of([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
-        assert model_of(Network(network.stages, readout), tmp_path).degree == 2
+        assert degree_of(as_read(Network(network.stages, readout))) == 2
 
 
 def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
         first = Product(Forms.of([rows[0]]), Forms.of([rows[1]], [3.0]))
         second = Product(Forms.of([[*rows[2], 0.0]]), Forms.of([[*rows[3], 4.0]]))
         readout = Forms.of([[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]])
-        return model_of(Network([first, second], readout), tmp_path).variables
+        return variables_of(as_read(Network([first, second], readout)))
 
     nothing = [0.0, 0.0, 0.0]
     assert variables(seen, seen, seen, seen) == 1

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import base64_of, certificate, write
+from checker.views_of_files import stages_of
 from flint import arb_mat, fmpq
 
 import polymargin as pm
 from polymargin_checker import check, check_rows
 from polymargin_checker.arithmetic import working_precision
-from polymargin_checker.as_stages import stages_of
 from polymargin_checker.definite import positive_definite
-from polymargin_checker.model import Matrix, Model
 from polymargin_checker.quadric import Asked, QuadricJudge, Quadrics, Space
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import Arithmetic
+from polymargin_checker.views import Matrix, Model
 
 
 def network(widths: list[int], seed: int, scale: float = 1.0) -> pm.PolynomialNetwork:

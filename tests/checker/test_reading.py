@@ -16,8 +16,7 @@ import polymargin as pm
 from polymargin_checker import check, npy
 from polymargin_checker.document import integer, items, read_documents
 from polymargin_checker.dyadics import number
-from polymargin_checker.model import Model, read_model
-from polymargin_checker.npy import numbers, read_entries, text
+from polymargin_checker.npy import read_entries
 from polymargin_checker.refusal import Refused, Unusable
 from polymargin_checker.work import FLAT, PER_NUMBER, SHORTEST, limited_work, spend
 
@@ -28,21 +27,6 @@ def entry(value: Any) -> bytes:
     stream = io.BytesIO()
     np.lib.format.write_array(stream, np.asarray(value), allow_pickle=False)
     return stream.getvalue()
-
-
-def model(path: Path, **arrays: Any) -> Model:
-    standard = {
-        "format": "polymargin-network-1",
-        "weight_1": np.ones((2, 3)),
-        "bias_1": np.zeros(2),
-        "activation_1": [0.0, 1.0],
-        "weight_2": np.eye(2),
-        "bias_2": np.zeros(2),
-    }
-    np.savez(path / "model.npz", **{name: np.asarray(value) for name, value in (standard | arrays).items()})
-    found = read_model(path / "model.npz")
-    assert isinstance(found, Model)
-    return found
 
 
 def test_constants_of_javascript_are_no_numbers(tmp_path: Path) -> None:
@@ -143,56 +127,6 @@ def test_lengths_and_integers() -> None:
     assert [integer(value, "x", 0, 3) for value in (0, 3)] == [0, 3]
 
 
-def test_strings() -> None:
-    assert text(entry("name"), "format") == "name"
-    assert text(entry(np.array("ab", dtype="<U9")), "format") == "ab"
-    for wrong in (np.array(["name"]), np.array(1.0), np.array(b"name"), np.array([])):
-        with pytest.raises(Unusable, match="format: expected one string"):
-            text(entry(wrong), "format")
-    for content in (entry("name") + bytes(4), entry("name")[:-4]):
-        with pytest.raises(Unusable, match="format: expected one string"):
-            text(content, "format")
-    with pytest.raises(Unusable, match="format: not a string"):
-        text(entry("name")[:-4] + b"\xff" * 4, "format")
-
-
-@pytest.mark.parametrize("kind", ["<f8", "<f4", "|i1", "|u1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8"])
-def test_numbers_of_every_type(kind: str) -> None:
-    table = np.array([[1, 2, 3], [4, 5, 6]], dtype=kind)
-    for order in ("C", "F"):
-        found = numbers(entry(np.array(table, order=order)), "x", 2)
-        assert found.shape == (2, 3)
-        assert found.values.typecode == "d"
-        assert found.values.tolist() == [1, 2, 3, 4, 5, 6]
-    assert numbers(entry(table[0]), "x", 1).values.tolist() == [1, 2, 3]
-
-
-def test_numbers_that_are_none() -> None:
-    for value, axes, reason in (
-        (np.ones((1, 2)), 1, "expected 1 axes"),
-        (np.ones(2), 2, "expected 2 axes"),
-        ([1.0, np.inf], 1, "not finite"),
-        ([np.nan, 1.0], 1, "not finite"),
-        ([1 << 53, (1 << 53) + 1], 1, "beyond 2"),
-        ([-(1 << 53) - 1, 0], 1, "beyond 2"),
-        ([1j], 1, "expected float64"),
-        (np.ones(1, dtype=">f8"), 1, "expected float64"),
-        (np.ones(1, dtype=np.float16), 1, "expected float64"),
-    ):
-        with pytest.raises(Unusable, match=reason):
-            numbers(entry(value), "x", axes)
-    assert numbers(entry([1 << 53, -(1 << 53)]), "x", 1).values.tolist() == [2.0**53, -(2.0**53)]
-    assert numbers(entry([1e300]), "x", 1).values.tolist() == [1e300]
-    for content in (entry(np.ones(3)) + bytes(8), entry(np.ones(3))[:-8]):
-        with pytest.raises(Unusable, match="do not fit the shape"):
-            numbers(content, "x", 1)
-    fortran = entry(np.ones(3)).replace(b"'fortran_order': False", b"'fortran_order': True ")
-    with pytest.raises(Unusable, match="not understood"):
-        numbers(fortran, "x", 1)
-    fortran = entry(np.ones(3)).replace(b"'fortran_order': False", b"'fortran_order': True").replace(b" \n", b"  \n")
-    assert numbers(fortran, "x", 1).values.tolist() == [1, 1, 1]
-
-
 def test_the_list_of_entries_is_bounded_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     NET.save(tmp_path / "model.npz")
     with zipfile.ZipFile(tmp_path / "model.npz") as archive:
@@ -208,28 +142,6 @@ def test_the_list_of_entries_is_bounded_by_its_size(tmp_path: Path, monkeypatch:
     with zipfile.ZipFile(tmp_path / "empty.npz", "w"):
         pass
     assert read_entries(tmp_path / "empty.npz") == {}
-
-
-def test_layers_without_inputs_or_outputs(tmp_path: Path) -> None:
-    for shape in ((0, 3), (2, 0), (0, 0)):
-        with pytest.raises(Unusable, match="every layer needs inputs and outputs"):
-            model(tmp_path, weight_1=np.zeros(shape), bias_1=np.zeros(shape[0]))
-
-
-def test_degrees(tmp_path: Path) -> None:
-    assert model(tmp_path, activation_1=np.ones(65)).degree == 64
-    assert model(tmp_path, activation_1=[*np.ones(65), 0.0, 0.0]).degree == 64
-    with pytest.raises(Unusable, match="degree 65; this checker accepts up to 64"):
-        model(tmp_path, activation_1=np.ones(66))
-    assert model(tmp_path, activation_1=[0.0, 0.0]).activations == ((0.0,),)
-
-
-def test_the_forms_that_logits_depend_on(tmp_path: Path) -> None:
-    assert model(tmp_path).variables == 2
-    wide = model(tmp_path, weight_1=np.ones((4, 3)), bias_1=np.zeros(4), weight_2=np.ones((2, 4)))
-    assert wide.variables == 3
-    flat = Model(wide.weights[:1], wide.biases[:1], ())
-    assert (flat.variables, flat.degree, flat.hidden_layers) == (3, 1, 0)
 
 
 def archive_of(path: Path, entries: list[tuple[str, bytes]], method: int = zipfile.ZIP_STORED) -> Path:
@@ -263,7 +175,7 @@ def test_an_entry_that_does_not_begin_as_one(tmp_path: Path) -> None:
     for version in ((1, 0), (2, 0), (3, 0)):
         stream = io.BytesIO()
         np.lib.format.write_array(stream, np.array([1.0, 2.5]), version=version)
-        assert numbers(stream.getvalue(), "x", 1).values.tolist() == [1.0, 2.5]
+        assert npy.array(stream.getvalue(), "x", "<f8", 1).tolist() == [1.0, 2.5]
     for wrong in (
         b"\x93NUMPX" + one[6:],
         b"",
@@ -273,4 +185,21 @@ def test_an_entry_that_does_not_begin_as_one(tmp_path: Path) -> None:
         b"\x93NUMPY\x00" + one[7:],
     ):
         with pytest.raises(Unusable, match=r"x: (not an .npy entry|unknown .npy version|an .npy header)"):
-            numbers(wrong, "x", 1)
+            npy.array(wrong, "x", "<f8", 1)
+
+
+def test_numbers_of_one_type() -> None:
+    table = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    for order in ("C", "F"):
+        found = npy.array(entry(np.array(table, order=order)), "x", "<f8", 2)
+        assert np.array_equal(found, table)
+        assert found.flags.c_contiguous
+    for value, axes in ((table, 1), (table[0], 2), (table.astype("<f4"), 2), (table.astype(">f8"), 2), (table + 0j, 2)):
+        with pytest.raises(Unusable, match="expected '<f8' with"):
+            npy.array(entry(value), "x", "<f8", axes)
+    for content in (entry(np.ones(3)) + bytes(8), entry(np.ones(3))[:-8]):
+        with pytest.raises(Unusable, match="do not fit the shape"):
+            npy.array(content, "x", "<f8", 1)
+    fortran = entry(np.ones(3)).replace(b"'fortran_order': False", b"'fortran_order': True ")
+    with pytest.raises(Unusable, match="not understood"):
+        npy.array(fortran, "x", "<f8", 1)

@@ -19,10 +19,10 @@ from polymargin_checker import arithmetic as arithmetics
 from polymargin_checker import region_proof
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.floats import Floats
-from polymargin_checker.model import Matrix, Model
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_region
+from polymargin_checker.views import Matrix, Model
 
 U = (fmpq(0), fmpq(0))
 LINEAR = {"linear": "point"}

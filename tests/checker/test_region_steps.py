@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from checker.product_programs import mixed_program, sparse
 from checker.region_programs import exact, run, value_of_b
+from checker.views_of_files import stages_of
 from flint import arb, fmpq
 
 from polymargin_checker import region_steps
@@ -15,10 +16,9 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.floats import Floats
-from polymargin_checker.model import Matrix, Model
-from polymargin_checker.products import Products, Stage
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_steps import EnclosedSteps, _horner, _rational, _sparse_form
+from polymargin_checker.views import Matrix, Model, Products, Stage
 
 POINTS = [(fmpq(1, 4), fmpq(-1, 2)), (fmpq(-3, 8), fmpq(5, 4)), (fmpq(0), fmpq(1))]
 
@@ -36,7 +36,7 @@ def layers() -> Model:
 @pytest.mark.parametrize("model", [mixed_program(), layers()], ids=["products", "layers"])
 @pytest.mark.parametrize("x", POINTS)
 def test_steps_and_output_are_the_exact_logits(model: Any, x: tuple[fmpq, ...]) -> None:
-    logits = model.exact_logits(x) if isinstance(model, Products) else exact_logits(model, x)
+    logits = exact_logits(stages_of(model), x)
     with working_precision(2000):
         steps = EnclosedSteps.of(model, Balls)
         forms, values = run(list(x), steps.steps)

@@ -135,7 +135,7 @@ def test_a_label_that_doubles_cannot_decide_is_decided_exactly(tmp_path: Path) -
         # f₀ − f₁ = 2⁻⁵³ x + gap at x = 0
         document = {
             "format": "polymargin-certificate-1",
-            "model": {"kind": "polynomial-network", "sha256": net.fingerprint},
+            "model": {"sha256": net.fingerprint},
             "point": "AAAAAAAAAAA=",
             "label": 0,
             "claim": {"kind": "robust", "radius": "0x0p0"},

@@ -14,10 +14,10 @@ from flint import fmpq
 import polymargin as pm
 from polymargin.networks.attention import random_attention
 from polymargin_checker import check
+from polymargin_checker.exact import exact_logits
 from polymargin_checker.refusal import Unusable
-from polymargin_checker.stage_values import exact_logits
 from polymargin_checker.stages import read_network
-from polymargin_checker.views import view_of
+from polymargin_checker.views import Attention, Model, Products, view_of
 from tests.checker.stage_files import about_stages, file_of, model_file, random_network
 
 BASES = ["powers", "chebyshev", "legendre", "hermite", "hermite_e"]
@@ -53,12 +53,12 @@ def layers(widths: tuple[int, ...], seed: int, degree: int = 2) -> pm.Network:
     ("network", "options"),
     [
         (layers((3, 4, 2), 0), {}),
-        (layers((2, 3, 2), 1, 3), {"method": "completeness"}),
-        (layers((2, 3, 2), 1, 3), {"method": "exclusion"}),
+        (layers((2, 3, 2), 1, 3), {}),
+        (layers((2, 3, 2), 1, 3), {}),
         (layers((3, 4, 4, 2), 2), {}),
         (layers((3, 4, 2), 0), {"within": pm.Linf()}),
         (random_attention(2, 2, 1, 1, seed=0), {}),
-        (random_attention(1, 1, 1, 1, seed=4), {"method": "completeness"}),
+        (random_attention(1, 1, 1, 1, seed=4), {}),
         (random_attention(2, 2, 2, 2, classes=3, seed=1), {}),
         (pm.pi_net([np.random.default_rng(k).normal(size=(3, 2)) for k in range(3)], np.eye(3)[:2]), {}),
     ],
@@ -75,13 +75,13 @@ def test_proofs_of_every_kind_hold_of_files_of_stages(network: Any, options: dic
 
 def test_networks_are_seen_as_what_they_are() -> None:
     for network, kind in (
-        (layers((3, 4, 4, 2), 0), "polynomial-network"),
-        (random_attention(3, 2, 2, 3, classes=3, seed=0), "lightning-attention"),
-        (pm.pi_net([np.eye(3)] * 3, np.eye(3)[:2]), "product-network"),
+        (layers((3, 4, 4, 2), 0), Model),
+        (random_attention(3, 2, 2, 3, classes=3, seed=0), Attention),
+        (pm.pi_net([np.eye(3)] * 3, np.eye(3)[:2]), Products),
     ):
         view = view_of(read_network(model_file(network)))
         assert view is not None
-        assert view.kind == kind
+        assert isinstance(view, kind)
     assert view_of(read_network(model_file(random_network(np.random.default_rng(0), 2, [2], ["relu"], 2)))) is None
 
 

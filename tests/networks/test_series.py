@@ -17,7 +17,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.recurrences import BASES
 from polymargin.networks.stages import Polynomial
 from polymargin_checker.checker import check
-from polymargin_checker.stage_values import exact_logits
+from polymargin_checker.exact import exact_logits
 from polymargin_checker.stages import read_network
 
 ORTHOGONAL = ("chebyshev", "legendre", "hermite", "hermite_e")
@@ -242,7 +242,7 @@ def test_arrays_that_say_their_basis(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("activation", "message"),
     [
-        ("laguerre", "expected 'square', a degree, coefficients"),
+        ("laguerre", "expected 'square', 'relu', a degree, coefficients"),
         (("legendre", (1.0, np.nan)), "expected 'square'"),
         (("legendre", np.ones(129)), "expected 1 to 128"),
         (np.polynomial.Legendre([0, 1], domain=(-2, 2), window=(0, 1)), "the window"),
