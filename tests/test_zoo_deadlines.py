@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -21,20 +22,21 @@ SECONDS = 10.0
 # what it takes to write LeNet's 6,272 neurons as integers and to expand it once.
 SPARE = {"orion_lenet": 3.0}
 IMAGES = pm.Linf(domain=(0, 1))
-QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "margin": lambda net, x: pm.margin(net, x, timeout=SECONDS, threads=1),
-    "margin in linf": lambda net, x: pm.margin(net, x, within=IMAGES, timeout=SECONDS, threads=1),
-    "margin in l1": lambda net, x: pm.margin(net, x, within=pm.L1(domain=(0, 1)), timeout=SECONDS, threads=1),
-    "margin in a box": lambda net, x: pm.margin(net, x, within=pm.L2(domain=(0, 1)), timeout=SECONDS, threads=1),
-    "margin with a lead": lambda net, x: pm.margin(net, x, abstain=0.5, timeout=SECONDS, threads=1),
-    "verify": lambda net, x: pm.verify(net, x, 0.05, timeout=SECONDS, threads=1),
-    "verify in linf": lambda net, x: pm.verify(net, x, 0.005, within=IMAGES, timeout=SECONDS, threads=1),
-    "certify": lambda net, x: pm.certify(net, x, timeout=SECONDS, threads=1),
-    "certify in linf": lambda net, x: pm.certify(net, x, within=IMAGES, timeout=SECONDS, threads=1),
-    "lower_bound": lambda net, x: pm.lower_bound(net, x, timeout=SECONDS),
-    "lower_bound in linf": lambda net, x: pm.lower_bound(net, x, within=IMAGES, timeout=SECONDS),
-    "report": lambda net, x: pm.report(net, x[None], [0], timeout=SECONDS, threads=1),
+REGIONS = {
+    "l2": None,
+    "linf in a box": IMAGES,
+    "l1 in a box": pm.L1(domain=(0, 1)),
+    "l2 in a box": pm.L2(domain=(0, 1)),
 }
+QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "margin with a lead": lambda net, x: pm.margin(net, x, abstain=0.5, timeout=SECONDS, workers=1),
+    "margin without proof": lambda net, x: pm.margin(net, x, proof=False, timeout=SECONDS, workers=1),
+    "report": lambda net, x: pm.report(net, x[None], [0], timeout=SECONDS, workers=1),
+}
+for place, region in REGIONS.items():
+    for name, ask in (("margin", pm.margin), ("attack", pm.attack), ("verify", partial(pm.verify, radius=0.01))):
+        workers = {} if name == "attack" else {"workers": 1}
+        QUESTIONS[f"{name} in {place}"] = partial(ask, within=region, timeout=SECONDS, **workers)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -1,4 +1,4 @@
-"""How many threads BLAS may use while a function runs: one, unless it is asked with `threads=`.
+"""How many threads BLAS may use while a function runs: one, unless `workers=` says more.
 
 By default BLAS takes every core for every product. The matrices of bounds have some hundred rows and gain little from that, and
 where others are at work too each product waits for the slowest of its threads: bounds took fifteen times as long. BLAS has one
@@ -8,15 +8,11 @@ number of threads for the whole process. The first Python thread that sets it co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import cache
 
 from threadpoolctl import ThreadpoolController
-
-Parameters = ParamSpec("Parameters")
-Answer = TypeVar("Answer")
 
 
 @cache
@@ -32,15 +28,3 @@ def blas_threads(threads: int | None = None) -> Iterator[None]:
     """Limit BLAS to so many threads; to one by default."""
     with _libraries().limit(limits=threads or 1, user_api="blas"):
         yield
-
-
-def few_blas_threads(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """Limit BLAS while a function runs to the threads that it is asked with."""
-
-    @wraps(function)
-    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
-        threads: Any = kwargs.get("threads")
-        with blas_threads(threads):
-            return function(*args, **kwargs)
-
-    return call

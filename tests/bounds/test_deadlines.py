@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from polymargin.bounds.bracket import bracket_by
 
 import polymargin as pm
 from polymargin.bounds.exclusion import exclude_by
@@ -47,21 +46,6 @@ NETWORKS = {
 
 def point_of(network: Any) -> Any:
     return np.random.default_rng(5).normal(size=network.dimension) / 3
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("seconds", [0, 1, 3, 10, 40])
-def test_little_is_done_after_the_deadline(name: str, seconds: int) -> None:
-    network, clock = NETWORKS[name], Clock()
-    u = point_of(network)
-    found = bracket_by(Deadline.after(seconds, clock), network, u)
-    # A reading or two a rival to see that the time is up, some for a proof that costs next to nothing, and a few on the way out.
-    rivals = network.class_count - 1
-    assert clock.now <= 1 + seconds + 20 * rivals
-    assert found.lower > 0 or name == "a gate"
-    nearest = pm.attack(network, u)
-    assert found.lower <= found.upper
-    assert nearest is None or found.lower <= nearest.distance
 
 
 @pytest.mark.parametrize("name", NETWORKS)
