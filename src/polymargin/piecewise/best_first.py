@@ -53,10 +53,6 @@ class Problem(Protocol[C]):
         """Quadratic programs solved so far."""
         ...
 
-    def attack(self, incumbent: Incumbent, seed: int) -> None:
-        """Offer the ties that a local search finds."""
-        ...
-
     def roots(self) -> Iterable[C]:
         """Cells that cover everything, one for each rival or more."""
         ...
@@ -87,7 +83,7 @@ class SearchOutcome:
 
 
 def best_first(
-    problem: Problem[C], incumbent: Incumbent, *, reach: float = math.inf, deadline: float = math.inf, seed: int = 0
+    problem: Problem[C], incumbent: Incumbent, *, reach: float = math.inf, deadline: float = math.inf
 ) -> SearchOutcome:
     """Search until the incumbent is proved best, nothing is left within reach, or the deadline (perf_counter) passes.
 
@@ -96,7 +92,6 @@ def best_first(
     outcome = SearchOutcome({})
     decided = reach if math.isfinite(reach) else -1.0
     reach = min(reach, problem.far)
-    problem.attack(incumbent, seed)
     queue: list[tuple[float, int, C]] = []
     ticket = count()
 

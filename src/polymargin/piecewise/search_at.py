@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.deadlines import Deadline
 from polymargin.errors import InputError
 from polymargin.networks import Network
 from polymargin.networks.layers import Chain
@@ -21,6 +22,8 @@ from polymargin.piecewise.relu.cells import ReLUCells
 from polymargin.piecewise.relu.view import ReLUView
 from polymargin.piecewise.spline.cells import SplineCells
 from polymargin.piecewise.spline.view import SplineView
+from polymargin.regions import L2
+from polymargin.relaxation.attack import nearest_counterexample
 
 Array = NDArray[np.float64]
 
@@ -61,8 +64,20 @@ class SearchStart:
         )
         incumbent = Incumbent(self.network, self.u, self.label)
         deadline = math.inf if timeout is None else perf_counter() + timeout
-        outcome = best_first(problem, incumbent, reach=reach, deadline=deadline, seed=seed)
+        self._attack(incumbent, seed, Deadline.after(timeout))
+        outcome = best_first(problem, incumbent, reach=reach, deadline=deadline)
         return outcome, incumbent, problem
+
+    def _attack(self, incumbent: Incumbent, seed: int, deadline: Deadline) -> None:
+        """Offer the nearest counterexample that a local search finds against each rival."""
+        region = L2().in_dimension(self.network.dimension)
+        for rival in range(self.network.class_count):
+            if rival != self.label:
+                found = nearest_counterexample(
+                    self.network, self.u, self.label, [rival], region, seed=seed, deadline=deadline
+                )
+                if found is not None:
+                    incumbent.offer(found.point, rival)
 
 
 def remarks(doubt: str, outcome: SearchOutcome, nothing: bool, far: float) -> tuple[str, ...]:

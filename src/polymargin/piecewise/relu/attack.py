@@ -1,4 +1,4 @@
-"""Ties of a ReLU network by local search: walk across the boundary, then improve the tie region by region.
+"""Ties of a ReLU network near a point of a cell: walk across the boundary, then improve the tie region by region.
 
 A step goes to the nearest point of the tie of the two affine functions that hold where the walk stands (DeepFool). From a tie,
 the quadratic program of its region gives the nearest tie there, and the way to that may cross another one sooner.
@@ -9,33 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.piecewise.incumbents import Incumbent, first_crossing
+from polymargin.piecewise.incumbents import first_crossing
 from polymargin.piecewise.projection import project_origin
 from polymargin.piecewise.relu.view import ReLUView
 
 Array = NDArray[np.float64]
 
-STEPS = 30
 OVERSHOOT = 1.02
 POLISHES = 8
-
-
-def attack_relu(view: ReLUView, incumbent: Incumbent, *, starts: int, seed: int) -> None:
-    """Offer the nearest ties that walks from u, and from around it, lead to."""
-    generator = np.random.default_rng(seed)
-    for rival in view.rivals:
-        ties: list[Array] = []
-        reach = 0.0
-        for start in range(starts):
-            # The first walk starts at u; its length tells how far around u the others should start.
-            begin = reach * generator.normal(size=view.size) / np.sqrt(view.size)
-            end = walk(view, rival, begin, STEPS)
-            if end is not None:
-                ties.append(nearer_tie(view, rival, end))
-            if start == 0:
-                reach = 1.0 if end is None else float(np.linalg.norm(end))
-        for tie in sorted(ties, key=lambda y: float(np.linalg.norm(y)))[:2]:
-            incumbent.offer(view.lift(tie), rival)
 
 
 def walk(view: ReLUView, rival: int, y: Array, steps: int) -> Array | None:

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from polymargin.piecewise.incumbents import Incumbent
 from polymargin.piecewise.linear_bounds import Cap, Ranges, losses, lower_bounds
 from polymargin.piecewise.projection import Projection, project_origin
-from polymargin.piecewise.relu.attack import attack_relu, nearer_tie, walk
+from polymargin.piecewise.relu.attack import nearer_tie, walk
 from polymargin.piecewise.relu.view import ReLUView
 
 Array = NDArray[np.float64]
 
 # Walks of the first attack per rival.
-STARTS = 6
 # See `far`.
 FAR = 1e9
 # Inequalities are renewed at most this often per cell, and only while the bound grows by this share.
@@ -81,9 +80,6 @@ class ReLUCells:
         return FAR * max(float(lengths.max(initial=0.0)), float(np.linalg.norm(self.view.u)), 1.0)
 
     # -- best_first.Problem --------------------------------------------------------------------
-
-    def attack(self, incumbent: Incumbent, seed: int) -> None:
-        attack_relu(self.view, incumbent, starts=STARTS, seed=seed)
 
     def roots(self) -> Iterable[ReLUCell]:
         widths = [len(bias) for _, bias in self.view.hidden]

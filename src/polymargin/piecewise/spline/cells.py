@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polymargin.piecewise.incumbents import Incumbent
 from polymargin.piecewise.linear_bounds import Cap
 from polymargin.piecewise.projection import Projection, project_origin
-from polymargin.piecewise.spline.attack import attack_spline, offer_first_tie
+from polymargin.piecewise.spline.attack import offer_first_tie
 from polymargin.piecewise.spline.faces import PieceRegion, PieceSource, ties_in_face
 from polymargin.piecewise.spline.minorants import minorants
 from polymargin.piecewise.spline.view import SplineView
@@ -25,7 +25,6 @@ from polymargin.piecewise.spline.view import SplineView
 Array = NDArray[np.float64]
 
 # As in `relu.cells`; polynomials grow faster, so less is far.
-STARTS = 8
 FAR = 1e6
 ROUNDS = 4
 PROGRESS = 1e-3
@@ -77,9 +76,6 @@ class SplineCells:
         return FAR * max(float(lengths.max(initial=0.0)), float(np.linalg.norm(view.u)), 1.0)
 
     # -- best_first.Problem --------------------------------------------------------------------
-
-    def attack(self, incumbent: Incumbent, seed: int) -> None:
-        attack_spline(self.view, incumbent, starts=STARTS, seed=seed)
 
     def roots(self) -> Iterable[SplineCell]:
         width, size = self.view.matrix.shape
