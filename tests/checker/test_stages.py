@@ -54,7 +54,6 @@ def layers(widths: tuple[int, ...], seed: int, degree: int = 2) -> pm.Network:
     [
         (layers((3, 4, 2), 0), {}),
         (layers((2, 3, 2), 1, 3), {}),
-        (layers((2, 3, 2), 1, 3), {}),
         (layers((3, 4, 4, 2), 2), {}),
         (layers((3, 4, 2), 0), {"within": pm.Linf()}),
         (random_attention(2, 2, 1, 1, seed=0), {}),

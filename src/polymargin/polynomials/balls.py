@@ -24,7 +24,7 @@ from polymargin.polynomials.steps import LinearStep, SquareStep
 
 # FLINT has one precision for the whole process, so that one thread at a time may work with it.
 FLINT = RLock()
-if hasattr(os, "register_at_fork"):  # a child begins with one thread, and nobody holds the lock
+if hasattr(os, "register_at_fork"):  # a child starts with one thread and a free lock
     os.register_at_fork(before=FLINT.acquire, after_in_parent=FLINT.release, after_in_child=FLINT.release)
 
 
