@@ -14,13 +14,12 @@ from problems import random_network
 import polymargin as pm
 from polymargin import boundary, continuation, enumeration, expected, geometry, piecewise
 from polymargin.expected import ShallowKernel
-from polymargin.geometry import Plane
 
 POLYNOMIAL = random_network([2, 3, 2], 3, seed=0)
 QUADRATIC = random_network([2, 3, 2], 2, seed=0)
 RELU = pm.ReLUNetwork([np.eye(2), np.eye(2)])
 ELLIPSE = pm.Boundary.from_expression("x**2 + 4*y**2 - 4")
-PLANE = Plane.of_two_inputs((-1.0, 1.0, -1.0, 1.0))
+PLANE = geometry.Plane.of_two_inputs((-1.0, 1.0, -1.0, 1.0))
 U = [0.3, 0.1]
 
 # A call of every public function that would succeed, by parameters; files and other frameworks have tests of their own.
@@ -48,14 +47,19 @@ CALLS: dict[str, dict[str, Any]] = {
     "verify": {"model": POLYNOMIAL, "points": U, "radius": 0.1},
 }
 ELSEWHERE = {
+    "L1",
+    "L2",
+    "Linf",
+    "LightningAttention",
+    "PolynomialNetwork",
+    "ReLUNetwork",
+    "SplineNetwork",
     "explore",
     "from_arrays",
     "from_sklearn",
     "from_torch",
     "load",
     "pi_net",
-    "relu_from_onnx",
-    "relu_from_torch",
 }
 # These read models from paths and other frameworks.
 READING = {"margin", "verify", "attack"}
@@ -77,15 +81,8 @@ def public(name: str) -> Callable[..., Any]:
     return next(getattr(home, name) for home in homes if hasattr(home, name))
 
 
-def wrong_models(name: str, good: Any) -> tuple[Any, ...]:
-    """What may be given instead of a model, networks of the other kinds among them."""
-    if name in READING:
-        return tuple(value for value in MODELS if not isinstance(value, (str, Path)))
-    if name == "report":  # it answers for networks with ReLU too
-        return MODELS
-    if isinstance(good, pm.ReLUNetwork):
-        return (*MODELS, POLYNOMIAL)
-    return (*MODELS, RELU, POLYNOMIAL) if isinstance(good, pm.Boundary) else (*MODELS, RELU)
+def wrong_models(name: str) -> tuple[Any, ...]:
+    return tuple(value for value in MODELS if name not in READING or not isinstance(value, (str, Path)))
 
 
 def cases() -> list[Any]:
@@ -96,11 +93,7 @@ def cases() -> list[Any]:
         wrong |= {key: POINTS for key in ("point", "points", "start", "end") if key in parameters}
         if name.startswith("expected"):
             wrong["point"] = tuple(value for value in POINTS if value is not None)  # None is the origin
-        wrong |= {
-            key: wrong_models(name, good[key])
-            for key in ("network", "boundary", "source", "model", "field")
-            if key in good
-        }
+        wrong |= {key: wrong_models(name) for key in ("network", "boundary", "source", "model", "field") if key in good}
         for key, values in wrong.items():
             found += [pytest.param(name, key, value, id=f"{name}-{key}-{index}") for index, value in enumerate(values)]
     return found
@@ -108,7 +101,7 @@ def cases() -> list[Any]:
 
 def test_every_public_function_is_here() -> None:
     functions = {name for name in pm.__all__ if inspect.isfunction(getattr(pm, name))}
-    assert functions <= set(CALLS) | ELSEWHERE | {"L1", "L2", "Linf"}
+    assert functions <= set(CALLS) | ELSEWHERE
 
 
 @pytest.mark.parametrize(("name", "parameter", "value"), cases())
@@ -120,3 +113,21 @@ def test_a_wrong_argument_gets_one_sentence(name: str, parameter: str, value: An
     assert sentence.startswith(parameter.rstrip("s"))
     assert "\n" not in sentence
     assert len(sentence) < 300
+
+
+OF_POLYNOMIALS = ("ed_degree", "kkt_margin", "kkt_solutions", "to_torch")
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        *((name, RELU) for name in OF_POLYNOMIALS),
+        *((name, POLYNOMIAL) for name in ("linear_regions",)),
+    ],
+)
+def test_networks_of_the_other_kind_are_refused(name: str, model: Any) -> None:
+    first = next(iter(CALLS[name]))
+    with pytest.raises(
+        pm.InputError, match=r"is piecewise|piecewise polynomial is not|expected (fully connected )?layers"
+    ):
+        public(name)(**{**CALLS[name], first: model})
