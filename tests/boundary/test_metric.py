@@ -62,6 +62,32 @@ def test_ed_degrees(text: str, metric: object, expected: int, standing: Standing
     assert (int(found), found.standing) == (expected, standing)
 
 
+def test_irrational_weights() -> None:
+    """x² + √2 y² = 1 is a circle in the metric (1, √2), and in no other with rational weights."""
+    curve = pm.Boundary.from_expression("x**2 + sqrt(2)*y**2 - 1")
+    assert int(pm.ed_degree(curve, metric=[1, "sqrt(2)"], cache=False)) == 2
+    assert int(pm.ed_degree(curve, metric=["1 + sqrt(2)", "2 + sqrt(2)"], cache=False)) == 2
+    assert int(pm.ed_degree(curve, metric=[1, 1.4142135623730951], cache=False)) == 4
+    found = pm.critical_points(
+        pm.Boundary.from_expression("x**3 + y**3 - 2*x*y - 1"), [0.5, 2.0], metric=[1, "sqrt(3)"], cache=False
+    )
+    nearest = found.points[0].real - [0.5, 2.0]
+    assert found.distances[0] == pytest.approx(sqrt(nearest[0] ** 2 + sqrt(3) * nearest[1] ** 2), rel=1e-12)
+    cubic = pm.Variety(["a*c - b**2", "b*d - c**2", "a*d - b*c"])
+    assert int(pm.ed_degree(cubic, metric=["sqrt(2)", "3*sqrt(2)", "3*sqrt(2)", "sqrt(2)"])) == 3
+    assert (
+        len(cubic.critical_points([1.0, 0.5, 0.2, 3.0], metric=["sqrt(2)", "3*sqrt(2)", "3*sqrt(2)", "sqrt(2)"])) == 3
+    )
+    with pytest.raises(pm.InputError, match="irrational"):
+        pm.critical_points(pm.Boundary.from_expression("x + y - 1"), [0.0, 0.0], metric=[1, "sqrt(2)"])
+
+
+def test_margins_refuse_a_boundary_with_a_metric() -> None:
+    measured = in_metric(pm.Boundary.from_expression("x**2 + y**2 - 1"), [1, 4])
+    with pytest.raises(pm.InputError, match="metric of its own"):
+        pm.margin(measured, [0.3, 0.1])
+
+
 def test_the_foot_on_a_line() -> None:
     found = pm.critical_points(pm.Boundary.from_expression("x + 2*y - 3"), [0.0, 0.0], metric=[1, 4])
     assert np.allclose(found.points, [[1.5, 0.75]])
@@ -109,6 +135,9 @@ def test_attention(sizes: tuple[int, int, int, int], unit: int, generic: int) ->
         ("unit", "expected weights"),
         ([1, 1e-30], "eigenvalues"),
         ([[1, 0], [0]], "shape"),
+        ([1, "one"], "unknown name"),
+        ([1, 1j], "real number"),
+        ([1, float("nan")], "finite"),
     ],
     ids=str,
 )

@@ -118,6 +118,11 @@ class Boundary:
         return self.source.dimension
 
     @property
+    def radicands(self) -> tuple[int, ...]:
+        """What stands under square roots among the coefficients and in the metric; empty if all of them are rational."""
+        return (*self.source.radicands, *(() if self.metric is None else self.metric.radicands))
+
+    @property
     def fingerprint(self) -> str:
         """Changes with every coefficient and with the metric."""
         if self.metric is None:

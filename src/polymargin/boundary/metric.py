@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.polynomials import exact
+from polymargin.polynomials.algebraic import Algebraic, ExactNumber, exact_number
 
 if TYPE_CHECKING:
     from polymargin.boundary.boundary import Boundary
 
-Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
+Matrix: TypeAlias = tuple[tuple[ExactNumber, ...], ...]
 
 # A metric whose eigenvalues differ by more than this factor is refused: doubles could not tell it from a degenerate one.
 WORST_CONDITION = 1e12
@@ -44,6 +44,8 @@ class Metric:
 
         >>> Metric.of([1, Fraction(1, 2)], 2).matrix
         ((Fraction(1, 1), Fraction(0, 1)), (Fraction(0, 1), Fraction(1, 2)))
+
+        Numbers are read exactly, texts such as "sqrt(2)" among them.
         """
         if given is None:
             return None
@@ -58,7 +60,7 @@ class Metric:
             rows = [[weight if i == j else 0 for j in range(dimension)] for i, weight in enumerate(rows)]
         if any(not isinstance(row, Sequence) or len(row) != dimension for row in rows):
             raise InputError(f"the metric is no matrix of shape ({dimension}, {dimension})")
-        matrix = tuple(tuple(exact(entry) for entry in row) for row in rows)
+        matrix = tuple(tuple(exact_number(entry) for entry in row) for row in rows)
         if any(matrix[i][j] != matrix[j][i] for i in range(dimension) for j in range(i)):
             raise InputError("the metric is not symmetric: expected a symmetric positive definite matrix")
         metric = cls(matrix)
@@ -88,6 +90,19 @@ class Metric:
     def floats(self) -> NDArray[np.float64]:
         """The matrix in doubles."""
         return np.array([[float(entry) for entry in row] for row in self.matrix])
+
+    @property
+    def radicands(self) -> tuple[int, ...]:
+        """What stands under square roots among the entries."""
+        return tuple(r for row in self.matrix for entry in row if isinstance(entry, Algebraic) for r in entry.radicands)
+
+    @property
+    def rational(self) -> list[list[Fraction]]:
+        """The entries, where all of them are rational."""
+        rows = [[entry for entry in row if isinstance(entry, Fraction)] for row in self.matrix]
+        if any(len(row) < len(self.matrix) for row in rows):
+            raise InputError("the metric has irrational entries: there is no exact answer in rational numbers")
+        return rows
 
     @property
     def is_euclidean(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from polymargin.cli.model_options import ModelOptions
 from polymargin.cli.models import read_polynomial
 from polymargin.errors import InputError
 from polymargin.geometry import Variety
+from polymargin.polynomials.algebraic import exact_number
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Subject:
         if self.metric is None or self.metric == "generic":
             return self.metric
         try:
-            rows = [[Fraction(entry) for entry in row.split(",")] for row in self.metric.split(";")]
-        except (ValueError, ZeroDivisionError):
+            rows = [[exact_number(entry) for entry in row.split(",")] for row in self.metric.split(";")]
+        except InputError as error:
             raise InputError(
-                f"--metric {self.metric!r}: expected weights such as 1,4, rows of a matrix such as '2,1;1,3', or generic"
+                f"--metric {self.metric!r}: expected weights such as 1,4, rows of a matrix '2,1;1,3', or generic ({error})"
             ) from None
         return rows[0] if len(rows) == 1 else rows

@@ -71,8 +71,7 @@ def foot_in_metric(boundary: Boundary, metric: Metric, u: Array) -> tuple[Array,
     """Return foot, distance and multiplier in a metric Q, from exact coefficients: u − foot = λQ⁻¹w."""
     point = [Fraction(entry) for entry in u.tolist()]
     value, slopes = boundary.exact_value(point), boundary.exact_gradient(point)
-    assert boundary.metric is not None
-    rows = [[to_rational(entry) for entry in row] for row in metric.matrix]
+    rows = [[to_rational(entry) for entry in row] for row in metric.rational]
     raised = flint.fmpq_mat(rows).solve(flint.fmpq_mat([[to_rational(slope)] for slope in slopes]))
     direction = [Fraction(int(row[0].p), int(row[0].q)) for row in raised.tolist()]
     square = sum((w * d for w, d in zip(slopes, direction, strict=True)), Fraction(0))

@@ -39,7 +39,7 @@ def exact_structure(
     half = [entry / 2 for entry in linear]
     augmented = [[*row, entry] for row, entry in zip(matrix, half, strict=True)] + [[*half, constant]]
     square = _rational_matrix(matrix)
-    seen = square if metric is None else _rational_matrix(metric.matrix).solve(square)
+    seen = square if metric is None else _rational_matrix(metric.rational).solve(square)
     characteristic = seen.charpoly()
     squarefree_degree = characteristic.degree() - characteristic.gcd(characteristic.derivative()).degree()
     return QuadricStructure(

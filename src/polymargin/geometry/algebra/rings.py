@@ -24,6 +24,7 @@ import flint
 
 from polymargin.errors import InputError
 from polymargin.polynomials import to_rational
+from polymargin.polynomials.algebraic import Algebraic
 from polymargin.polynomials.roots import Root
 
 # Random rationals are integers of this size: general enough, and short.
@@ -49,8 +50,10 @@ class Ring:
     def variables(self) -> tuple[Any, ...]:
         return tuple(self.context.gens())
 
-    def scalar(self, number: Fraction | Root | int) -> Any:
+    def scalar(self, number: Fraction | Root | Algebraic | int) -> Any:
         """A number as an element of the field."""
+        if isinstance(number, Algebraic):
+            return number.lifted(self.scalar)
         if isinstance(number, Root):
             return to_rational(number) if self.prime is None else number.modulo(self.prime)
         exact = Fraction(number)

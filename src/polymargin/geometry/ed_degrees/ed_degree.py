@@ -132,7 +132,7 @@ def ed_degree(
     boundary = in_metric(boundary, metric, seed)
     if boundary.degree < 1:
         raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
-    chosen = "formula" if method == "auto" and boundary.degree <= 2 and not boundary.source.radicands else method
+    chosen = "formula" if method == "auto" and boundary.degree <= 2 and not boundary.radicands else method
     return _of_boundary(boundary, chosen, tracker, seed, limit, timeout, cache, started)
 
 

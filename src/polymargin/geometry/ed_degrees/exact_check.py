@@ -33,7 +33,7 @@ def exact_count(boundary: Boundary, *, seed: int = 0, timeout: float = DEFAULT_T
     >>> exact_count(Boundary.from_expression("y**2 - x**3")).value
     4
     """
-    if boundary.degree <= 2 and not boundary.source.radicands:
+    if boundary.degree <= 2 and not boundary.radicands:
         quadric = quadric_ed_degree(boundary)
         return ExactCount(quadric.of_set, "theorem: quadrics") if quadric.exact else ExactCount(None, "many inputs")
     if boundary.critical_bound > LARGEST_BOUND:

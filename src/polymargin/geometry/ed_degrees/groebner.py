@@ -102,7 +102,7 @@ def symbolic_ed_degree(
     name = source.fingerprint if isinstance(source, Boundary) else repr(source)
     generator = random.Random(f"symbolic ED degree of {name}, seed {seed}")
     wanted = 2 if prime is None and field == "modular" and isinstance(source, Boundary) else 1
-    radicands = source.source.radicands if isinstance(source, Boundary) else ()
+    radicands = source.radicands if isinstance(source, Boundary) else () if metric is None else metric.radicands
     counts: list[int] = []
     primes: list[int] = []
     while len(counts) < wanted:

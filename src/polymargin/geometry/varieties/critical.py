@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from polymargin.geometry.algebra.critical_ideals import System
 from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT, EngineError, OutOfTimeError
 from polymargin.geometry.varieties.conormal import count
 from polymargin.polynomials import Expression, Graph, gradient
+from polymargin.polynomials.algebraic import Algebraic, ExactNumber
 from polymargin.standing import Standing
 
 if TYPE_CHECKING:
@@ -149,13 +151,22 @@ def _system(
     slopes = [gradient(polynomial, x) for polynomial in chosen]
     offsets = [coordinate - centre for coordinate, centre in zip(x, u.tolist(), strict=True)]
     if metric is not None:
-        offsets = [graph.linear(row, offsets) for row in metric.matrix]
+        offsets = [_combined(graph, row, offsets) for row in metric.matrix]
     stationary = [
         sum((m * slope[axis] for m, slope in zip(multipliers, slopes, strict=True)), offset)
         for axis, offset in enumerate(offsets)
     ]
     names = [*(f"x{axis}" for axis in range(len(x))), *(f"mu{index}" for index in range(len(multipliers)))]
     return [*stationary, *chosen], [*x, *multipliers], names
+
+
+def _combined(graph: Graph, row: Sequence[ExactNumber], terms: Sequence[Expression]) -> Expression:
+    """Return Σ row[i] · terms[i]."""
+    products = [
+        term * (entry.on(graph) if isinstance(entry, Algebraic) else entry)
+        for entry, term in zip(row, terms, strict=True)
+    ]
+    return graph.linear([1] * len(products), products)
 
 
 def _on_variety(variety: Variety, points: NDArray[np.complex128]) -> NDArray[np.bool_]:

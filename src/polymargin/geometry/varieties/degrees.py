@@ -47,7 +47,7 @@ def polar_degrees(source: Any, *, seed: int = 0, timeout: float = DEFAULT_TIMEOU
         raise InputError(f"the boundary ({source.name}) is constant: there is no hypersurface")
     name = source.fingerprint if isinstance(source, Boundary) else repr(source)
     generator = random.Random(f"polar degrees of {name}, seed {seed}")
-    radicands = source.source.radicands if isinstance(source, Boundary) else ()
+    radicands = source.radicands if isinstance(source, Boundary) else ()
     primes = [random_prime(generator, PRIME_BITS, radicands) for _ in range(PRIMES)]
 
     def compute(prime: int) -> tuple[int, ...]:

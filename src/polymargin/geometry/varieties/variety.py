@@ -91,7 +91,7 @@ class Variety:
 
     def count(self, metric: Metric | None, *, seed: int, timeout: float) -> PrimeCount:
         """Critical points of the distance from a general point."""
-        primes = self.primes(seed, PRIMES)
+        primes = self.primes(seed, PRIMES, () if metric is None else metric.radicands)
 
         def compute(prime: int) -> tuple[int, ...]:
             generator = random.Random(f"{prime} {seed}")
@@ -138,10 +138,10 @@ class Variety:
         found = self.critical_points(point, metric=metric, **options)
         return nearest_of(found, is_smooth(self, seed=seed, timeout=timeout))
 
-    def primes(self, seed: int, number: int) -> list[int]:
-        """Primes drawn from a hash of the equations."""
+    def primes(self, seed: int, number: int, others: Sequence[int] = ()) -> list[int]:
+        """Primes drawn from a hash of the equations, modulo which their square roots and others exist."""
         generator = random.Random(f"{[equation.fingerprint for equation in self.equations]}, seed {seed}")
-        radicands = [radicand for equation in self.equations for radicand in equation.source.radicands]
+        radicands = [*others, *(radicand for equation in self.equations for radicand in equation.radicands)]
         return [random_prime(generator, PRIME_BITS, radicands) for _ in range(number)]
 
     def modulo(self, prime: int, metric: Metric | None) -> Equations:
