@@ -30,6 +30,7 @@ def test_public_names_are_pinned() -> None:
         "Settings",
         "SplineNetwork",
         "Standing",
+        "Variety",
         "Verdict",
         "Verdicts",
         "Verifier",
