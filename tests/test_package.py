@@ -48,6 +48,7 @@ def test_public_names_are_pinned() -> None:
         "margin",
         "parameter_discriminant",
         "pi_net",
+        "ranges",
         "report",
         "to_onnx",
         "to_torch",

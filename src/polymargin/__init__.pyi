@@ -41,5 +41,6 @@ from .regions import L2 as L2
 from .regions import Linf as Linf
 from .reports import report as report
 from .standing import Standing as Standing
+from .value_ranges import ranges as ranges
 
 __version__: str

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from polymargin_checker.document import fields, read_documents
+from polymargin_checker.ranges import check_ranges, is_about_ranges
 from polymargin_checker.refusal import OutOfTime, Refused, Unusable
 from polymargin_checker.row import Row
 from polymargin_checker.stages import Network, read_network
@@ -72,6 +73,10 @@ def check_rows(model: Any, certificate: Any, exact: bool = False, seconds: float
         network = read_network(model)
         documents = read_documents(certificate)
         name = "the certificate" if isinstance(certificate, bytes) else certificate
+        if len(documents) == 1 and is_about_ranges(documents[0]):
+            _check_format(documents[0], name)
+            _check_model(network, documents[0].get("model"))
+            return [CheckResult(True, check_ranges(network, documents[0], exact))]
         shared, rows = _parts(documents, name)
         _check_model(network, shared["model"])
         more_work(len(rows) - 1)

@@ -22,10 +22,15 @@ def distance(near: StatedNeighbourhood) -> str:
 
 def conditions(near: StatedNeighbourhood, size: int, label: int, classes: int) -> str:
     """What else the claim rests on, for a point of so many coordinates and a model of so many classes."""
-    words = [_weights(near), _domain(near), _movable(near, size), _rivals(near, label, classes)]
+    words = [perturbations(near, size), _rivals(near, label, classes)]
     if near.abstain > 0:
         words.append(f"a lead of at most {rounded_up(near.abstain)} counts as a tie")
     return ", ".join(words)
+
+
+def perturbations(near: StatedNeighbourhood, size: int) -> str:
+    """What may change, for a point of so many coordinates."""
+    return ", ".join([_weights(near), _domain(near), _movable(near, size)])
 
 
 def _weights(near: StatedNeighbourhood) -> str:

@@ -20,9 +20,9 @@ def judged(
     network: Network, u: np.ndarray, label: int, region: Region, bound: RadiusBound, **options: Any
 ) -> CheckResult:
     """Return what the checker says of the proofs of a radius."""
-    from polymargin.margins.certificate import _neighbourhood
+    from polymargin.margins.certificate import neighbourhood
 
     threat = ThreatModel(region, tuple(bound.proofs))
-    more = {"ranges": bound.shared, "neighbourhood": _neighbourhood(threat)}
+    more = {"ranges": bound.shared, "neighbourhood": neighbourhood(threat)}
     document = certificate(network, u, label, bound.radius, dict(bound.proofs), **more)
     return check(model_file(network), json.dumps(document).encode(), **options)

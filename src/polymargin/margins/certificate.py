@@ -43,7 +43,10 @@ class Certificate:
         return file
 
     def __repr__(self) -> str:
-        proofs = ", ".join(f"class {entry['rival']} by {entry['proof']['kind']}" for entry in self.data["rivals"])
+        rivals = self.data.get("rivals", ())
+        proofs = ", ".join(f"class {entry['rival']} by {entry['proof']['kind']}" for entry in rivals)
+        if self.claim["kind"] == "ranges":
+            return f"Certificate(ranges of {len(self.claim['layers'])} layers)"
         return f"Certificate({self.claim['kind']}; {proofs or 'counterexample'})"
 
 
@@ -58,7 +61,7 @@ def certificate(
     asked: ThreatModel | None = None,
 ) -> Certificate:
     """A certificate from its parts; without a threat model it speaks of the L2 norm, every perturbation and every rival."""
-    about = {} if asked is None or asked.is_plain else {"neighbourhood": _neighbourhood(asked)}
+    about = {} if asked is None or asked.is_plain else {"neighbourhood": neighbourhood(asked)}
     return Certificate(
         {
             "format": FORMAT,
@@ -74,7 +77,7 @@ def certificate(
     )
 
 
-def _neighbourhood(asked: ThreatModel) -> dict[str, Any]:
+def neighbourhood(asked: ThreatModel) -> dict[str, Any]:
     """As docs/certificates.md wants it: numbers as hexadecimal floats, null where a domain has no end."""
     near = asked.region
     skew = {} if near.frame is None else {"frame": _hexadecimals(near.frame.turn)}

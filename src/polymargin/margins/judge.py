@@ -51,6 +51,11 @@ class Judge:
         """Check a certificate in so many seconds."""
         return self.on_many([certificate], seconds)[0]
 
+    def on_ranges(self, certificate: Certificate, seconds: float = math.inf) -> Judgement:
+        """Check a certificate about ranges, which has no rows, in so many seconds."""
+        limit = seconds if math.isfinite(seconds) else None
+        return _judgement(check_rows(self._model, certificate.to_bytes(), seconds=limit)[0])
+
     def on_many(self, certificates: Sequence[Certificate], seconds: float = math.inf) -> list[Judgement]:
         """Check certificates that share model and neighbourhood, all of them in so many seconds; each is judged for itself."""
         if not certificates:

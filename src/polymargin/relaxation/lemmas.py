@@ -41,6 +41,24 @@ class ProvedEnclosures:
         """The pieces of all piecewise stages, as certificates have them."""
         return [[stage, packed_integers(pieces)] for stage, pieces in self.enclosures.expansion.decided.items()]
 
+    def narrow(self, number: int, cache: CurvatureCache, *, every_argument: bool = False) -> None:
+        """Bound the remainders of a group, and its arguments where neurons depend on them or all are wanted.
+
+        Where all arguments are wanted on a box, programs will bound them: eigenvalues on an ellipsoid around it add little.
+        """
+        enclosures, expansion = self.enclosures, self.enclosures.expansion
+        group = expansion.groups[number]
+        enclosures.enclose_remainders(group)
+        if is_quadratic(expansion, group) and not (every_argument and not self.shape.of_ball):
+            ends = cache.ends(expansion, group, self.coordinates, self.shape)
+            self.lemmas += _by_curvatures(enclosures, number, group, ends)
+        enclosures.enclose_arguments(group)
+        if is_quadratic(expansion, group) and (
+            every_argument or any(neurons.group == number for neurons in expansion.neurons)
+        ):
+            self.lemmas += _arguments_by_curvatures(enclosures, number, group, self.coordinates, self.shape)
+        self.lemmas += linear_lemmas(enclosures, number)
+
 
 def enclose(
     expansion: Expansion, region: Perturbations, *, is_cut: bool, cache: CurvatureCache, until: int | None = None
@@ -51,14 +69,7 @@ def enclose(
     enclosures = Enclosures.unknown(expansion, region)
     result = ProvedEnclosures(enclosures, coordinates, shape)
     for number, group in enumerate(expansion.groups):
-        enclosures.enclose_remainders(group)
-        if is_quadratic(expansion, group):
-            ends = cache.ends(expansion, group, coordinates, shape)
-            result.lemmas += _by_curvatures(enclosures, number, group, ends)
-        enclosures.enclose_arguments(group)
-        if is_quadratic(expansion, group) and any(neurons.group == number for neurons in expansion.neurons):
-            result.lemmas += _arguments_by_curvatures(enclosures, number, group, coordinates, shape)
-        result.lemmas += linear_lemmas(enclosures, number)
+        result.narrow(number, cache)
         if group.stage == until:
             break
         if number + 1 == len(expansion.groups) or expansion.groups[number + 1].stage != group.stage:

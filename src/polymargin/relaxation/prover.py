@@ -85,17 +85,17 @@ class PreparedRegion:
     ) -> PreparedRegion:
         """Expand the network and bound all variables; neurons that the region decides are replaced by their pieces."""
         near = region.at(point, radius)
-        is_cut = _is_cut(near)
+        cut = is_cut(near)
         piecewise = [k for k, stage in enumerate(network.stages, start=1) if isinstance(stage, Piecewise)]
         decided = {k: np.full(len(network.stages[k - 1]), -1, dtype=np.int8) for k in piecewise}
         for stage in piecewise:
             deadline.check()
             expansion = Expansion(network, point, near.dimension, near.seen, decided)
-            found = enclose(expansion, near, is_cut=is_cut, cache=cache, until=stage)
+            found = enclose(expansion, near, is_cut=cut, cache=cache, until=stage)
             decided[stage] = decided_pieces(found.enclosures, stage)
         deadline.check()
         expansion = Expansion(network, point, near.dimension, near.seen, decided)
-        return cls(network, near, is_cut, enclose(expansion, near, is_cut=is_cut, cache=cache))
+        return cls(network, near, cut, enclose(expansion, near, is_cut=cut, cache=cache))
 
     @cached_property
     def space(self) -> Space:
@@ -104,9 +104,10 @@ class PreparedRegion:
     def relaxation(self, label: int, rival: int, lead: float, worst: Array) -> Relaxation:
         """Return the program of f_label − f_rival − lead; `worst` is a δ that is likely to be nearly the worst."""
         functional = self.space.expansion.functional(label, rival)
-        return Relaxation(self.space, functional, self._constraints(functional, worst), lead)
+        return Relaxation(self.space, functional, self.constraints(functional, worst), lead)
 
-    def _constraints(self, functional: Combination, worst: Array) -> list[Constraint]:
+    def constraints(self, functional: Combination, worst: Array) -> list[Constraint]:
+        """Return the constraints for a functional; `worst` is a δ that is likely to be nearly the worst."""
         space, expansion = self.space, self.space.expansion
         found: list[Constraint] = []
         if self.perturbations.has_ball:
@@ -246,7 +247,7 @@ def _weights(functional: Combination, expansion: Expansion, neurons: Neurons) ->
     return None if any(part.any() for part in later) else functional.tail[0, neurons.places]
 
 
-def _is_cut(near: Perturbations) -> bool:
+def is_cut(near: Perturbations) -> bool:
     """Return whether the box of a region cuts its ball."""
     reach = near.radius * near.inverse_weights
     return bool((near.low > -reach * (1 - 1e-12)).any() or (near.high < reach * (1 - 1e-12)).any())

@@ -1,0 +1,9 @@
+"""What encrypted inference asks of a network: the ranges of all values over a set of inputs, proved.
+
+inputs ─▶ extremes by search, one program a side (search, programs, box_quadratic) ─▶ certificate ─▶ checker ─▶ Ranges
+"""
+
+from polymargin.value_ranges.bounded import ranges
+from polymargin.value_ranges.results import Containment, LayerRanges, Ranges
+
+__all__ = ["Containment", "LayerRanges", "Ranges", "ranges"]
