@@ -96,7 +96,9 @@ class Verifier:
         classes = None if isinstance(self.model, Boundary) else self.model.class_count
         self.threat = ThreatModel.of(self.model.dimension, within, rivals, abstain, classes)
         if isinstance(self.model, Boundary) and self.model.metric is not None:
-            raise InputError("the boundary has a metric of its own, which margins do not see; use within= with a region")
+            raise InputError(
+                "the boundary has a metric of its own, which margins do not see; use within= with a region"
+            )
         if isinstance(self.model, Boundary) and (rivals is not None or abstain):
             raise InputError("rivals= and abstain= speak of classes; a boundary alone has none: leave them out")
 
