@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def made() -> Report:
     points[7] = np.nan
     labels = net.predict(np.nan_to_num(points))
     labels[:3] = (labels[:3] + 1) % 3
-    return pm.report(net, points, labels, title="Rings", command="polymargin report a b")
+    found = pm.report(net, points, labels, title="Rings")
+    return replace(found, about=replace(found.about, command="polymargin report a b"))
 
 
 def rows_of(page: str) -> dict[str, object]:
@@ -110,7 +112,7 @@ def test_figures_know_only_colours_of_the_page(made: Report, tmp_path: Path) -> 
 
 
 def test_hostile_names_stay_text(made: Report, tmp_path: Path) -> None:
-    about = About(HOSTILE, HOSTILE, HOSTILE, "0", HOSTILE, HOSTILE, 0, 1.0)
+    about = About(HOSTILE, HOSTILE, "0", HOSTILE, HOSTILE, 0, 1.0, command=HOSTILE)
     failed = pm.Margin(math.nan, math.nan, math.nan, None, None, None, Standing.FAILED, HOSTILE, 0.0, error=HOSTILE)
     file = tmp_path / '"><script>.json'
     hostile = Report(
@@ -160,7 +162,7 @@ def test_without_labels_and_for_piecewise_networks(tmp_path: Path) -> None:
     assert made.labels is None
     assert made.accuracy.clean == 1.0
     assert "every predicted class counts as right" in made.save(tmp_path / "report.html").read_text(encoding="utf-8")
-    with pytest.raises(pm.InputError, match="no certificates and no checkpoints"):
+    with pytest.raises(pm.InputError, match="no certificates for networks with ReLU or splines"):
         pm.report(net, [[0.0, 0.0]], certificates=tmp_path)
 
 
@@ -172,7 +174,7 @@ def test_ten_thousand_images_fit(tmp_path: Path) -> None:
         pm.Margin(r, r, r, points[i], i % 10, (i + 1) % 10, Standing.NUMERICAL, "quadric", 0.001)
         for i, r in enumerate(radii.tolist())
     )
-    about = About("Many", "a network", "", "0", "", "", 0, 1.0)
+    about = About("Many", "a network", "0", "", "", 0, 1.0)
     made = Report(points, np.arange(10_000) % 10, margins, 10, (28, 28), (None,) * 10_000, about)
     assert made.save(tmp_path / "report.html").stat().st_size < 800_000
 
