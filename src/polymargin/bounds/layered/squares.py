@@ -9,7 +9,7 @@ computes all products whose factors are known after layer l − 1, in their orde
 earlier values: either their sums, or the single values where these are fewer; once sums, always sums.
 
 All of it is rational arithmetic; the weights are rounded once, at the end. The scales α, powers of two that make both
-factors alike, are the only choice: with them a checker rebuilds the layers without rounding (polymargin_checker/products.py).
+factors alike, are the only choice: with them a checker rebuilds the layers without rounding (polymargin_checker/squares.py).
 """
 
 from __future__ import annotations
