@@ -78,7 +78,7 @@ CANDIDATES = (
 def look(network: Network, points: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, float]:
     right = points[network.predict(points) == labels][:SHOWN]
     boundary = pm.Boundary.from_network(network, 0, 1)
-    radii = pm.margin(network, right, threads=1).radii if len(right) else np.array([np.nan])
+    radii = pm.margin(network, right, proof=False, workers=1).radii if len(right) else np.array([np.nan])
     counts = [int(pm.critical_points(boundary, point, threads=1).real.sum()) for point in points[:SHOWN]]
     return {
         "accuracy": float(np.mean(network.predict(points) == labels)),

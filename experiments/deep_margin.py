@@ -44,7 +44,7 @@ def learned(points: NDArray[np.float64], labels: NDArray[np.int64], options: Any
         rate=5e-3,
         batch=40,
         seed=seed,
-        threads=1,
+        workers=1,
     )
     return [("cross entropy", before), ("then exact margins", after)]
 
@@ -58,7 +58,7 @@ def main() -> None:
         unseen, truth = (torch.tensor(array) for array in parted(500, 1000 + seed, 0.3))
         panels, shares = [], []
         for name, module in learned(*data, options, seed):
-            distances = exact_margin(module, unseen, truth, threads=1).detach().numpy()
+            distances = exact_margin(module, unseen, truth, workers=1).detach().numpy()
             row: dict[str, Any] = {"seed": seed, "training": name, "accuracy": float(np.mean(distances > 0))}
             row |= {f"at {r:g}": float(np.mean(distances >= r)) for r in (0.1, 0.2, 0.3, 0.5)}
             row["median"] = round(float(np.median(distances)), 4)

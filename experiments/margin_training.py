@@ -86,7 +86,7 @@ def on_margins(module: Any, data: Digits, wanted: float, width: float, epochs: i
 
 def judged(module: Any, data: Digits) -> dict[str, float]:
     """Clean and certified accuracy in percent and the median margin, by exact margins of all test images."""
-    found = pm.margin(to_network(module), data.test_points, threads=1, cache=False)
+    found = pm.margin(to_network(module), data.test_points, proof=False, workers=1)
     right = np.array([one.label for one in found]) == data.test_labels
     radii = np.where(right, found.radii, 0.0)
     row = {"clean": 100 * float(right.mean()), "median": float(np.median(radii))}
