@@ -1,94 +1,115 @@
-"""Proofs: how long they take to make, and how long the separate checker takes.
+"""Proofs: how long they take beside the number, how long the separate checker takes, and how large they are.
 
-* completeness certificates for shallow cubic networks, one core, beside the checker on the same file;
-* `verify` on the 8-input cubic network of the demo: 200 points, random radii around the margins, stage 1 cached;
-* the S-lemma bound without branching for 784 inputs, 128 neurons, activation x³.
+Seven networks with random weights, batches of 50 points (5 for the last two), one thread. `margin` is the number alone; `proof`
+is the same with a proof against every rival that the checker has accepted in the same call; `check` reads the model and the
+file of all rows and judges them. A network is new for every measurement, so that nothing is remembered; the median of three.
 
-Run: python benchmarks/verification.py
+Run: python benchmarks/verification.py [--json results/verification/table.json]
 """
 
 from __future__ import annotations
 
-import tempfile
-from importlib.resources import files
+import argparse
+import io
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import process_time
 
 import common
 import numpy as np
 
 import polymargin as pm
-from polymargin.bounds import pair_lower_bound
-from polymargin_checker.checker import check
+from polymargin.margins.certificate import lines_of
+from polymargin_checker import check_rows
+
+SEED = 0
+ROUNDS = 3
+# Widths, degree of the activations, points.
+NETWORKS = (
+    ([2, 4, 2], 3, 50),
+    ([4, 6, 3], 3, 50),
+    ([8, 10, 2], 3, 50),
+    ([8, 10, 3], 2, 50),
+    ([64, 32, 10], 2, 50),
+    ([784, 128, 10], 2, 5),
+    ([6, 8, 8, 3], 2, 5),
+)
 
 
-def completeness(folder: Path) -> list[list[str]]:
-    rows = []
-    for n, h in ((4, 6), (6, 8), (8, 10)):
-        network = common.network(n, [h], 3, np.random.default_rng(0))
-        u = np.random.default_rng(1).normal(size=n)
-        pm.Verifier(network, settings=pm.Settings(cache=folder)).margin(u, proof=False)
-        started = perf_counter()
-        certified = pm.Verifier(network, workers=1, settings=pm.Settings(cache=folder)).margin(u)
-        made = perf_counter() - started
-        network.save(folder / "model.npz")
-        certified.certificate.save(folder / "proof.json")
-        started = perf_counter()
-        accepted = check(folder / "model.npz", folder / "proof.json").accepted
-        checked = perf_counter() - started
-        gap = (certified.upper - certified.lower) / certified.upper
-        rows.append([f"({n}, {h})", f"{made:.3f}", f"{checked:.3f}", "yes" if accepted else "NO", f"{gap:.1e}"])
-    return rows
+def network(widths: list[int], degree: int, seed: int) -> pm.Network:
+    generator = np.random.default_rng(seed)
+    layers = [(generator.normal(size=(b, a)) / np.sqrt(a), generator.normal(size=b)) for a, b in pairwise(widths)]
+    return pm.PolynomialNetwork(layers, degree=degree)
 
 
-def verdicts(folder: Path) -> list[list[str]]:
-    network = pm.load(Path(str(files("polymargin") / "data" / "cubic8.npz")))
-    generator = np.random.default_rng(2)
-    times: dict[str, list[float]] = {}
-    network.save(folder / "model.npz")
-    checked = []
-    for u in generator.uniform(-1, 1, size=(200, 8)):
-        radius = pm.Verifier(network, settings=pm.Settings(cache=folder)).margin(
-            u, proof=False
-        ).radius * generator.uniform(0.5, 1.5)
-        verdict = pm.Verifier(network, workers=1, settings=pm.Settings(cache=folder)).verify(u, radius)
-        times.setdefault(verdict.answer.name, []).append(verdict.seconds)
-        if verdict.certificate is not None:
-            verdict.certificate.save(folder / "proof.json")
-            started = perf_counter()
-            if not check(folder / "model.npz", folder / "proof.json").accepted:
-                raise SystemExit("a certificate was refused")
-            checked.append(perf_counter() - started)
-    everything = [second for part in times.values() for second in part]
-    rows = [
-        [name, str(len(part)), f"{1e3 * median(part):.1f}", f"{1e3 * max(part):.1f}"] for name, part in times.items()
-    ]
-    rows.append(["all", str(len(everything)), f"{1e3 * median(everything):.1f}", f"{1e3 * max(everything):.1f}"])
-    rows.append(["checker", str(len(checked)), f"{1e3 * median(checked):.1f}", f"{1e3 * max(checked):.1f}"])
-    return rows
+def verifier(net: pm.Network) -> pm.Verifier:
+    return pm.Verifier(net, workers=1, settings=pm.Settings(cache=False))
 
 
-def large_bound() -> list[list[str]]:
-    network = common.network(784, [128], 3, np.random.default_rng(3))
-    u = np.random.default_rng(3).uniform(size=784)
-    label = int(network.predict(u))
-    started = perf_counter()
-    found = pair_lower_bound(network, u, label, 1 - label, tolerance=1e-3)
-    seconds = perf_counter() - started
-    upper = pm.attack(network, u)
-    ratio = "–" if upper is None else f"{found.radius / upper.distance:.3f}"
-    return [[f"{found.radius:.6f}", ratio, f"{seconds:.2f}"]]
+def measured(widths: list[int], degree: int, count: int) -> dict[str, object]:
+    """Milliseconds of processor time a row, bytes a row, and how the margins are known."""
+    points = np.random.default_rng(SEED + 1).normal(size=(count, widths[0]))
+    verifier(network(widths, degree, SEED + 99)).margin(points[:2])  # what is loaded lazily
+    rounds = []
+    for seed in range(SEED, SEED + ROUNDS):
+        started = process_time()
+        verifier(network(widths, degree, seed)).margin(points, proof=False)
+        plain = process_time() - started
+        made = network(widths, degree, seed)
+        started = process_time()
+        proved = verifier(made).margin(points)
+        with_proof = process_time() - started
+        file = io.BytesIO()
+        made.save(file)
+        lines = lines_of([row.certificate for row in proved])
+        started = process_time()
+        results = check_rows(file.getvalue(), lines)
+        checked = process_time() - started
+        if not all(result.accepted for result in results):
+            raise SystemExit("a certificate was refused")
+        standings = Counter(row.standing.name for row in proved)
+        rounds.append((plain, with_proof, checked, len(lines), standings))
+    plain, with_proof, checked = (1e3 * median(row[place] for row in rounds) / count for place in range(3))
+    return {
+        "widths": widths,
+        "degree": degree,
+        "points": count,
+        "margin_ms": round(plain, 3),
+        "proof_ms": round(with_proof, 3),
+        "check_ms": round(checked, 3),
+        "bytes": round(median(row[3] for row in rounds) / count),
+        "standings": dict(sum((row[4] for row in rounds), Counter())),
+    }
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        common.print_table(["(n, h), d = 3", "make s", "check s", "accepted", "gap"], completeness(folder))
-        print()
-        common.print_table(["verify, cubic8", "points", "median ms", "largest ms"], verdicts(folder))
-    print()
-    common.print_table(["S-lemma 784-128", "share of the attack", "seconds per rival"], large_bound())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the table to this file")
+    arguments = parser.parse_args()
+    found = [measured(*each) for each in NETWORKS]
+    header = ["network", "margin", "proof", "ratio", "check", "ratio", "bytes", "standing"]
+    rows = []
+    for one in found:
+        plain, proof, checked = float(one["margin_ms"]), float(one["proof_ms"]), float(one["check_ms"])
+        ratios = [f"{proof / plain:.1f}", f"{checked / plain:.1f}"]
+        names = ", ".join(f"{count} {name}" for name, count in one["standings"].items())
+        cells = [f"{plain:.2f}", f"{proof:.2f}", ratios[0], f"{checked:.2f}", ratios[1], str(one["bytes"]), names]
+        rows.append([f"{tuple(one['widths'])}, z^{one['degree']}", *cells])
+    common.print_table(header, rows)
+    if arguments.json is not None:
+        about = {
+            "command": "python benchmarks/verification.py --json " + str(arguments.json),
+            "version": pm.__version__,
+            "date": datetime.now(UTC).date().isoformat(),
+            "seed": SEED,
+            "unit": "milliseconds of processor time a row, one thread",
+        }
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(about | {"rows": found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

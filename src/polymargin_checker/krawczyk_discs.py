@@ -20,7 +20,7 @@ from polymargin_checker.discs import SAFE, TINY, UNIT, Complexes, Discs, Floats,
 from polymargin_checker.jets import Classes, Jets
 from polymargin_checker.work import spend_doubles
 
-_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 15
 """Entries of the Jacobians of boxes that are tested together."""
 
 

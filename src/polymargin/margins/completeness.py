@@ -31,6 +31,8 @@ from polymargin.polynomials.balls import distance_bounds, precision
 Array: TypeAlias = NDArray[np.float64]
 ComplexArray: TypeAlias = NDArray[np.complex128]
 
+# Entries of Jacobians that are held at a time: they stay in the cache.
+AT_ONCE = 1 << 16
 # Radii of boxes are about this share of the distance from u, and at least that share of the coordinates.
 SHARE, LEAST = 2.0**-30, 2.0**-42
 # Bounds of distances leave room for this share of them, and for that share of the coordinates.
@@ -94,56 +96,65 @@ class CriticalPointProofs:
 
     def prove(self, u: Array, points: ComplexArray, multipliers: ComplexArray) -> list[CompletenessProof | None]:
         """Return a proof for each point u (q, n) from its critical points (q, N, n) and their multipliers (q, N), or None."""
-        count, found, _ = points.shape
+        count, found, n = points.shape
+        proofs: list[CompletenessProof | None] = [None] * count
         if found != self._bound:
-            return [None] * count
+            return proofs
         with np.errstate(all="ignore"):
-            solutions = np.concatenate([points, multipliers[..., None]], axis=2)
-            solutions, steps = self._sharpened(u, solutions)
-            return [
-                _proof(u[place], solutions[place], steps[place]) if np.isfinite(solutions[place]).all() else None
-                for place in range(count)
-            ]
+            real, chosen = _halves(u, points)
+            rows, places = np.nonzero(chosen)
+            solutions = np.concatenate([points[rows, places], multipliers[rows, places, None]], axis=1)
+            solutions[real[rows, places]] = solutions[real[rows, places]].real
+            steps = np.empty(len(solutions))
+            size = max(1, AT_ONCE // (n + 1) ** 2)
+            for start in range(0, len(solutions), size):
+                part = slice(start, start + size)
+                solutions[part], steps[part] = self._sharpened(u[rows[part]], solutions[part])
+            end = 0
+            for row, length in enumerate(chosen.sum(axis=1).tolist()):
+                part, end = slice(end, end + length), end + length
+                if length and np.isfinite(solutions[part]).all():
+                    proofs[row] = _proof(u[row], solutions[part], steps[part], real[row][chosen[row]])
+        return proofs
 
     def _sharpened(self, u: Array, solutions: ComplexArray) -> tuple[ComplexArray, Array]:
-        """One step of Newton's method, and its length (q, N)."""
-        count, found, size = solutions.shape
-        flat = np.ascontiguousarray(solutions.reshape(-1, size))
-        origin = np.zeros(size - 1, dtype=np.complex128)
-        values, jacobians = _core.evaluate(self._program.compiled, flat, origin)
-        values[:, :-1] -= np.repeat(u, found, axis=0)
+        """One step of Newton's method from solutions (p, n + 1) for points u (p, n), and its length (p,)."""
+        origin = np.zeros(solutions.shape[1] - 1, dtype=np.complex128)
+        values, jacobians = _core.evaluate(self._program.compiled, np.ascontiguousarray(solutions), origin)
+        values[:, :-1] -= u
         try:
             steps = np.linalg.solve(jacobians, values[..., None])[..., 0]
         except np.linalg.LinAlgError:
-            steps = np.full_like(flat, np.nan)
-        lengths = np.abs(steps[:, :-1]).max(axis=1, initial=0.0)
-        return (flat - steps).reshape(count, found, size), lengths.reshape(count, found)
+            steps = np.full_like(solutions, np.nan)
+        return solutions - steps, np.abs(steps[:, :-1]).max(axis=1, initial=0.0)
 
 
-def _proof(u: Array, solutions: ComplexArray, steps: Array) -> CompletenessProof | None:
+def _halves(u: Array, points: ComplexArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which points (q, N, n) are real, and which are listed: these and one of each pair; none where they are no pairs."""
+    sizes, away = np.abs(points).max(axis=2), np.linalg.norm(points - u[:, None], axis=2)
+    real = np.abs(points.imag).max(axis=2) <= REAL * (away + sizes * 2.0**-20)
+    upper = ~real & (points.imag @ _directions(points.shape[2]) > 0)
+    whole = real.sum(axis=1) + 2 * upper.sum(axis=1) == points.shape[1]
+    return np.asarray(real), np.asarray((real | upper) & whole[:, None])
+
+
+def _proof(u: Array, solutions: ComplexArray, steps: Array, real: NDArray[np.bool_]) -> CompletenessProof | None:
     x, multipliers = solutions[:, :-1], solutions[:, -1]
-    sizes = np.abs(x).max(axis=1)
-    real = np.abs(x.imag).max(axis=1) <= REAL * (np.linalg.norm(x - u, axis=1) + sizes * 2.0**-20)
-    half = x.imag @ _directions(x.shape[1])
-    upper = ~real & (half > 0)
     reals = np.flatnonzero(real)
-    if len(reals) + 2 * int(upper.sum()) != len(x):
-        return None
     distances = np.linalg.norm(x[reals].real - u, axis=1)
     order = np.argsort(distances, kind="stable")
-    chosen = np.concatenate([reals[order], np.flatnonzero(upper)])
-    away = np.abs(x[chosen] - u).max(axis=1)
-    radii = np.maximum(SHARE * away + LEAST * sizes[chosen], 4 * steps[chosen])
+    chosen = np.concatenate([reals[order], np.flatnonzero(~real)])
+    sizes, away = np.abs(x[chosen]).max(axis=1), np.abs(x[chosen] - u).max(axis=1)
+    radii = np.maximum(SHARE * away + LEAST * sizes, 4 * steps[chosen])
     of_multipliers = np.maximum(radii / np.where(away > 0, away, 1.0) * np.abs(multipliers[chosen]), 2.0**-900)
     exponents = _exponents(np.stack([radii, 4 * of_multipliers], axis=1))
     if exponents is None:
         return None
     lower = above = math.inf
     if len(reals):
-        nearest = reals[order[0]]
-        room = ROOM * distances.min() + ROUNDING * float(sizes[nearest])
+        room = ROOM * distances.min() + ROUNDING * float(sizes[0])
         lower, above = max(0.0, float(distances.min() - room)), float(distances.min() + room)
-    return CompletenessProof(x[reals[order]].real, x[upper], exponents, None, lower, above)
+    return CompletenessProof(x[reals[order]].real, x[~real], exponents, None, lower, above)
 
 
 def _exponents(radii: Array) -> NDArray[np.int64] | None:
