@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import polymargin
-from polymargin.cli.commands import answers, geometry
+from polymargin.cli.commands import answers, geometry, values
 from polymargin.cli.commands.reproduce import commands as reproduce_commands
 from polymargin.cli.commands.soundness import commands as soundness_commands
 from polymargin.cli.group import Commands
@@ -52,6 +52,7 @@ for _command, _example in (
     (answers.check, "check proofs/model.npz proofs/point-*.json"),
     (answers.report, "report model.onnx images.npz --labels labels.csv -o report.html"),
     (answers.explore, "explore model.npz points.csv"),
+    (values.ranges, "ranges model.onnx --domain 0,1 --output ranges.json"),
     (geometry.ed_degree, "ed-degree --architecture 3,3,2,2 --degree 2 --method all"),
     (geometry.discriminant, "discriminant model.npz --plot discriminant.png"),
     (geometry.chambers, "chambers model.npz --window -3,3,-3,3 --plot chambers.png"),

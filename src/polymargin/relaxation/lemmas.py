@@ -118,7 +118,7 @@ def _arguments_by_curvatures(
 ) -> list[Lemma]:
     """Return lemmas for arguments of neurons: value, slope and curvature are bounded together."""
     found, lemmas = argument_ends(enclosures.expansion, group, coordinates, shape), list[Lemma]()
-    if found is None or group.remainder is None:
+    if found is None or group.remainder is None or group.tail[:, : group.places.start].any():
         return []
     for side, ends, made, sign in zip(("low", "high"), enclosures.arguments, found, (1.0, -1.0), strict=True):
         here = ends[group.forms]

@@ -3,7 +3,8 @@
 inputs ─▶ extremes by search, one program a side (search, programs, box_quadratic) ─▶ certificate ─▶ checker ─▶ Ranges
 """
 
+from polymargin.value_ranges.agreement import Agreement, agree
 from polymargin.value_ranges.bounded import ranges
 from polymargin.value_ranges.results import Containment, LayerRanges, Ranges
 
-__all__ = ["Containment", "LayerRanges", "Ranges", "ranges"]
+__all__ = ["Agreement", "Containment", "LayerRanges", "Ranges", "agree", "ranges"]
