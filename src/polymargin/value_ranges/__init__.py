@@ -5,6 +5,7 @@ inputs ─▶ extremes by search, one program a side (search, programs, box_quad
 
 from polymargin.value_ranges.agreement import Agreement, agree
 from polymargin.value_ranges.bounded import ranges
+from polymargin.value_ranges.minimax import Approximation, approximation
 from polymargin.value_ranges.results import Containment, LayerRanges, Ranges
 
-__all__ = ["Agreement", "Containment", "LayerRanges", "Ranges", "agree", "ranges"]
+__all__ = ["Agreement", "Approximation", "Containment", "LayerRanges", "Ranges", "agree", "approximation", "ranges"]

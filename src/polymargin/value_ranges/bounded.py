@@ -26,7 +26,7 @@ from polymargin.value_ranges.search import FoundRange, RangeSearch
 
 Array = NDArray[np.float64]
 
-SOLVING = 0.45
+SOLVING = 0.7
 """Share of the time for bounds; the checker gets what is left."""
 INWARD = 1e-12
 
