@@ -16,7 +16,7 @@ def difference(first: Network, second: Network) -> Network:
     """Return the network of f − g: the stages of f, then those of g, and the differences of logits.
 
     >>> import polymargin as pm
-    >>> f, g = (pm.PolynomialNetwork([[[1.0, a]], [[1.0], [2.0]]]) for a in (1.0, 2.0))       # (x + a y)² and twice that
+    >>> f, g = (pm.PolynomialNetwork([[[1.0, a]], [[1.0], [2.0]]], degree=2) for a in (1.0, 2.0))
     >>> difference(f, g)([1.0, 1.0])
     array([ -5., -10.])
     """

@@ -34,6 +34,8 @@ STEPS = 60
 STRETCH = 1e-3
 """Of ranges that Lanczos' method found, and of exact ones."""
 ROUNDING = 1e-5
+CANCELLED = 1e-9
+"""Of what was added up: curvatures that cancel are not shown to be smaller."""
 
 
 @dataclass(eq=False)
@@ -82,6 +84,7 @@ def argument_ends(
     eigenvalues, vectors = np.linalg.eigh((stack + np.swapaxes(stack, 1, 2)) / 2)
     squares = np.einsum("iab,ia->ib", vectors, slopes) ** 2 / 4
     sizes = np.abs(eigenvalues).max(axis=1) + np.sqrt(squares.sum(axis=1)) + 1e-300
+    sizes = np.maximum(sizes, CANCELLED / OUTWARD * _sizes(m, left, right))
     result = []
     for sign in (1.0, -1.0):
         values = sign * eigenvalues
@@ -124,6 +127,11 @@ def _on_unit_ball(
     return m, left, left if same else right, slopes
 
 
+def _sizes(m: Array, left: Array, right: Array) -> Array:
+    """Return what curvatures are sums of, without signs (h,)."""
+    return np.asarray(np.abs(m) @ (np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)))
+
+
 def _extreme(m: Array, left: Array, right: Array) -> tuple[Array, Array]:
     count, side = len(m), left.shape[1]
     if side <= SMALL:
@@ -139,5 +147,5 @@ def _extreme(m: Array, left: Array, right: Array) -> tuple[Array, Array]:
 
         found = extremes(NUMPY, multiply, count, side, STEPS)
         least, most, stretch = found.least, found.largest, STRETCH
-    room = stretch * np.maximum(np.abs(least), np.abs(most)) + 1e-300
+    room = stretch * np.maximum(np.abs(least), np.abs(most)) + CANCELLED * _sizes(m, left, right) + 1e-300
     return np.minimum(least, 0.0) - room, np.maximum(most, 0.0) + room

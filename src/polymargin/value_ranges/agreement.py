@@ -81,7 +81,7 @@ def agree(
     radius    of the region on which logits are compared; the radius on which both keep their class if None
 
     >>> import polymargin as pm
-    >>> f, g = (pm.PolynomialNetwork([[[1.0, 0.0], [0.0, a]], [[1.0, 0.0], [0.0, 1.0]]]) for a in (1.0, 1.125))
+    >>> f, g = (pm.PolynomialNetwork([[[1.0, 0.0], [0.0, a]], [[1.0, 0.0], [0.0, 1.0]]], degree=2) for a in (1.0, 1.125))
     >>> (found,) = agree(f, g, [[1.0, 0.25]])
     >>> found.labels, found.standing.name
     ((0, 0), 'CERTIFIED')

@@ -51,9 +51,9 @@ def ranges(
     Every end is proved, and the checker has accepted the proof if the standing is CERTIFIED. With more time ends become narrower.
 
     >>> import polymargin as pm
-    >>> net = pm.PolynomialNetwork([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0], [1.0, 0.0]]])      # squares between
+    >>> net = pm.PolynomialNetwork([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0], [1.0, 0.0]]], degree=2)
     >>> found = ranges(net, domain=(0, 1))
-    >>> found.standing.name, bool(found.stays_within(0, -1, 2)), found.stays_within(0, 0, 1).answer
+    >>> found.standing.name, bool(found.stays_within(0, -1.5, 2.5)), found.stays_within(0, 0, 1).answer
     ('CERTIFIED', True, False)
     """
     started = perf_counter()

@@ -75,6 +75,8 @@ class FormPrograms:
         """Bound one side of one form; `width` is the width of its range that was found. None if there is no bound."""
         functional = self._functional(side)
         relaxation = Relaxation(self.before.space, functional, self._constraints(functional, side.worst))
+        if not relaxation.base.any():
+            return None
         found = self._multipliers(relaxation, side, width, deadline)
         if found is None:
             return None
@@ -106,7 +108,7 @@ class FormPrograms:
             made = box_bound(relaxation.base, SHARP * width, deadline=deadline)
             return None if made is None else np.concatenate([[made.value], made.multipliers])
         scale = max(abs(relaxation.value), 1e-3 * float(np.abs(relaxation.base[0]).max()))
-        accuracy = SHARP * width / scale
+        accuracy = SHARP * width / max(scale, 1e-300)
         outcome = self.before.bound(relaxation, side.worst, decide=False, accuracy=accuracy, deadline=deadline)
         return None if outcome.y is None or not np.isfinite(outcome.value) else outcome.y.copy()
 

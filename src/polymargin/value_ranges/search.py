@@ -153,6 +153,7 @@ class RangeSearch:
             enclosures.enclose_arguments(group)
         low, high = enclosures.of_forms(group)
         room = OUTWARD * (np.abs(group.value) + np.maximum(np.abs(low), np.abs(high)) + self._sizes(group.slopes))
+        room = room + 1e-3 * float(room.max())  # a form that cancels is not shown to be zero
         result.lower, result.upper = group.value + low - room, group.value + high + room
         return result
 
