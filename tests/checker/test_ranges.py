@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -43,6 +45,11 @@ def test_the_proof_is_accepted(document: dict[str, Any], exact: bool) -> None:
     accepted, reason = judged(document, exact)
     assert accepted, reason
     assert "pre-activations and logits" in reason
+
+
+def test_it_has_the_shape_of_the_schema(document: dict[str, Any]) -> None:
+    schema = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
+    jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).validate(document)
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2])
