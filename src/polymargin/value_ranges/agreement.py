@@ -31,7 +31,8 @@ class Agreement:
     """Two networks around a point.
 
     labels        of both at the point; the radii are 0 if these differ
-    lower, upper  both keep their class within `lower`; one of them loses or ties within `upper`
+    lower, upper  the smaller ones of the bounds that `margin` gives for both, known as its answers are; for networks with ReLU
+                  there is no certificate of them
     radius        of the region on which the logits were compared
     compared      ranges of the network f − g on that region; None where the radius is 0
     """
@@ -60,9 +61,9 @@ class Agreement:
     def __repr__(self) -> str:
         if self.labels[0] != self.labels[1]:
             return f"Agreement(classes {self.labels[0]} and {self.labels[1]} at the point)"
-        far = f", logits differ by at most {self.largest_difference:.4g} within {self.radius:.4g}"
-        words = f"class {self.labels[0]}, both keep it within {self.lower:.4g}"
-        return f"Agreement({words}{far if self.difference is not None else ''}, {self.standing.name})"
+        bound = f"{self.largest_difference:.4g} within {self.radius:.4g} ({self.standing.name})"
+        far = f", logits differ by at most {bound}" if self.difference is not None else ""
+        return f"Agreement(class {self.labels[0]}, both margins are at least {self.lower:.4g}{far})"
 
 
 @checked(Network)
