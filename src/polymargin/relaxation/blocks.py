@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from scipy import sparse
+
 from polymargin.relaxation.algebra import NUMPY, Algebra, Matrix
 
 
@@ -36,6 +38,8 @@ class PlacedBlock:
 
     def scaled(self, factors: Matrix) -> Matrix:
         """The entries with a factor for each row."""
+        if sparse.issparse(self.entries):
+            return sparse.diags_array(factors) @ self.entries
         return factors * self.entries if self.is_diagonal else factors[:, None] * self.entries
 
     def times(self, other: Matrix) -> Matrix:
@@ -93,8 +97,11 @@ class BlockMatrix:
                     diagonal += left.entries * scaled
                 elif left.is_diagonal:
                     place += left.times(scaled)
+                elif right.is_diagonal:
+                    place += left.entries.T * scaled
                 else:
-                    place += left.entries.T * scaled if right.is_diagonal else left.entries.T @ scaled
+                    product = left.entries.T @ scaled
+                    place += product.toarray() if sparse.issparse(product) else product
         return result
 
     def inner_rows(self, other: Matrix) -> Matrix:
@@ -104,6 +111,8 @@ class BlockMatrix:
             there = other[block.rows, block.columns]
             if block.is_diagonal:
                 result[block.rows] += block.entries * self.algebra.diagonal(there)
+            elif sparse.issparse(block.entries):
+                result[block.rows] += block.entries.multiply(there).sum(axis=1)
             else:
                 result[block.rows] += self.algebra.row_sums(block.entries, there)
         return result

@@ -146,7 +146,7 @@ def _lines(parts: FunctionParts, neurons: Places, sign: float) -> list[Parabolas
         found = {}
         lines = [(float(c[k, 0]), float(slopes[k])) for k in range(stop - start)]
         for i, j in combinations(range(len(x)), 2):
-            if x[j] > x[i]:
+            if x[j] > x[i] and j > i + 1:  # neighbours lie on one piece
                 slope = float((y[j] - y[i]) / (x[j] - x[i]))
                 lines.append((float(y[i] - slope * x[i]), slope))
         size = float(np.abs(y).max()) + float(np.abs(slopes).max(initial=0.0) * np.abs(x).max()) + 1e-300

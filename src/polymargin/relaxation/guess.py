@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from polymargin.relaxation.algebra import NUMPY
+from polymargin.relaxation.lanczos import extremes
 from polymargin.relaxation.relaxation import Relaxation
 
 Array = NDArray[np.float64]
 
 AT_END = 1e-3
 """Scaled coordinates within this of ±1 count as at their end."""
+SMALL, STEPS, TRIES = 120, 40, 6
 ROOM = 1e-4
 """The least eigenvalue aimed at, relative to the size of the functional."""
 
@@ -76,18 +79,24 @@ def made_definite(relaxation: Relaxation, y: Array, scale: float) -> Array:
     y = y.copy()
     y[0] = 0.0
     matrix = np.asarray(program.matrix(y))
-    inner = matrix[1:, 1:]
-    least = float(linalg.eigh(inner, eigvals_only=True, subset_by_index=[0, 0])[0])
-    more = ROOM * scale - least
-    if more > 0:
-        y[raised] += more
-        matrix = np.asarray(program.matrix(y))
-        inner = matrix[1:, 1:]
-    try:
-        factor = linalg.cho_factor(inner, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        y[0] = -np.inf
-        return y
-    border = matrix[1:, 0]
-    y[0] = matrix[0, 0] - border @ linalg.cho_solve(factor, border, check_finite=False)
+    more = ROOM * scale - _least_eigenvalue(matrix[1:, 1:])
+    for _ in range(TRIES):
+        if more > 0:
+            y[raised] += more
+            matrix = np.asarray(program.matrix(y))
+        factor, info = linalg.lapack.dpotrf(matrix[1:, 1:], lower=1)
+        if not info:
+            half = linalg.solve_triangular(factor, matrix[1:, 0], lower=True, check_finite=False)
+            y[0] = matrix[0, 0] - half @ half
+            return y
+        more = max(2 * more, ROOM * scale)
+    y[0] = -np.inf
     return y
+
+
+def _least_eigenvalue(matrix: Array) -> float:
+    """An estimate from below in most cases; exact in few dimensions."""
+    if len(matrix) <= SMALL:
+        return float(np.linalg.eigvalsh(matrix)[0])
+    found = extremes(NUMPY, lambda v: v @ matrix, 1, len(matrix), STEPS)
+    return float(found.least[0] - found.least_error[0])

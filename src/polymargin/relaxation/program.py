@@ -25,6 +25,9 @@ from polymargin.relaxation.blocks import BlockMatrix
 
 Array = NDArray[np.float64]
 
+MANY, SPARSE = 50_000, 0.15
+"""Entries of forms from which zeros are looked at, and the share of others below which they are left out."""
+
 
 @dataclass(frozen=True, eq=False)
 class SemidefiniteProgram:
@@ -60,7 +63,7 @@ class SemidefiniteProgram:
         runs = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
         held = tuple(slice(int(run[0]), int(run[-1]) + 1) for run in runs if len(run))
         of = BlockMatrix.of
-        return cls(base, of(forms), of(squares[rows]), of(linear[rows]), of(diagonal), held, signed, dense)
+        return cls(base, of(_stored(forms)), of(squares[rows]), of(linear[rows]), of(diagonal), held, signed, dense)
 
     def on(self, algebra: Algebra) -> SemidefiniteProgram:
         """The same program where that algebra keeps its matrices."""
@@ -154,3 +157,9 @@ class SemidefiniteProgram:
             result[:, index] = column
             result[index, :] = column
         return result
+
+
+def _stored(forms: Array) -> Any:
+    """Forms of convolutions see few inputs: many zeros are left out."""
+    few = forms.size > MANY and np.count_nonzero(forms) < SPARSE * forms.size
+    return sparse.csr_array(forms) if few else forms

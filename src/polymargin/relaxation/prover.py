@@ -178,11 +178,10 @@ class PreparedRegion:
         worst: Array,
         *,
         decide: bool = True,
-        accuracy: float = ACCURACY,
-        start: Array | None = None,
+        solve: bool = True,
         deadline: Deadline = NEVER,
     ) -> Outcome:
-        """Bound a functional; with `decide` the search ends as soon as the sign of the bound is known."""
+        """Bound a functional; with `decide` the search ends as soon as the sign is known, without `solve` it guesses only."""
         scale = max(abs(relaxation.value), 1e-3 * float(np.abs(relaxation.base[0]).max()))
         enough = ENOUGH * max(scale, 1e-6 * float(np.abs(relaxation.base).max()))
         place = self.space.place(worst)
@@ -193,6 +192,8 @@ class PreparedRegion:
             best = guess.y if guess.value > best[0] else best
             if guess.value > enough and decide:
                 return self._outcome(relaxation, guess.y, math.inf, None)
+        if not solve:
+            return self._outcome(relaxation, best, math.inf, None)
         if not np.isfinite(best[0]):
             best = relaxation.first() * scale
         y = best.copy()
@@ -202,7 +203,7 @@ class PreparedRegion:
             return Outcome(-np.inf, math.inf, None, relaxation)
         y[0] -= 0.1 * scale
         limits = {"enough": enough, "hopeless": 0.0} if decide else {}
-        accuracy = SHARP if decide else accuracy
+        accuracy = SHARP if decide else ACCURACY
         program = relaxation.program.placed
         found = maximise(program, y, scale, tolerance=accuracy, deadline=deadline, **limits)
         if found is None:

@@ -32,6 +32,8 @@ FIRST = 0.96
 CAUTION = 0.3
 """By what part of the tolerance a radius is tried below the root of a tangent."""
 ATTEMPTS = 12
+COSTLY, SHARES = 400, (0.85, 0.6, 0.3, 0.1, 0.02)
+"""Variables of a program that takes seconds, and parts of the limit that guesses are tried at before."""
 STEP = 1e-6
 
 
@@ -72,8 +74,8 @@ class RegionSearch:
             self._prepared[radius] = made
         return self._prepared[radius]
 
-    def attempt(self, rival: int, radius: float, *, decide: bool) -> Outcome:
-        """Bound the lead over a rival on the region of a radius."""
+    def attempt(self, rival: int, radius: float, *, decide: bool, solve: bool = True) -> Outcome:
+        """Bound the lead over a rival on the region of a radius; without `solve` by guesses only."""
         here = self.prepared(radius)
         if (radius, rival) not in self._worst:
             missing = [r for r in self.rivals if (radius, r) not in self._worst] if decide else [rival]
@@ -84,16 +86,18 @@ class RegionSearch:
                 self._worst[radius, number] = found
         worst = self._worst[radius, rival]
         relaxation = here.relaxation(self.label, rival, self.lead, worst)
-        return here.bound(relaxation, worst, decide=decide, deadline=self.deadline)
+        return here.bound(relaxation, worst, decide=decide, solve=solve, deadline=self.deadline)
 
     # -- one radius ----------------------------------------------------------------------------
 
-    def prove(self, radius: float, known: dict[int, Outcome] | None = None) -> tuple[RadiusBound, int | None]:
-        """Prove all rivals at a radius; else return the rival at which it failed."""
+    def prove(
+        self, radius: float, known: dict[int, Outcome] | None = None, *, solve: bool = True
+    ) -> tuple[RadiusBound, int | None]:
+        """Prove all rivals at a radius; else return the rival at which it failed. Without `solve` by guesses only."""
         proofs: dict[int, Proof] = {}
         here = self.prepared(radius)
         for rival in self._by_nearness():
-            found = (known or {}).get(rival) or self.attempt(rival, radius, decide=True)
+            found = (known or {}).get(rival) or self.attempt(rival, radius, decide=True, solve=solve)
             if found.leaf is None:
                 return RadiusBound(), rival
             proofs[rival] = here.proof(found.leaf)
@@ -163,6 +167,9 @@ class _RootSearch:
         self.high = self.limit
         trial = FIRST * self.limit if math.isfinite(self.limit) else search.reach(self.rival)
         proved: dict[float, Outcome] = {}
+        if math.isfinite(self.limit) and search.prepared(trial).space.size > COSTLY:
+            self._by_guesses()
+        proved_all = False
         for _ in range(ATTEMPTS):
             found = search.attempt(self.rival, trial, decide=False)
             root = search.root(found, self.rival, trial)
@@ -172,13 +179,22 @@ class _RootSearch:
                 self.low = trial
                 proved[trial] = found
                 self.high = max(self.low, min(self.high, root))
-                if not self.best.radius and not self._all_at(trial, found):
+                if not proved_all and not self._all_at(trial, found):
                     root = -math.inf
+                proved_all = True
             if self.high - self.low <= self.tolerance * self.high:
                 if self.low <= self.best.radius or self._all_at(self.low, proved.get(self.low)):
                     return
                 root = -math.inf
             trial = self._next(trial, root)
+
+    def _by_guesses(self) -> None:
+        """Find a radius at which guesses prove all rivals: a bound for the case that there is no time for more."""
+        for share in SHARES:
+            made, failed = self.search.prove(share * self.limit, solve=False)
+            if failed is None:
+                self.best, self.low = made, made.radius
+                return
 
     def _all_at(self, radius: float, found: Outcome | None) -> bool:
         """Prove all rivals at a radius; else go on with the one that failed, below it."""
