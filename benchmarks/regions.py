@@ -66,7 +66,7 @@ def measure(name: str, region_name: str, image: int, timeout: float) -> dict[str
         "attack": nearest.length,
         "proved": found.radius / nearest.length,
         "seconds": time.perf_counter() - attacked,
-        "bytes": len(json.dumps([found.proofs, found.shared])),
+        "bytes": len(json.dumps(list(found.proofs.values()))),
     }
 
 
@@ -95,7 +95,9 @@ def main() -> None:
         for region in given.regions.split(","):
             own = [row for row in rows if row["network"] == name and row["region"] == region and "proved" in row]
             if own:
-                proved, seconds, attack = (np.array([r[k] for r in own]) for k in ("proved", "seconds", "attack_seconds"))
+                proved, seconds, attack = (
+                    np.array([r[k] for r in own]) for k in ("proved", "seconds", "attack_seconds")
+                )
                 print(
                     f"{name:18s} {region:14s} {np.median(proved):14.4f} {proved.min():7.3f} {np.median(seconds):8.1f}"
                     f" {np.median(attack):7.1f}"

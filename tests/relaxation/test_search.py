@@ -11,7 +11,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.stages import RELU, Piecewise, Polynomial, Product, Stage
 from polymargin.regions import L1, L2, Linf, Region
 from polymargin.relaxation.descent import lowest_points
-from polymargin.relaxation.search import RadiusBound, RegionSearch
+from polymargin.relaxation.search import ProvedRadius, RegionSearch
 from polymargin.relaxation.tree import prove_in_parts
 from tests.relaxation.proofs import judged
 
@@ -146,7 +146,7 @@ def test_splits_close_what_one_piece_leaves_open(kind: str, region: Region) -> N
         assert loss is None
         assert tree is not None
         proofs[rival] = whole.proof(tree)
-    result = judged(network, u, label, region, RadiusBound((1 - 1e-4) * limit, proofs, whole.shared()))
+    result = judged(network, u, label, region, ProvedRadius((1 - 1e-4) * limit, proofs))
     assert result.accepted, result.reason
 
 

@@ -62,6 +62,8 @@ def certificate(
 ) -> Certificate:
     """A certificate from its parts; without a threat model it speaks of the L2 norm, every perturbation and every rival."""
     about = {} if asked is None or asked.is_plain else {"neighbourhood": neighbourhood(asked)}
+    rivals, ranges = shared_ranges(rivals)
+    about |= {} if ranges is None else {"ranges": ranges}
     return Certificate(
         {
             "format": FORMAT,
@@ -75,6 +77,28 @@ def certificate(
             **about,
         }
     )
+
+
+OF_ALL_RIVALS = ("radius", "coordinates", "ellipsoid", "decided", "lemmas")
+
+
+def shared_ranges(rivals: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Return the entries of rivals with what relaxation proofs of one radius have in common said once."""
+    proofs = [entry["proof"] for entry in rivals if entry["proof"]["kind"] == "relaxation"]
+    common = next((one for one in proofs if sum(_alike(one, other) for other in proofs) > 1), None)
+    if common is None:
+        return rivals, None
+    shared = [
+        {**entry, "proof": {**entry["proof"], "lemmas": "shared"}}
+        if entry["proof"]["kind"] == "relaxation" and _alike(common, entry["proof"])
+        else entry
+        for entry in rivals
+    ]
+    return shared, {key: common[key] for key in OF_ALL_RIVALS}
+
+
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[key] is other[key] or one[key] == other[key] for key in OF_ALL_RIVALS)
 
 
 def neighbourhood(asked: ThreatModel) -> dict[str, Any]:

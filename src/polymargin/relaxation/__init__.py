@@ -24,7 +24,7 @@ True
 
 from polymargin.relaxation.attack import nearest_counterexample
 from polymargin.relaxation.prover import PreparedRegion
-from polymargin.relaxation.search import RadiusBound, RegionSearch
+from polymargin.relaxation.search import ProvedRadius, RegionSearch
 from polymargin.relaxation.tree import prove_in_parts
 
-__all__ = ["PreparedRegion", "RadiusBound", "RegionSearch", "nearest_counterexample", "prove_in_parts"]
+__all__ = ["PreparedRegion", "ProvedRadius", "RegionSearch", "nearest_counterexample", "prove_in_parts"]

@@ -21,7 +21,7 @@ from polymargin.relaxation.algebra import NUMPY
 from polymargin.relaxation.constraints.ellipsoid import EllipsoidShape
 from polymargin.relaxation.expansion import Expansion, Group
 from polymargin.relaxation.lanczos import extremes
-from polymargin.relaxation.space import Coordinates
+from polymargin.relaxation.space import ProgramCoordinates
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class CurvatureCache:
     _found: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     def ends(
-        self, expansion: Expansion, group: Group, coordinates: Coordinates, shape: EllipsoidShape
+        self, expansion: Expansion, group: Group, coordinates: ProgramCoordinates, shape: EllipsoidShape
     ) -> tuple[Array, Array]:
         """Return ends (h,) of the remainders of a group, which are quadratic forms of δ, a little outside of them."""
         m, left, right, _ = _on_unit_ball(expansion, group, coordinates, shape)
@@ -71,7 +71,7 @@ class ArgumentEnds:
 
 
 def argument_ends(
-    expansion: Expansion, group: Group, coordinates: Coordinates, shape: EllipsoidShape
+    expansion: Expansion, group: Group, coordinates: ProgramCoordinates, shape: EllipsoidShape
 ) -> tuple[ArgumentEnds, ArgumentEnds] | None:
     """Return the least and largest values of t on the ellipsoid, a little outside; None in many dimensions.
 
@@ -102,7 +102,7 @@ def argument_ends(
 
 
 def _on_unit_ball(
-    expansion: Expansion, group: Group, coordinates: Coordinates, shape: EllipsoidShape
+    expansion: Expansion, group: Group, coordinates: ProgramCoordinates, shape: EllipsoidShape
 ) -> tuple[Array, Array, Array, Array]:
     """Return m, the rows a and a', and the slopes of the group, in coordinates in which the ellipsoid is the unit ball.
 

@@ -22,7 +22,7 @@ from polymargin.relaxation.curvatures import CurvatureCache, argument_ends
 from polymargin.relaxation.enclosures import Enclosures
 from polymargin.relaxation.expansion import Expansion, Group
 from polymargin.relaxation.linear_bounds import Lemma, linear_lemmas
-from polymargin.relaxation.space import Coordinates
+from polymargin.relaxation.space import ProgramCoordinates
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class ProvedEnclosures:
     """Intervals on the whole region, and the lemmas that prove them."""
 
     enclosures: Enclosures
-    coordinates: Coordinates
+    coordinates: ProgramCoordinates
     shape: EllipsoidShape
     lemmas: list[Lemma] = field(default_factory=list)
 
@@ -64,7 +64,7 @@ def enclose(
     expansion: Expansion, region: Perturbations, *, is_cut: bool, cache: CurvatureCache, until: int | None = None
 ) -> ProvedEnclosures:
     """Bound all variables and arguments, group by group; up to the forms of the stage `until`."""
-    coordinates = Coordinates.of(expansion, region, is_cut=is_cut)
+    coordinates = ProgramCoordinates.of(expansion, region, is_cut=is_cut)
     shape = EllipsoidShape.around(region)
     enclosures = Enclosures.unknown(expansion, region)
     result = ProvedEnclosures(enclosures, coordinates, shape)
@@ -114,7 +114,7 @@ def _by_curvatures(enclosures: Enclosures, number: int, group: Group, found: tup
 
 
 def _arguments_by_curvatures(
-    enclosures: Enclosures, number: int, group: Group, coordinates: Coordinates, shape: EllipsoidShape
+    enclosures: Enclosures, number: int, group: Group, coordinates: ProgramCoordinates, shape: EllipsoidShape
 ) -> list[Lemma]:
     """Return lemmas for arguments of neurons: value, slope and curvature are bounded together."""
     found, lemmas = argument_ends(enclosures.expansion, group, coordinates, shape), list[Lemma]()

@@ -223,20 +223,17 @@ class PreparedRegion:
 
     # -- certificates --------------------------------------------------------------------------
 
-    def shared(self) -> Proof:
-        """Return what the proofs of all rivals share."""
-        ellipsoid = self.proved.shape.to_entry()
+    def proof(self, tree: object) -> Proof:
+        """Return the proof of one rival; all but the tree is the same for all rivals."""
         return {
+            "kind": "relaxation",
             "radius": number(self.perturbations.radius),
             "coordinates": self.proved.coordinates.name,
-            "ellipsoid": ellipsoid,
+            "ellipsoid": self.proved.shape.to_entry(),
             "decided": self.proved.decided,
             "lemmas": self.proved.lemmas,
+            "tree": tree,
         }
-
-    def proof(self, tree: object) -> Proof:
-        """Return the proof of one rival, with the shared lemmas."""
-        return {"kind": "relaxation", **self.shared(), "lemmas": "shared", "tree": tree}
 
 
 def _weights(functional: Combination, expansion: Expansion, neurons: Neurons) -> Array | None:

@@ -38,16 +38,11 @@ STEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class RadiusBound:
-    """All rivals of `proofs` are proved to stay behind on the region of this radius; 0 and no proofs where nothing is proved.
-
-    shared   what the proofs have in common, an entry of the certificate
-    gaps     by rival, how far bounds were from the optimum of the relaxation where that is known
-    """
+class ProvedRadius:
+    """All rivals of `proofs` are proved to stay behind on the region of this radius; 0 and no proofs where nothing is proved."""
 
     radius: float = 0.0
     proofs: dict[int, Proof] = field(default_factory=dict)
-    shared: Proof | None = None
 
 
 @dataclass(eq=False)
@@ -92,16 +87,16 @@ class RegionSearch:
 
     def prove(
         self, radius: float, known: dict[int, Outcome] | None = None, *, solve: bool = True
-    ) -> tuple[RadiusBound, int | None]:
+    ) -> tuple[ProvedRadius, int | None]:
         """Prove all rivals at a radius; else return the rival at which it failed. Without `solve` by guesses only."""
         proofs: dict[int, Proof] = {}
         here = self.prepared(radius)
         for rival in self._by_nearness():
             found = (known or {}).get(rival) or self.attempt(rival, radius, decide=True, solve=solve)
             if found.leaf is None:
-                return RadiusBound(), rival
+                return ProvedRadius(), rival
             proofs[rival] = here.proof(found.leaf)
-        return RadiusBound(radius, proofs, here.shared()), None
+        return ProvedRadius(radius, proofs), None
 
     def _by_nearness(self) -> list[int]:
         """Rivals in the order of their lead at the point over the length of its gradient."""
@@ -114,7 +109,7 @@ class RegionSearch:
 
     # -- the largest radius --------------------------------------------------------------------
 
-    def largest(self, limit: float, hardest: int | None, tolerance: float = TOLERANCE) -> RadiusBound:
+    def largest(self, limit: float, hardest: int | None, tolerance: float = TOLERANCE) -> ProvedRadius:
         """Return the largest radius up to the limit that is proved for all rivals, to a relative tolerance."""
         search = _RootSearch(self, limit, self._by_nearness()[0] if hardest is None else hardest, tolerance)
         with suppress(TimeUpError):  # what was proved before is the answer
@@ -157,7 +152,7 @@ class _RootSearch:
     limit: float
     rival: int
     tolerance: float
-    best: RadiusBound = field(default_factory=RadiusBound)
+    best: ProvedRadius = field(default_factory=ProvedRadius)
     low: float = 0.0
     high: float = math.inf
 

@@ -29,7 +29,7 @@ THINNEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class ProgramCoordinates:
     """δ = middle + spread @ s, for all that rows see; spread (d,) is a diagonal, or (d, m)."""
 
     name: str
@@ -37,7 +37,7 @@ class Coordinates:
     spread: Array
 
     @classmethod
-    def of(cls, expansion: Expansion, region: Perturbations, *, is_cut: bool) -> Coordinates:
+    def of(cls, expansion: Expansion, region: Perturbations, *, is_cut: bool) -> ProgramCoordinates:
         """Return the coordinates of a region; `is_cut` says whether its box cuts the ball."""
         if region.norm is Norm.L2 and not is_cut and _is_seen_by_first_stage(expansion):
             rows = np.concatenate([group.slopes for group in expansion.groups if group.stage == 1])
@@ -82,7 +82,7 @@ class Space:
     """An expansion with intervals in coordinates; for a lemma up to a group of forms (`until`, its number)."""
 
     enclosures: Enclosures
-    coordinates: Coordinates
+    coordinates: ProgramCoordinates
     until: int | None = None
     _rows: dict[tuple[str, int], Array] = field(default_factory=dict, repr=False)
 

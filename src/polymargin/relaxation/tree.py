@@ -19,7 +19,7 @@ from polymargin.relaxation.descent import lowest_points
 from polymargin.relaxation.enclosures import Enclosures
 from polymargin.relaxation.lemmas import ProvedEnclosures
 from polymargin.relaxation.prover import Outcome, PreparedRegion
-from polymargin.relaxation.space import Coordinates
+from polymargin.relaxation.space import ProgramCoordinates
 
 Array = NDArray[np.float64]
 Tree: TypeAlias = "dict[str, object]"
@@ -120,7 +120,7 @@ def _on(whole: PreparedRegion, part: Enclosures) -> PreparedRegion | None:
             or not np.array_equal(part.region.low, whole.perturbations.low)
             or not np.array_equal(part.region.high, whole.perturbations.high)
         )
-        coordinates = Coordinates.of(part.expansion, part.region, is_cut=True) if is_cut else coordinates
+        coordinates = ProgramCoordinates.of(part.expansion, part.region, is_cut=True) if is_cut else coordinates
     proved = ProvedEnclosures(part, coordinates, whole.proved.shape)
     return replace(whole, perturbations=part.region, is_cut=is_cut, proved=proved)
 
