@@ -1,9 +1,8 @@
-"""Proved radii of deployed networks in four regions: the part of the nearest counterexample that is proved, and the time it takes.
+"""Proved radii of deployed networks in four regions: the part of the nearest counterexample that is proved, and its time.
 
     python benchmarks/regions.py --networks tenseal,orion_mlp --images 8000,8100 --timeout 60 --jobs 2 --out regions.json
 
-One thread for each image. `optimum` is the radius at which the relaxation itself ends, as far as the search knows it: where it is
-close to `proved`, the relaxation is loose and not the search.
+Run it with OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1: one thread for each image.
 """
 
 from __future__ import annotations
@@ -18,9 +17,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import numpy as np
 
 import polymargin as pm
@@ -31,14 +27,13 @@ from polymargin.relaxation.search import RegionSearch
 
 SHARED = Path(os.environ.get("POLYMARGIN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 REGIONS = {"L2": L2(), "L2 in [0,1]": L2(domain=(0, 1)), "Linf": Linf(), "Linf in [0,1]": Linf(domain=(0, 1))}
-NETWORKS = (
-    "digits_recognizer gelu4_mlp tenseal orion_mlp cubic_mlp cryptonets lola "
-    "relu_mlp relu_mlp_pgd relu_deep relu_deep_pgd relu_conv"
-).split()
+POLYNOMIAL = ["digits_recognizer", "gelu4_mlp", "tenseal", "orion_mlp", "cubic_mlp", "cryptonets", "lola"]
+RELU = ["relu_mlp", "relu_mlp_pgd", "relu_deep", "relu_deep_pgd", "relu_conv"]
 
 
 def images() -> np.ndarray:
-    content = gzip.open(SHARED / "data/mnist/t10k-images-idx3-ubyte.gz").read()
+    with gzip.open(SHARED / "data/mnist/t10k-images-idx3-ubyte.gz") as file:
+        content = file.read()
     return np.frombuffer(content, np.uint8, offset=16).reshape(-1, 784) / 255.0
 
 
@@ -72,7 +67,7 @@ def measure(name: str, region_name: str, image: int, timeout: float) -> dict[str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--networks", default=",".join(NETWORKS))
+    parser.add_argument("--networks", default=",".join(POLYNOMIAL + RELU))
     parser.add_argument("--regions", default=",".join(REGIONS))
     parser.add_argument("--images", default="8000,8100,8003,8250,8499,8500,8750,8999")
     parser.add_argument("--timeout", type=float, default=60.0)

@@ -19,17 +19,8 @@ def judged(
     network: Network, u: np.ndarray, label: int, region: Region, bound: ProvedRadius, **options: Any
 ) -> CheckResult:
     """Return what the checker says of the proofs of a radius."""
-<<<<<<< HEAD
-    from polymargin.margins.certificate import neighbourhood
-
-    threat = ThreatModel(region, tuple(bound.proofs))
-    more = {"ranges": bound.shared, "neighbourhood": neighbourhood(threat)}
-    document = certificate(network, u, label, bound.radius, dict(bound.proofs), **more)
-    return check(model_file(network), json.dumps(document).encode(), **options)
-=======
     radius = hexadecimal(bound.radius)
     rivals = [{"rival": rival, "lower": radius, "proof": proof} for rival, proof in bound.proofs.items()]
     threat = ThreatModel(region, tuple(bound.proofs))
     document = certificate(network, u, label, {"kind": "robust", "radius": radius}, rivals, None, 0, threat)
     return check(model_file(network), document.to_bytes(), **options)
->>>>>>> 40d9627 (Proofs of a radius stand for themselves; certificates say once what rivals have in common)

@@ -179,6 +179,7 @@ class PreparedRegion:
         *,
         decide: bool = True,
         solve: bool = True,
+        accuracy: float = ACCURACY,
         deadline: Deadline = NEVER,
     ) -> Outcome:
         """Bound a functional; with `decide` the search ends as soon as the sign is known, without `solve` it guesses only."""
@@ -203,7 +204,7 @@ class PreparedRegion:
             return Outcome(-np.inf, math.inf, None, relaxation)
         y[0] -= 0.1 * scale
         limits = {"enough": enough, "hopeless": 0.0} if decide else {}
-        accuracy = SHARP if decide else ACCURACY
+        accuracy = SHARP if decide else accuracy
         program = relaxation.program.placed
         found = maximise(program, y, scale, tolerance=accuracy, deadline=deadline, **limits)
         if found is None:

@@ -26,7 +26,7 @@ from polymargin.relaxation.gradients import Functionals
 from polymargin.relaxation.lemmas import ProvedEnclosures, decided_pieces
 from polymargin.relaxation.linear_bounds import Lemma
 from polymargin.relaxation.prover import PreparedRegion, is_cut
-from polymargin.relaxation.space import Coordinates
+from polymargin.relaxation.space import ProgramCoordinates
 from polymargin.value_ranges.programs import FormPrograms, FormSide
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ class RangeSearch:
         first = Expansion(self._network(1), self.point, self.near.dimension, self.near.seen, self._open(1))
         later = [forms for stage in self.stages[1:] for forms in stage.forms]
         sees_inputs = any(source == 0 for forms in later for source, _ in forms.blocks)
-        self.coordinates = Coordinates.of(first, self.near, is_cut=self.is_cut or sees_inputs)
+        self.coordinates = ProgramCoordinates.of(first, self.near, is_cut=self.is_cut or sees_inputs)
         self.shape = EllipsoidShape.around(self.near)
 
     def run(self) -> list[FoundRange]:
