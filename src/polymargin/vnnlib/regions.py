@@ -73,12 +73,6 @@ class InputBox:
         """Return the largest ball inside the box, around its centre."""
         return Ball(self.centre, min((high - low) / 2 for low, high in zip(self.lower, self.upper, strict=True)) ** 2)
 
-    def clip(self, points: Array) -> Array:
-        """Return the nearest points whose float64 coordinates lie in the box."""
-        low = np.array([float_above(value) for value in self.lower])
-        high = np.array([-float_above(-value) for value in self.upper])
-        return np.clip(points, low, np.maximum(low, high))
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -110,6 +104,12 @@ class QueryRegion:
     empty: bool
     lower: tuple[Fraction | None, ...] = ()
     upper: tuple[Fraction | None, ...] = ()
+
+    def clip(self, points: Array) -> Array:
+        """Return the nearest points whose float64 coordinates lie within the bounds."""
+        low = np.array([-np.inf if end is None else float_above(end) for end in self.lower])
+        high = np.array([np.inf if end is None else -float_above(-end) for end in self.upper])
+        return np.clip(points, low, np.maximum(low, high))
 
     @property
     def asked(self) -> list[Asked]:

@@ -60,18 +60,18 @@ def first_witness(network: Network, cases: Sequence[Case], candidates: Sequence[
 
 
 def around(region: QueryRegion, point: Array) -> Iterator[Array]:
-    """Yield candidates on the ray through a point whose outputs are nearly right, within the region."""
+    """Yield candidates on the ray through a point whose outputs are nearly right, moved into the bounds of the inputs."""
     ball = region.balls[0]
     centre = ball.float_centre
     distance, reach = float(np.linalg.norm(point - centre)), ball.inner_radius
     yield point
     if 0.0 < distance <= reach:
         for share in SHARES:
-            yield centre + (1.0 + share * (reach / distance - 1.0)) * (point - centre)
+            yield region.clip(centre + (1.0 + share * (reach / distance - 1.0)) * (point - centre))
     if region.box is not None:
-        yield region.box.clip(point)
+        yield region.clip(point)
         for stretch in (1.5, 3.0):
-            yield region.box.clip(centre + stretch * (point - centre))
+            yield region.clip(centre + stretch * (point - centre))
 
 
 def ascended(network: Network, region: QueryRegion, seed: int) -> list[Array]:
@@ -90,11 +90,12 @@ def ascended(network: Network, region: QueryRegion, seed: int) -> list[Array]:
                 break
             length = radius * 0.5 * (1.0 - step / STEPS)
             if region.box is not None:
-                place = region.box.clip(place + length * np.sign(slope))
+                place = region.clip(place + length * np.sign(slope))
                 continue
             place = place + length * slope / size
             away = float(np.linalg.norm(place - centre))
             place = centre + (place - centre) * min(1.0, radius * (1.0 - 1e-12) / away) if away > 0.0 else place
+            place = region.clip(place)
         found.append(place)
     return found
 
