@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.certificate_makers import from_base64
 from checker.test_lifted_form import matrix_of
 from checker.views_of_files import read_view
 from engines import exclude, lower_bound
@@ -129,11 +130,12 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path
     network, content, _ = proved(name, tmp_path)
     model: Any = read_view(tmp_path / "model.npz")
     proof, rival, label = content["rivals"][0]["proof"], content["rivals"][0]["rival"], content["label"]
-    point = [fmpq(*float.fromhex(x).as_integer_ratio()) for x in content["point"]]
+    u = from_base64(content["point"])
+    point = [fmpq(*x.as_integer_ratio()) for x in u.tolist()]
     with working_precision(128):
         expansion = expanded(model, point)
         given = _read(expansion, proof)
-        exact = model.exact_logits(point)
+        exact = [fmpq(v.numerator, v.denominator) for v in network.exact_logits(u)]
         value = centre(expansion, label, rival)
         assert value.contains(arb(exact[label] - exact[rival]))
         assert value.rad() < 1e-30 * (1 + abs(value.mid()))
@@ -147,7 +149,7 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path
             for f in (expansion.left, expansion.right)
         )
         rho = [np.array([float(v.upper()) for v in bound]) for bound in bounds]
-    u, r = np.array([float.fromhex(x) for x in content["point"]]), float(given.radius.p) / float(given.radius.q)
+    r = float(given.radius.p) / float(given.radius.q)
     S = np.zeros((len(expansion.sums), len(p)))
     for s, row in enumerate(expansion.sums):
         for j, weight in row.items():
@@ -193,7 +195,7 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any, tmp_path
 
 def test_a_counterexample_in_the_ball_leaves_nothing_to_prove(tmp_path: Path) -> None:
     network, content, _ = proved("ccp", tmp_path)
-    u = np.array([float.fromhex(x) for x in content["point"]])
+    u = from_base64(content["point"])
     nearest = pm.attack(network, u)
     found = exclude(network, u, nearest.label, nearest.rival, 1.01 * nearest.distance, most_leaves=1)
     assert not found.proved

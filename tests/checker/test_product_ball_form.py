@@ -9,10 +9,12 @@ import pytest
 from checker.product_programs import mixed_program, sparse
 from checker.test_lifted_form import matrix_of
 from checker.test_product_expansion import U, forms, wide
+from checker.views_of_files import stages_of
 from flint import arb, fmpq
 
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.enclosures import Balls
+from polymargin_checker.exact import exact_logits
 from polymargin_checker.floats import Floats
 from polymargin_checker.product_ball import (
     Shown,
@@ -184,7 +186,7 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any) -> None:
         ranges, rho = ranges_by_hand(expansion, r)
         numbers = given(expansion, ranges, r)
         bounds = _check_ranges(expansion, numbers, pairs(stated_curvatures(expansion)))
-        logits = model.exact_logits(point)
+        logits = exact_logits(stages_of(model), point)
         value = arb(logits[0] - logits[1])
         Z = matrix_of(_form(expansion, Shown.of(expansion, arithmetic), 0, 1, value, numbers, bounds))
         p, q = doubles(expansion.left.value), doubles(expansion.right.value)
@@ -224,7 +226,7 @@ def test_the_form_is_that_of_its_definition(name: str, arithmetic: Any) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_value_at_the_point_is_enclosed(name: str) -> None:
     model, point = MODELS[name]
-    logits = model.exact_logits(point)
+    logits = exact_logits(stages_of(model), point)
     for bits in (12, 128):
         for label, rival in ((0, 1), (1, 0)):
             with working_precision(bits):
