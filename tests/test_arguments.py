@@ -39,6 +39,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "margin": {"model": POLYNOMIAL, "points": U},
     "parameter_discriminant": {"source": QUADRATIC},
     "polar_degrees": {"source": ELLIPSE},
+    "ranges": {"model": POLYNOMIAL, "points": U, "radius": 0.1},
     "report": {"model": POLYNOMIAL, "points": [U]},
     "solve": {"system": ["x**2 - 1"]},
     "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},

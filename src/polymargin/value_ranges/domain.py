@@ -43,8 +43,8 @@ def input_set(dimension: int, points: ArrayLike | None, domain: Any, radius: flo
                 "domain and radius: expected one of them; a domain around a point is within=Linf(domain=…)"
             )
         if data is None or len(data) != 1:
-            given = "no points" if data is None else f"{len(data)} points"
-            raise InputError(f"radius={radius!r} with {given}: expected one point, around which the ball lies")
+            given = "none" if data is None else f"{len(data)} of them"
+            raise InputError(f"points: {given} with radius={radius!r}; expected one point, around which the ball lies")
         return _ball(data[0], radius, within)
     if within is not None:
         raise InputError("within= without a radius: the region has no bounds; give radius=, or domain= alone for a box")
