@@ -98,5 +98,5 @@ def test_workers_get_the_base_solutions(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_other_things_are_no_executor() -> None:
-    with pytest.raises(pm.InputError, match=r"expected a concurrent\.futures\.Executor or a Dask Client"):
+    with pytest.raises(pm.InputError, match="expected an integer >= 1, an executor, a Dask client, or None"):
         pm.margin(NETWORK, POINTS, proof=False, workers="tcp://somewhere:8786")  # type: ignore[call-overload]

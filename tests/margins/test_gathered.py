@@ -63,7 +63,6 @@ LOOKS: dict[str, Callable[[Any], Sequence[Margin]]] = {
     "list": list,
     "starred": lambda rows: unpacked(*rows),
     "matched": matched,
-    "array": lambda rows: np.array(rows, dtype=object).tolist(),
     "added to a list": lambda rows: [].__iadd__(rows),
 }
 
@@ -76,6 +75,10 @@ def test_every_way_to_the_rows_leads_to_the_same(look: str) -> None:
     assert {type(row) for row in rows} == {Margin}
     assert all(row is found[place] for place, row in enumerate(rows))
     assert found == rows
+
+
+def test_as_an_array_a_batch_is_its_radii() -> None:
+    assert np.array(batch(), dtype=object).tolist() == [row["radius"] for row in ALONE]
 
 
 @pytest.mark.parametrize("travel", [copy.copy, copy.deepcopy, lambda rows: pickle.loads(pickle.dumps(rows))])
