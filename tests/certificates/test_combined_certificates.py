@@ -31,10 +31,10 @@ def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.Network, dic
     network, u = random_network(WIDTHS[name], 2, 3), np.random.default_rng([3, 1]).normal(size=WIDTHS[name][0])
     nearest = attack(network, u)
     assert nearest is not None
-    radius, rivals = fraction * nearest.distance, []
+    label, radius, rivals = int(network.predict(u)), fraction * nearest.distance, []
     for rival in range(network.class_count):
-        if rival != nearest.label:
-            question = Question(expansion_at(View.of(network, u, nearest.label, rival)), nearest.label, rival, radius)
+        if rival != label:
+            question = Question(expansion_at(View.of(network, u, label, rival)), label, rival, radius)
             _, proof = question.attempt()
             assert proof is not None
             written = {"kind": "lifted", "radius": float(radius).hex(), **proof.to_proof()}
@@ -43,7 +43,7 @@ def combined_document(name: str, fraction: float = 0.3) -> tuple[pm.Network, dic
         "format": "polymargin-certificate-1",
         "model": {"sha256": network.fingerprint},
         "point": [float(v).hex() for v in u],
-        "label": nearest.label,
+        "label": label,
         "claim": {"kind": "robust", "radius": float(radius).hex()},
         "rivals": rivals,
         "upper": None,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engines import attack, bracket, exclude
+from engines import attack, exclude
 from flint import fmpq
 from problems import random_network
 
@@ -26,19 +26,15 @@ from polymargin_checker.floats import Floats
 def document(network: pm.Network, u: np.ndarray, fraction: float) -> dict[str, Any]:
     nearest = attack(network, u)
     assert nearest is not None
-    radius = fraction * nearest.distance
-    found = [
-        exclude(network, u, nearest.label, rival, radius)
-        for rival in range(network.class_count)
-        if rival != nearest.label
-    ]
+    label, radius = int(network.predict(u)), fraction * nearest.distance
+    found = [exclude(network, u, label, rival, radius) for rival in range(network.class_count) if rival != label]
     assert all(exclusion.proved for exclusion in found)
     text = float(radius).hex()
     return {
         "format": "polymargin-certificate-1",
         "model": {"sha256": network.fingerprint},
         "point": [float(v).hex() for v in u],
-        "label": nearest.label,
+        "label": label,
         "claim": {"kind": "robust", "radius": text},
         "rivals": [{"rival": e.rival, "lower": text, "proof": e.to_proof()} for e in found],
         "upper": None,
@@ -267,7 +263,7 @@ def test_enclosures_contain_the_exact_result() -> None:
 def test_verify_and_bracket_beyond_enumeration(tmp_path: Path) -> None:
     network = random_network((20, 16, 8, 3), 2, 1)
     u = np.random.default_rng(7).normal(size=20)
-    found = bracket(network, u, timeout=5)
+    found = pm.margin(network, u, timeout=5)
     assert 0 < found.lower <= found.upper
     verdict = pm.verify(network, u, 0.9 * found.lower, timeout=30)
     assert verdict.answer.name == "ROBUST"

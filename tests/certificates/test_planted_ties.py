@@ -42,7 +42,7 @@ def test_no_verdict_is_beyond_the_truth(block: int) -> None:
 @pytest.mark.parametrize("number", range(0, 3 * ROUND, 7))
 def test_certified_margins_enclose_the_truth(number: int) -> None:
     planted = planted_tie(number)
-    found = pm.margin(planted.network, planted.point, timeout=1.0, **asked(**planted.options)).margin
+    found = pm.margin(planted.network, planted.point, timeout=1.0, **asked(**planted.options))
     assert planted.allows(found.lower), (number, found, planted)
     assert np.isinf(found.upper) or planted.reached_by(found.upper), (number, found, planted)
 

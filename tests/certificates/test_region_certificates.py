@@ -14,6 +14,7 @@ from problems import asked, random_network, region
 import polymargin as pm
 from polymargin.errors import InputError
 from polymargin.margins import provers
+from polymargin.networks.attention import random_attention
 from polymargin_checker import region_proof
 from polymargin_checker.checker import check
 
@@ -77,7 +78,7 @@ def test_verdicts_on_both_sides_of_the_exact_margin(case: int, tmp_path: Path) -
 def test_networks_of_products_and_attention_have_region_proofs(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
-    for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
+    for network in (net, random_attention(1, 3, 2, 2, seed=4)):
         u = np.array([0.3, 0.2, -0.1])
         far = pm.attack(network, u, within=pm.Linf(domain=(-1, 1)))
         radius = 0.2 if far is None else 0.9 * far.distance
@@ -186,7 +187,7 @@ def test_a_lead_that_is_missing_at_the_point_itself(tmp_path: Path) -> None:
 def test_products_and_attention_in_round_coordinates(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     net = pm.pi_net([generator.normal(size=(3, 3)) for _ in range(3)], generator.normal(size=(2, 3)))
-    for network in (net, pm.LightningAttention.random(1, 3, 2, 2, seed=4)):
+    for network in (net, random_attention(1, 3, 2, 2, seed=4)):
         u = np.array([0.3, 0.2, -0.1])
         for options in ({"weights": MATRIX}, {"movable": PLANE}):
             far = pm.attack(network, u, **asked(**options))
