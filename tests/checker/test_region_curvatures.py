@@ -182,9 +182,9 @@ def proof() -> tuple[Any, dict[str, Any]]:
     """Three classes, proved on the whole region by curvatures, which it needs; made once."""
     if not _made:
         network, u = random_network([10, 10, 8, 3], 2, seed=3), np.full(10, 0.05)
-        attacked = pm.attack(network, u, norm="linf")
+        attacked = pm.attack(network, u, within=pm.Linf())
         assert attacked is not None
-        verdict = pm.verify(network, u, 0.6 * attacked.distance, norm="linf")
+        verdict = pm.verify(network, u, 0.6 * attacked.distance, within=pm.Linf())
         assert verdict.certificate is not None
         _made.append((network, verdict.certificate.data))
     network, data = _made[0]

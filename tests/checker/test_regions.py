@@ -92,7 +92,7 @@ LEAF: dict[str, Mutation] = {
 @pytest.mark.parametrize("name", LEAF)
 def test_no_changed_leaf_passes(name: str, tmp_path: Path) -> None:
     net = network()
-    data = proof(net, 0.98, norm="linf")
+    data = proof(net, 0.98, within=pm.Linf())
     assert judged(net, data, tmp_path)[0]
     changed = copy.deepcopy(data)
     LEAF[name](changed)
@@ -134,7 +134,7 @@ WHOLE: dict[str, Mutation] = {
 @pytest.mark.parametrize("name", WHOLE)
 def test_no_changed_statement_passes(name: str, tmp_path: Path) -> None:
     net = network()
-    data = proof(net, 0.98, norm="linf")
+    data = proof(net, 0.98, within=pm.Linf())
     changed = copy.deepcopy(data)
     WHOLE[name](changed)
     accepted, reason = judged(net, changed, tmp_path)
@@ -144,7 +144,7 @@ def test_no_changed_statement_passes(name: str, tmp_path: Path) -> None:
 
 def test_a_proof_on_a_box_holds_for_the_l2_ball_in_it(tmp_path: Path) -> None:
     net = network()
-    data = proof(net, 0.98, norm="linf")
+    data = proof(net, 0.98, within=pm.Linf())
     del data["neighbourhood"]
     accepted, reason = judged(net, data, tmp_path)
     assert accepted
@@ -161,7 +161,7 @@ def test_parabolas_above_an_activation_are_lowered(
     """
     monkeypatch.setattr(arithmetic, "LARGEST_EXACT", largest_exact)
     net = quartic()
-    data = proof(net, 0.97, norm="linf")
+    data = proof(net, 0.97, within=pm.Linf())
     assert judged(net, data, tmp_path)[0]
     rows = quadratic(data)["minorants"][0]
     for more in (0.05, 1e6):
@@ -187,19 +187,19 @@ def test_numbers_beyond_all_doubles_prove_nothing_and_warn_of_nothing(
     def huge(value: Any) -> Any:
         return [huge(entry) for entry in value] if isinstance(value, list) else text if value else value
 
-    for net, norm in ((quartic(), "linf"), (network(), "linf"), (network(), "l1")):
-        data = proof(net, 0.97, norm=norm)
+    for net, within in ((quartic(), pm.Linf()), (network(), pm.Linf()), (network(), pm.L1())):
+        data = proof(net, 0.97, within=within)
         for leaf in leaves(tree(data)):
             if leaf.get(key):
                 leaf[key] = huge(leaf[key])
         accepted, reason = judged(net, data, tmp_path)
         assert "could not finish" not in reason
-        assert accepted == (data == proof(net, 0.97, norm=norm))
+        assert accepted == (data == proof(net, 0.97, within=within))
 
 
 def test_lifted_rests_need_all_their_multipliers(tmp_path: Path) -> None:
     net = network()
-    data = proof(net, 0.999, norm="linf")
+    data = proof(net, 0.999, within=pm.Linf())
     found = [leaf for leaf in leaves(tree(data)) if leaf.get("shifts") is not None]
     assert found, "this proof was chosen because it lifts"
     for key, value in (("rests", None), ("rests", ["-0x1p+0"] * 3), ("shifts", []), ("rests", ["0x0p+0"] * 3)):
@@ -213,7 +213,7 @@ def test_lifted_rests_need_all_their_multipliers(tmp_path: Path) -> None:
 def test_forms_of_too_many_variables_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1, two inputs, and three rests where they are lifted; the first leaf of each kind."""
     net = network()
-    data = proof(net, 0.999, norm="linf")
+    data = proof(net, 0.999, within=pm.Linf())
     lifted = next(leaf for leaf in leaves(tree(data)) if leaf.get("shifts") is not None)
     plain = copy.deepcopy(lifted) | {"shifts": None, "rests": None}
     for leaf, variables in ((lifted, 6), (plain, 3)):
@@ -226,10 +226,10 @@ def test_forms_of_too_many_variables_are_refused(tmp_path: Path, monkeypatch: py
             )
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_empty_leaves_are_outside_the_ball(norm: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("within", [pm.L1(domain=(-5, 5)), pm.L2(domain=(-5, 5))])
+def test_empty_leaves_are_outside_the_ball(within: Any, tmp_path: Path) -> None:
     net = network()
-    data = proof(net, 0.9, norm=norm, domain=(-5, 5))
+    data = proof(net, 0.9, within=within)
     radius = float.fromhex(data["claim"]["radius"])
     whole = tree(data)
     corner = {"split": [1, (U[1] + 0.95 * radius).hex()], "low": {"linear": "middle"}, "high": {"empty": True}}
@@ -243,10 +243,10 @@ def test_empty_leaves_are_outside_the_ball(norm: str, tmp_path: Path) -> None:
 
 def test_counterexamples_obey_the_neighbourhood(tmp_path: Path) -> None:
     net = network()
-    attacked = pm.attack(net, U, norm="linf")
+    attacked = pm.attack(net, U, within=pm.Linf())
     assert attacked is not None
     radius = 1.2 * attacked.distance
-    data = pm.verify(net, U, radius, norm="linf").certificate.data
+    data = pm.verify(net, U, radius, within=pm.Linf()).certificate.data
     assert judged(net, data, tmp_path)[0]
     narrow = [(u - 0.3 * attacked.distance).hex() for u in U], [(u + 0.3 * attacked.distance).hex() for u in U]
     for key, value in (
@@ -267,7 +267,7 @@ def test_every_rival_that_counts_needs_its_proof_and_the_sentence_names_what_was
     net = random_network([2, 3, 4], 2, seed=3)
     label = int(net.predict(np.array([U]))[0])
     first, between, last = (k for k in range(4) if k != label)
-    data = proof(net, 0.5, norm="linf", rivals=(first, last))
+    data = proof(net, 0.5, within=pm.Linf(), rivals=(first, last))
     accepted, reason = judged(net, data, tmp_path)
     assert accepted
     assert "at an L∞ distance below" in reason
@@ -289,7 +289,7 @@ def test_every_rival_that_counts_needs_its_proof_and_the_sentence_names_what_was
 
 def test_the_sentence_about_a_margin_names_its_norm(tmp_path: Path) -> None:
     net = network()
-    found = pm.margin(net, U, norm="linf")
+    found = pm.margin(net, U, within=pm.Linf())
     assert found.certificate is not None
     accepted, reason = judged(net, found.certificate.data, tmp_path)
     assert accepted

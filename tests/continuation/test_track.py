@@ -10,9 +10,18 @@ from oracle import follow_path
 from problems import PROBLEMS, SMALL, Problem
 
 import polymargin as pm
-from polymargin import Boundary, PathEnd, TrackerSettings, _core
+from polymargin import Boundary, _core
 from polymargin.boundary import critical_system
-from polymargin.continuation import Job, Tracker, contains, critical_start, duplicates, random_phase
+from polymargin.continuation import (
+    Job,
+    PathEnd,
+    Tracker,
+    TrackerSettings,
+    contains,
+    critical_start,
+    duplicates,
+    random_phase,
+)
 from polymargin.continuation.tracker import job_again
 from polymargin.polynomials import Graph, Program, flatten
 

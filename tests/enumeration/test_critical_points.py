@@ -91,13 +91,13 @@ def test_a_shortfall_is_said() -> None:
         pm.Boundary.from_expression("x**3 + 2*y**3 - 3*x*y + x - 1"), [0.5, 0.1], cache=False, settings=lame
     )
     assert not found.audit.complete
-    assert "paths of stage 1 have no known end" in repr(found)
+    assert "9 of 9 base paths have no known endpoint" in repr(found)
 
 
 def test_findings_are_sentences_about_paths() -> None:
     ends = {PathEnd.UNDECIDED: 45, PathEnd.TOO_MANY_STEPS: 1, PathEnd.CONVERGED: 3}
     assert Audit(49, 49, 3, 1, ends).findings == (
-        "45 paths came to an end that could not be told: regular, multiple, singular or at infinity",
+        "45 paths reached an undecided endpoint: regular, multiple, singular or at infinity",
         "1 path stopped after the largest number of steps",
     )
 

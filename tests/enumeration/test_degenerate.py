@@ -9,7 +9,8 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin import PathEnd, Standing
+from polymargin import Standing
+from polymargin.continuation import PathEnd
 from polymargin.enumeration import regular_ends
 
 

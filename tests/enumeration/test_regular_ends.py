@@ -16,6 +16,7 @@ from polymargin.continuation import Tracker
 from polymargin.enumeration import base_solutions, regular_ends
 from polymargin.enumeration.cache import Cache
 from polymargin.geometry import boundary_count
+from polymargin.geometry.ed_degrees import exact_check
 
 # True numbers by Macaulay2 and PHCpack; doubles see most of these points as singular.
 COUNTS = {
@@ -59,9 +60,16 @@ def test_paths_of_unknown_endpoint_make_the_count_a_lower_bound(monkeypatch: pyt
     cusp = pm.Boundary.from_expression("y**3 - x**4")
     count = boundary_count(cusp, Tracker(threads=1), cache=False)
     assert (count.value, count.undecided, count.complete) == (5, 5, False)  # 13 paths, of which eight end at the cusp
+    confirmed = pm.ed_degree(cusp, method="numeric", cache=False, threads=1)
+    assert (confirmed.standing, confirmed.value) == (Standing.NUMERICAL, 5)
+    assert confirmed.notes[0].startswith("confirmed by algebra: ")
+    monkeypatch.setattr(exact_check, "LARGEST_BOUND", 15)
     found = pm.ed_degree(cusp, method="numeric", cache=False, threads=1)
     assert (found.standing, found.lower, found.upper) == (Standing.BRACKETED, 5, 16)
-    assert found.notes == ("at least 5: paths of unknown endpoint could lead to 5 others",)
+    assert found.notes == (
+        "at least 5: paths of unknown endpoint could lead to 5 others",
+        "not counted again by algebra: there may be more than 15",
+    )
 
 
 def test_a_solution_with_two_paths_is_regular_once(monkeypatch: pytest.MonkeyPatch) -> None:
