@@ -21,12 +21,17 @@ from polymargin.bounds.lower_bound import lower_bound_at, quick_exclusion
 from polymargin.bounds.regions.network_at import NetworkAt
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.bounds.regions.search import prove_by_cutting, prove_whole
-from polymargin.deadlines import NEVER, Deadline
+from polymargin.deadlines import NEVER, Deadline, TimeUpError
 from polymargin.margins.proofs import distance_above
 from polymargin.networks.network import Network
+from polymargin.networks.stages import Product
 from polymargin.regions import Norm, Region, ThreatModel
 from polymargin.relaxation.attack import nearest_counterexample
-from polymargin.relaxation.confirmation import Counterexample
+from polymargin.relaxation.confirmation import Confirmation, Counterexample
+from polymargin.relaxation.coordinates import Coordinates
+from polymargin.relaxation.gradients import Functionals
+from polymargin.relaxation.search import ProvedRadius, RegionSearch
+from polymargin.relaxation.tree import prove_in_parts
 
 Array = NDArray[np.float64]
 
@@ -37,6 +42,10 @@ SHARES, ONE_PIECE = (0.5, 0.9, 0.99, 0.999, 1 - 1e-4, 1 - 1e-5, 1 - MET / 2), 0.
 # Radii without a limit, and halves below the first share of one.
 UNLIMITED, HALVINGS, FIRST_SHARE = [2.0**k for k in range(-6, 4)], 7, 0.95
 MOST_LEAVES = 100_000
+# Inputs and values of all stages: fewer are enumerated or split by the older engines, more make programs too large.
+FEW, MANY = 80, 2_500
+# Of the time, for the relaxation; what it reaches of the limit before the older engines are not tried.
+RELAXED, LOW = 0.75, 0.6
 # Inputs and values of the layers, beyond which the checker reads no proof on a region; so none is made.
 LARGEST_SPACE = 12_000
 
@@ -98,6 +107,8 @@ def proved_at(
 ) -> RadiusBound:
     """Prove that rivals neither win nor tie within a radius; the `whole` of it at once, or in as many parts as time allows."""
     threat = ThreatModel(region, tuple(rivals), abstain)
+    if _is_relaxed(network, threat):
+        return _relaxed_at(network, point, label, rivals, region, radius, abstain, deadline, whole)
     if threat.is_ball:
         return _ball_at(network, point, label, rivals, radius, deadline, whole)
     return _region_at(network, point, label, list(rivals), threat, radius, deadline, whole, seed)
@@ -118,6 +129,28 @@ def bound(
 ) -> RadiusBound:
     """Return the largest radius up to a limit that is proved against all rivals, as near as the time allows."""
     threat = ThreatModel(region, tuple(rivals), abstain)
+    if _is_relaxed(network, threat):
+        found = _relaxed(network, point, label, rivals, region, limit, abstain, deadline.part(RELAXED), tolerance)
+        if found.loss is not None or found.radius >= LOW * limit or not network.is_polynomial:
+            return found
+        older = _older(network, point, label, rivals, region, threat, limit, abstain, deadline, tolerance, seed)
+        return older if older.radius > found.radius else found
+    return _older(network, point, label, rivals, region, threat, limit, abstain, deadline, tolerance, seed)
+
+
+def _older(
+    network: Network,
+    point: Array,
+    label: int,
+    rivals: Sequence[int],
+    region: Region,
+    threat: ThreatModel,
+    limit: float,
+    abstain: float,
+    deadline: Deadline,
+    tolerance: float,
+    seed: int,
+) -> RadiusBound:
     try_radius = partial(proved_at, network, point, label, rivals, region, abstain=abstain, seed=seed)
     best, high = RadiusBound(0.0), limit
     if threat.is_ball:
@@ -148,6 +181,94 @@ def bound(
         ball = _ball_in_one_piece(network, point, replace(threat, region=_plain(region)), limit, deadline, tolerance)
         best = ball if ball.radius > best.radius else best
     return best if loss is None else replace(best, loss=loss)
+
+
+# -- relaxations -------------------------------------------------------------------------------------------------------
+
+
+def _is_relaxed(network: Network, threat: ThreatModel) -> bool:
+    """Return whether the one calculus proves at least as much as the older engines: deep, wide or piecewise networks."""
+    if not network.is_polynomial:
+        return True
+    size = network.dimension + sum(map(len, network.stages))
+    if any(isinstance(stage, Product) for stage in network.stages) or not FEW < size <= MANY:
+        return False
+    return len(network.stages) > 1 or not threat.is_ball
+
+
+def _relaxed(
+    network: Network,
+    point: Array,
+    label: int,
+    rivals: Sequence[int],
+    region: Region,
+    limit: float,
+    abstain: float,
+    deadline: Deadline,
+    tolerance: float,
+) -> RadiusBound:
+    few = network.dimension + sum(map(len, network.stages)) <= FEW
+    first = deadline.part(ONE_PIECE) if few else deadline
+    search = partial(RegionSearch, network, point, label, rivals, region, abstain)
+    with np.errstate(all="ignore"):
+        found = ProvedRadius()
+        if region.norm is Norm.L2 and region.low is not None:  # the ball alone says much, and soon
+            found = search(first.part(1 / 3), with_box=False).largest(limit, None)
+        found = search(first).largest(limit, None, known=found)
+    best = RadiusBound(found.radius, found.proofs)
+    for share in SHARES[::-1] if few and math.isfinite(limit) else ():
+        radius = share * limit
+        if radius <= best.radius * (1 + tolerance / 4) or deadline.passed:
+            continue
+        made = _relaxed_at(network, point, label, rivals, region, radius, abstain, deadline, False)
+        if made.loss is not None or made.radius:
+            return made if made.radius else replace(best, loss=made.loss)
+    return best
+
+
+def _relaxed_at(
+    network: Network,
+    point: Array,
+    label: int,
+    rivals: Sequence[int],
+    region: Region,
+    radius: float,
+    abstain: float,
+    deadline: Deadline,
+    whole: bool,
+) -> RadiusBound:
+    search = RegionSearch(network, point, label, rivals, region, abstain, deadline)
+    proofs: dict[int, dict[str, Any]] = {}
+    reasons: dict[int, str] = {}
+    with np.errstate(all="ignore"):
+        try:
+            here = search.prepared(radius)
+            for rival in rivals:
+                found = search.attempt(rival, radius, decide=True)
+                tree: Any = found.leaf
+                step = None
+                if tree is None and not whole:
+                    tree, step = prove_in_parts(here, point, label, rival, abstain, deadline)
+                if tree is not None:
+                    proofs[rival] = here.proof(tree)
+                    continue
+                reasons[rival] = "not proved in one piece" if whole else "not all parts of the region were proved"
+                if step is not None:
+                    asked = _confirmation(network, point, label, rival, region, abstain)
+                    loss = asked.nearest(step * here.perturbations.weights, 0)
+                    if loss is not None and loss.distance <= radius:
+                        return RadiusBound(0.0, proofs, loss=loss, reasons=reasons)
+        except TimeUpError:
+            reasons |= {rival: "the time is up" for rival in rivals if rival not in proofs}
+    return RadiusBound(radius if len(proofs) == len(rivals) else 0.0, proofs, reasons=reasons)
+
+
+def _confirmation(
+    network: Network, point: Array, label: int, rival: int, region: Region, abstain: float
+) -> Confirmation:
+    coordinates = Coordinates.of(region, point)
+    leads = Functionals.leads(network, label, [rival], abstain).around(point).along(coordinates.directions)
+    return Confirmation(network, leads, coordinates, label, [rival], abstain)
 
 
 # -- balls -------------------------------------------------------------------------------------------------------------

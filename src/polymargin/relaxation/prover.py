@@ -82,10 +82,15 @@ class PreparedRegion:
         radius: float,
         cache: CurvatureCache,
         deadline: Deadline = NEVER,
+        *,
+        with_box: bool = True,
     ) -> PreparedRegion:
-        """Expand the network and bound all variables; neurons that the region decides are replaced by their pieces."""
+        """Expand the network and bound all variables; neurons that the region decides are replaced by their pieces.
+
+        Without its box a region that cuts an L2 ball is bounded by the multiplier of the ball, in fewer coordinates.
+        """
         near = region.at(point, radius)
-        cut = is_cut(near)
+        cut = with_box and is_cut(near)
         piecewise = [k for k, stage in enumerate(network.stages, start=1) if isinstance(stage, Piecewise)]
         decided = {k: np.full(len(network.stages[k - 1]), -1, dtype=np.int8) for k in piecewise}
         for stage in piecewise:

@@ -32,6 +32,8 @@ FIRST = 0.96
 CAUTION = 0.3
 """By what part of the tolerance a radius is tried below the root of a tangent."""
 ATTEMPTS = 12
+NEAR, BELOW = 1e-3, 0.93
+"""Radius at which rivals are compared where nothing limits it, and the next part of one at which a proof failed."""
 COSTLY, SHARES = 400, (0.85, 0.6, 0.3, 0.1, 0.02)
 """Variables of a program that takes seconds, and parts of the limit that guesses are tried at before."""
 STEP = 1e-6
@@ -57,6 +59,7 @@ class RegionSearch:
     lead: float = 0.0
     deadline: Deadline = NEVER
     cache: CurvatureCache = field(default_factory=CurvatureCache)
+    with_box: bool = True
     _prepared: dict[float, PreparedRegion] = field(default_factory=dict, repr=False)
     _worst: dict[tuple[float, int], Array] = field(default_factory=dict, repr=False)
 
@@ -65,9 +68,13 @@ class RegionSearch:
         if radius not in self._prepared:
             while len(self._prepared) > 2:
                 del self._prepared[next(iter(self._prepared))]
-            made = PreparedRegion.of(self.network, self.point, self.region, radius, self.cache, self.deadline)
+            made = self._made(radius)
             self._prepared[radius] = made
         return self._prepared[radius]
+
+    def _made(self, radius: float) -> PreparedRegion:
+        given = self.network, self.point, self.region, radius, self.cache, self.deadline
+        return PreparedRegion.of(*given, with_box=self.with_box)
 
     def attempt(self, rival: int, radius: float, *, decide: bool, solve: bool = True) -> Outcome:
         """Bound the lead over a rival on the region of a radius; without `solve` by guesses only."""
@@ -91,27 +98,29 @@ class RegionSearch:
         """Prove all rivals at a radius; else return the rival at which it failed. Without `solve` by guesses only."""
         proofs: dict[int, Proof] = {}
         here = self.prepared(radius)
-        for rival in self._by_nearness():
+        for rival in self.by_nearness(radius):
             found = (known or {}).get(rival) or self.attempt(rival, radius, decide=True, solve=solve)
             if found.leaf is None:
                 return ProvedRadius(), rival
             proofs[rival] = here.proof(found.leaf)
         return ProvedRadius(radius, proofs), None
 
-    def _by_nearness(self) -> list[int]:
-        """Rivals in the order of their lead at the point over the length of its gradient."""
-        values, _ = lowest_points(
-            self.network, self.point, self.region.at(self.point, self._first_radius), self.label, list(self.rivals)
-        )
+    def by_nearness(self, radius: float) -> list[int]:
+        """Return the rivals, those first whose lead is least at the worst points found within a radius."""
+        near = self.region.at(self.point, radius)
+        values, _ = lowest_points(self.network, self.point, near, self.label, self.rivals, deadline=self.deadline)
         return [self.rivals[k] for k in np.argsort(values)]
-
-    _first_radius: float = 1e-3
 
     # -- the largest radius --------------------------------------------------------------------
 
-    def largest(self, limit: float, hardest: int | None, tolerance: float = TOLERANCE) -> ProvedRadius:
-        """Return the largest radius up to the limit that is proved for all rivals, to a relative tolerance."""
-        search = _RootSearch(self, limit, self._by_nearness()[0] if hardest is None else hardest, tolerance)
+    def largest(
+        self, limit: float, hardest: int | None, tolerance: float = TOLERANCE, known: ProvedRadius | None = None
+    ) -> ProvedRadius:
+        """Return the largest radius up to the limit that is proved for all rivals, or the one that is known already."""
+        nearest = self.by_nearness(limit if math.isfinite(limit) else NEAR)[0] if hardest is None else hardest
+        search = _RootSearch(self, limit, nearest, tolerance)
+        if known is not None:
+            search.best, search.low = known, known.radius
         with suppress(TimeUpError):  # what was proved before is the answer
             search.run()
         return search.best
@@ -140,8 +149,7 @@ class RegionSearch:
 
     def _ahead(self, rival: int, radius: float) -> SemidefiniteProgram:
         farther = radius * (1 + STEP)
-        here = PreparedRegion.of(self.network, self.point, self.region, farther, self.cache, self.deadline)
-        return here.relaxation(self.label, rival, self.lead, self._worst[radius, rival]).program
+        return self._made(farther).relaxation(self.label, rival, self.lead, self._worst[radius, rival]).program
 
 
 @dataclass(eq=False)
@@ -162,9 +170,9 @@ class _RootSearch:
         self.high = self.limit
         trial = FIRST * self.limit if math.isfinite(self.limit) else search.reach(self.rival)
         proved: dict[float, Outcome] = {}
-        if math.isfinite(self.limit) and search.prepared(trial).space.size > COSTLY:
+        if math.isfinite(self.limit) and not self.low and search.prepared(trial).space.size > COSTLY:
             self._by_guesses()
-        proved_all = False
+        proved_all = self.low > 0
         for _ in range(ATTEMPTS):
             found = search.attempt(self.rival, trial, decide=False)
             root = search.root(found, self.rival, trial)
@@ -207,4 +215,4 @@ class _RootSearch:
             return aim
         if math.isinf(high):
             return 2 * low
-        return (low + high) / 2 if low else high * (0.9 if math.isfinite(root) else 0.7)
+        return (low + high) / 2 if low else high * (0.9 if math.isfinite(root) else BELOW)
