@@ -63,9 +63,9 @@ def test_threads_and_other_verifiers_do_not_meet() -> None:
 
 def test_a_pickled_verifier_answers_the_same() -> None:
     verifier = pm.Verifier(NETWORK, within=pm.L2(movable=[0]))
-    asked = told(verifier.margin(POINTS))
+    asked = told(verifier.margin(POINTS[:2]))
     for each in (verifier, pm.Verifier(NETWORK, within=pm.L2(movable=[0]))):  # with what is prepared, and without
-        assert told(pickle.loads(pickle.dumps(each)).margin(POINTS)) == asked
+        assert told(pickle.loads(pickle.dumps(each)).margin(POINTS[:2])) == asked
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are of Unix")
