@@ -88,7 +88,7 @@ def test_primes_are_drawn_from_the_boundary() -> None:
 
 def test_a_third_prime_decides_where_two_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
     primes = iter([1073741789, 1073741783, 1073741741])
-    monkeypatch.setattr("polymargin.geometry.ed_degrees.groebner.random_prime", lambda generator, bits: next(primes))
+    monkeypatch.setattr("polymargin.geometry.ed_degrees.groebner.random_prime", lambda *arguments: next(primes))
     found = symbolic_ed_degree(pm.Boundary.from_expression("x**3+1073741789*y**3-x*y-1"))
     assert (found.value, found.counts) == (9, (6, 9, 9))
     assert "(counts 6, 9, 9)" in found.description

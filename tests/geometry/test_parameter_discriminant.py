@@ -212,7 +212,7 @@ def test_plain_data() -> None:
     [
         (pm.Boundary.from_expression("x**3 + y"), {}, "degree at most 2"),
         (pm.Boundary.from_expression("x**2 + y"), {"tolerance": -1.0}, "expected a relative size"),
-        ("x**2 + y", {}, "expected a PolynomialNetwork or a Boundary or a QuadricForm"),
+        ("x**2 + y", {}, "expected a Network or a Boundary or a QuadricForm"),
     ],
 )
 def test_refusals(source: Any, options: dict[str, Any], sentence: str) -> None:
