@@ -86,8 +86,6 @@ def test_what_is_taken_is_taken_exactly() -> None:
 def test_tolerances_are_positive_finite_numbers(value: Any) -> None:
     for call in (
         lambda: positive(value, "tolerance"),
-        lambda: lower_bound(NETWORK, [0.1, 0.2], tolerance=value),
-        lambda: lower_bound(NETWORK, [0.1, 0.2], limit=-1 if value is None else value),
         lambda: pm.verify(NETWORK, [0.1, 0.2], value),
         lambda: pm.verify(RELU, [0.1, 0.2], value),
         lambda: TrackerSettings(accuracy=value),
