@@ -57,17 +57,18 @@ def exact_logits(network: Network, point: Sequence[fmpq]) -> list[fmpq]:
 
 
 def slope(network: Network, label: int, rival: int) -> list[fmpq]:
-    """w with f_label(x) − f_rival(x) = w·x + constant, for a network of polynomials of degree at most one."""
+    """w with f_label(x) − f_rival(x) = w·x + constant; polynomials of what varies are of degree at most one."""
     rows: dict[int, list[fmpq]] = {}
+    constant = _constant(network)
     for source, block in network.readout.blocks:
         difference = _sum_of_rows(block, [(label, fmpq(1)), (rival, fmpq(-1))])
         rows[source] = difference
     for place in range(len(network.stages), 0, -1):
         stage, above = network.stages[place - 1], rows.get(place)
+        if above is None or place in constant:
+            continue
         if not isinstance(stage, Polynomial) or len(stage.coefficients) > 2:
             raise Refused("a hyperplane proof for a network with an activation of degree above one")
-        if above is None:
-            continue
         powers = series.in_powers(series.LETTERS[stage.basis], stage.coefficients.tolist())
         factor = powers[1] if len(powers) > 1 else fmpq(0)
         for source, block in stage.form.blocks:
@@ -75,6 +76,17 @@ def slope(network: Network, label: int, rival: int) -> list[fmpq]:
             own = rows.get(source)
             rows[source] = part if own is None else [a + b for a, b in zip(own, part, strict=True)]
     return rows.get(0, [fmpq(0)] * network.dimension)
+
+
+def _constant(network: Network) -> set[int]:
+    """Places of polynomial stages that are the same at every input: of degree zero, or of such stages alone."""
+    found: set[int] = set()
+    for place, stage in enumerate(network.stages, 1):
+        if isinstance(stage, Polynomial):
+            sources = {source for source, _ in stage.form.blocks}
+            if len(stage.coefficients) <= 1 or sources <= found:
+                found.add(place)
+    return found
 
 
 def _sum_of_rows(block: Block, factors: Sequence[tuple[int, fmpq]]) -> list[fmpq]:

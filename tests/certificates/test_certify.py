@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -209,12 +210,26 @@ def test_quadrics_beyond_enumeration_are_certified_by_the_s_lemma(tmp_path: Path
     assert pm.verify(network, u, 1.001 * certified.upper).answer is Answer.VULNERABLE
 
 
-def test_constant_layers_get_proofs_that_the_checker_accepts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("activations", [[[1.0], [0.0, 1.0, 1.0]], [[0.0, 1.0, 1.0], [1.0]]])
+def test_constant_layers_get_proofs_that_the_checker_accepts(activations: list[list[float]], tmp_path: Path) -> None:
     eye = np.eye(2)
-    network = pm.PolynomialNetwork([eye, eye, (eye, [2.0, 0.0])], activations=[[1.0], [0.0, 1.0, 1.0]])
+    network = pm.PolynomialNetwork([eye, eye, (eye, [2.0, 0.0])], activations=activations)
     verdict = pm.verify(network, [0.5, 0.5], 1.0)
     assert verdict.answer is Answer.ROBUST
     accepted(network, verdict.certificate, tmp_path)
+
+
+def test_a_hyperplane_does_not_speak_for_squares(tmp_path: Path) -> None:
+    network = pm.PolynomialNetwork([np.eye(2), ([[0.0, 0.0], [1.0, 0.0]], [1.0, 0.0])], degree=2)
+    pm.verify(network, [0.0, 0.0], 0.5).certificate.save(tmp_path / "certificate.json")
+    network.save(tmp_path / "model.npz")
+    document = json.loads((tmp_path / "certificate.json").read_text())
+    assert check(tmp_path / "model.npz", tmp_path / "certificate.json").accepted
+    document["rivals"][0]["proof"] = {"kind": "hyperplane"}
+    (tmp_path / "certificate.json").write_text(json.dumps(document))
+    verdict = check(tmp_path / "model.npz", tmp_path / "certificate.json")
+    assert not verdict.accepted
+    assert "degree above one" in verdict.reason
 
 
 def test_enumeration_is_not_begun_without_the_time_for_it() -> None:

@@ -33,7 +33,7 @@ def factor_of(number: int) -> float:
 def test_no_verdict_is_beyond_the_truth(block: int) -> None:
     for number in range(ROUND * block, ROUND * (block + 1)):
         planted, factor = planted_tie(number), factor_of(number)
-        answer, wrong = wrong_words(planted, factor, timeout=1.0)
+        answer, wrong = wrong_words(planted, factor, timeout=20.0 if factor <= 0.9 else 1.0)
         assert not wrong, (number, wrong)
         if factor <= 0.9 and planted.power is not None:
             assert answer == "ROBUST", (number, planted)
