@@ -30,7 +30,7 @@ Slopes: TypeAlias = Floats | Discs
 
 
 @dataclass(frozen=True, eq=False)
-class Jet:
+class DiscJet:
     """B (places, 1), its gradient (places, n), and its Hessian (places, n, n) if it was asked for."""
 
     value: Discs
@@ -65,7 +65,7 @@ class Jets:
     def _all_forms(self) -> list[Forms]:
         return [forms for stage in self.network.stages for forms in stage.forms]
 
-    def at(self, x: Discs, labels: Classes, rivals: Classes, *, hessian: bool) -> Jet:
+    def at(self, x: Discs, labels: Classes, rivals: Classes, *, hessian: bool) -> DiscJet:
         """Return the jets on discs x (places, n)."""
         values: list[Discs] = [x]
         slopes: list[Slopes | None] = [np.eye(self.dimension) if hessian else None]
@@ -84,7 +84,7 @@ class Jets:
             total = total + _summed(alpha * values[source])
         found = self._hessian(passed, alphas, hessian=hessian)
         gradient = alphas.get(0, Discs.exact(np.zeros(x.shape)))
-        return Jet(total, gradient, found)
+        return DiscJet(total, gradient, found)
 
     def _passed_on(self, number: int, stage: Stage, passed: _Passed) -> tuple[Discs, Slopes | None]:
         """Return the values of a stage and their slopes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,7 @@ REGIONS = [pm.L2(), pm.L2(domain=(-1, 1)), pm.Linf(), pm.Linf(domain=(-1, 1), mo
 def network() -> pm.Network:
     draw = np.random.default_rng(2)
     sizes = (30, 40, 20, 3)
-    layers = [
-        (draw.normal(size=(b, a)) / np.sqrt(a), 0.3 * draw.normal(size=b))
-        for a, b in zip(sizes, sizes[1:], strict=False)
-    ]
+    layers = [(draw.normal(size=(b, a)) / np.sqrt(a), 0.3 * draw.normal(size=b)) for a, b in pairwise(sizes)]
     return pm.PolynomialNetwork(layers, activations=[(0.0, 0.5, 0.5), (0.0, 0.5, 0.5)])
 
 

@@ -29,7 +29,7 @@ from polymargin.bounds.products.question import ProductProof, ProductQuestion
 from polymargin.bounds.products.view import ProductView
 from polymargin.bounds.regions.search import RegionProof
 from polymargin.bounds.splitting import choose_split, minimiser
-from polymargin.bounds.tree import Leaf, Split, tree_proof
+from polymargin.bounds.tree import Leaf, LeafSplit, tree_proof
 from polymargin.bounds.view import View
 from polymargin.bounds.views import AnyView, bounded_view_of
 from polymargin.deadlines import Deadline, TimeUpError
@@ -60,7 +60,7 @@ class Exclusion:
     radius: float
     label: int
     rival: int
-    tree: Split | Leaf | LiftedProof | ProductProof | RegionProof | None
+    tree: LeafSplit | Leaf | LiftedProof | ProductProof | RegionProof | None
     leaves: int
     open_leaves: int
     reason: str
@@ -243,9 +243,9 @@ class _BallSearch:
             self.open += [len(self.boxes), len(self.boxes) + 1]
             self.boxes += [low, high]
 
-    def _tree(self, index: int) -> Split | Leaf:
+    def _tree(self, index: int) -> LeafSplit | Leaf:
         found = self.decided[index]
         if isinstance(found, Leaf):
             return found
         neuron, value, low, high = found
-        return Split(neuron, value, self._tree(low), self._tree(high))
+        return LeafSplit(neuron, value, self._tree(low), self._tree(high))

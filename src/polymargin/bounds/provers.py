@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polymargin.bounds.exclusion import Exclusion
 from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.leaves import bound_leaves
-from polymargin.bounds.lifted.expansion import Expansion, can_lift, expansion_at
+from polymargin.bounds.lifted.expansion import LiftedExpansion, can_lift, expansion_at
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.radius import (
     HALVINGS,
@@ -94,7 +94,7 @@ def provers(views: dict[int, AnyView], label: int, deadline: Deadline) -> dict[i
 class LiftedProver:
     """By the lifted relaxation, of layers or of products."""
 
-    expansion: Expansion | ProductExpansion
+    expansion: LiftedExpansion | ProductExpansion
     label: int
     rival: int
     deadline: Deadline

@@ -28,16 +28,16 @@ CHUNK = 256
 
 
 @dataclass(frozen=True, eq=False)
-class LayerRanges:
+class NeuronRanges:
     """limits (h, 2); proofs: (bound_lo, bound_hi) per neuron, None where interval arithmetic suffices."""
 
     limits: Array
     proofs: tuple[tuple[Bound | None, Bound | None], ...]
 
 
-def layer_ranges(view: View, first: Array, radius: Array, deadline: Deadline = NEVER) -> list[list[LayerRanges]]:
+def layer_ranges(view: View, first: Array, radius: Array, deadline: Deadline = NEVER) -> list[list[NeuronRanges]]:
     """For every leaf of a batch, given by its ranges of y (B, h₁, 2) and its radius: the ranges of the layers 2 … L."""
-    result: list[list[LayerRanges]] = [[] for _ in first]
+    result: list[list[NeuronRanges]] = [[] for _ in first]
     ranges = [first]
     for layer in range(2, view.depth + 1):
         plain = interval_limits(view, layer, ranges[-1])
@@ -61,7 +61,7 @@ def layer_ranges(view: View, first: Array, radius: Array, deadline: Deadline = N
         for leaf, i in np.argwhere(limits[:, :, 0] >= limits[:, :, 1]):  # an empty leaf would prove anything
             limits[leaf, i], proofs[leaf][i] = plain[leaf, i], [None, None]
         for leaf, found in enumerate(result):
-            found.append(LayerRanges(limits[leaf], tuple((low, high) for low, high in proofs[leaf])))
+            found.append(NeuronRanges(limits[leaf], tuple((low, high) for low, high in proofs[leaf])))
         ranges.append(limits)
     return result
 

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class NeuronGroup:
     """One layer: minorant coefficients (lowest first) = γ·offset − template.minorant·g, for every neuron.
 
     first    position of g (h·q numbers) among the unknowns
@@ -66,7 +66,7 @@ class Group:
         """The minorants in ξ, lowest coefficient first (B, h, width)."""
         return np.asarray(self.gammas(x)[..., None] * self.offset - self.own(x) @ self.form.minorant.T)
 
-    def take(self, keep: NDArray[np.int64]) -> Group:
+    def take(self, keep: NDArray[np.int64]) -> NeuronGroup:
         return replace(
             self,
             gamma=self.gamma[keep],
@@ -89,7 +89,7 @@ class GramRelaxation:
     Cones, in this order: two Gram matrices per neuron and group, μ, the bordered matrix; each (B, count, s, s).
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[NeuronGroup, ...]
     forms: Array
     parts: Array
     parts_jacobian: Array
@@ -227,17 +227,17 @@ class GramRelaxation:
 
 def _group(
     view: View, layer: int, ranges: Array, form: Template, first: int, gamma: Array, jacobian: Array | None
-) -> Group:
+) -> NeuronGroup:
     middle = ranges.mean(axis=-1)
     half = np.maximum((ranges[..., 1] - ranges[..., 0]) / 2, 1e-12 * (1 + np.abs(middle)))
     series = taylor(view.activation(layer), middle + (view.shift if layer == 1 else 0.0), half)
     series = np.concatenate([series, np.zeros((*middle.shape, form.degree + 1 - series.shape[-1]))], axis=-1)
     low, high = series[..., : form.width], series[..., form.width :]
     particular = (np.tensordot(high, form.particular[0], 1), np.tensordot(high, form.particular[1], 1))
-    return Group(form, first, gamma, jacobian, low - high @ form.shift, particular, middle, half)
+    return NeuronGroup(form, first, gamma, jacobian, low - high @ form.shift, particular, middle, half)
 
 
-def _coefficients(group: Group, N: int) -> tuple[Array, Array]:
+def _coefficients(group: NeuronGroup, N: int) -> tuple[Array, Array]:
     """The minorant coefficients as an affine function of the unknowns: value (B, h, width), change (B, h, width, N)."""
     batch, height, width = group.offset.shape
     change = np.zeros((batch, height, width, N))

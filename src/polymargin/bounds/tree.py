@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from polymargin.bounds.bound import Bound, hexadecimal
-from polymargin.bounds.ranges import LayerRanges
+from polymargin.bounds.ranges import NeuronRanges
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
     """A part of the ball on which `bound` proves B > 0, given the ranges of the deeper layers."""
 
-    ranges: tuple[LayerRanges, ...]
+    ranges: tuple[NeuronRanges, ...]
     bound: Bound
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class LeafSplit:
     """y_neuron ≤ value in `low`, y_neuron ≥ value in `high`."""
 
     neuron: int
     value: float
-    low: Split | Leaf
-    high: Split | Leaf
+    low: LeafSplit | Leaf
+    high: LeafSplit | Leaf
 
 
-def tree_proof(tree: Split | Leaf) -> dict[str, Any]:
+def tree_proof(tree: LeafSplit | Leaf) -> dict[str, Any]:
     """JSON-ready, numbers as hexadecimal floats (docs/certificates.md)."""
-    if isinstance(tree, Split):
+    if isinstance(tree, LeafSplit):
         split = [tree.neuron, float(tree.value).hex()]
         return {"split": split, "low": tree_proof(tree.low), "high": tree_proof(tree.high)}
     return {

@@ -7,13 +7,13 @@ from pathlib import Path
 from polymargin import __version__
 from polymargin.cli.jobs import workers
 from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
-from polymargin.cli.subjects import Subject
+from polymargin.cli.subjects import GivenModel
 from polymargin.errors import InputError, printable
 from polymargin.geometry import Plane, chambers
 
 
 def run_chambers(
-    subject: Subject,
+    subject: GivenModel,
     *,
     window: str,
     samples: int,

@@ -6,14 +6,14 @@ import numpy as np
 
 from polymargin import __version__
 from polymargin.cli.printing import plain_table, print_json, wide_console
-from polymargin.cli.subjects import Subject
+from polymargin.cli.subjects import GivenModel
 from polymargin.enumeration import CriticalPoints, critical_points
 from polymargin.errors import InputError
 from polymargin.geometry import Variety
 
 
 def run_critical_points(
-    subject: Subject, point: str, *, seed: int, threads: int | None, limit: int, as_json: bool
+    subject: GivenModel, point: str, *, seed: int, threads: int | None, limit: int, as_json: bool
 ) -> int:
     """Status 0 if all of them were found, 2 otherwise."""
     try:

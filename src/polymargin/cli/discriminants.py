@@ -7,7 +7,7 @@ from pathlib import Path
 from polymargin import __version__
 from polymargin.cli.chambers import check_pictures, parse_window
 from polymargin.cli.printing import print_json
-from polymargin.cli.subjects import Subject
+from polymargin.cli.subjects import GivenModel
 from polymargin.errors import InputError, PolymarginError, printable
 from polymargin.geometry import EDDiscriminant, Plane, chambers, ed_discriminant
 from polymargin.geometry.algebra import EngineError
@@ -19,7 +19,7 @@ MOST_CHARACTERS = 2_000
 
 
 def run_ed_discriminant(
-    subject: Subject,
+    subject: GivenModel,
     *,
     window: str,
     plot: list[Path],

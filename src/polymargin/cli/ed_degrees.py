@@ -9,7 +9,7 @@ from rich.table import Table
 from polymargin import __version__
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
 from polymargin.cli.printing import plain_table, print_json, wide_console
-from polymargin.cli.subjects import Subject
+from polymargin.cli.subjects import GivenModel
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry import EDDegree, ed_degree
 from polymargin.geometry.ed_degrees.ed_degree import METHODS
@@ -17,7 +17,7 @@ from polymargin.times import readable_time
 
 
 def run_ed_degree(
-    subject: Subject,
+    subject: GivenModel,
     *,
     architecture: str | None,
     degree: int | None,
@@ -62,7 +62,9 @@ def run_ed_degree(
     return 0 if len(values) == 1 else 2
 
 
-def _source(subject: Subject, architecture: str | None, degree: int | None, attention: str | None) -> tuple[Any, str]:
+def _source(
+    subject: GivenModel, architecture: str | None, degree: int | None, attention: str | None
+) -> tuple[Any, str]:
     given = [
         name
         for name, value in (

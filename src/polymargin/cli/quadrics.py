@@ -8,12 +8,12 @@ from rich.table import Table
 
 from polymargin import __version__
 from polymargin.cli.printing import plain_table, print_json, wide_console
-from polymargin.cli.subjects import Subject
+from polymargin.cli.subjects import GivenModel
 from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
 
 
-def run_discriminant(subject: Subject, *, exact: bool, as_json: bool) -> int:
+def run_discriminant(subject: GivenModel, *, exact: bool, as_json: bool) -> int:
     """The parameter discriminant of one boundary and the stratum it lies in."""
     if subject.expressions and subject.variables is not None:
         return _of_family(subject, as_json)
@@ -43,7 +43,7 @@ def run_discriminant(subject: Subject, *, exact: bool, as_json: bool) -> int:
     return 0
 
 
-def _of_family(subject: Subject, as_json: bool) -> int:
+def _of_family(subject: GivenModel, as_json: bool) -> int:
     """An expression with parameters: polynomials in them."""
     found = parameter_discriminant(subject.family())
     factors = [str(factor) for factor in found.factors]

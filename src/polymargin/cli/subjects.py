@@ -16,7 +16,7 @@ from polymargin.polynomials.algebraic import exact_number
 
 
 @dataclass(frozen=True)
-class Subject:
+class GivenModel:
     """MODEL with --label and --rival, or --expression with --variables, and the --metric, as they were typed."""
 
     model: Path | None

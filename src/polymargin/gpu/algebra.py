@@ -1,6 +1,6 @@
 """Dense linear algebra on a GPU, by CuPy: cuBLAS and cuSOLVER under NumPy's names.
 
-What `polymargin.bounds.lifted.algebra` asks for. Everything a program needs is dense here: at these sizes the products of a
+What `polymargin.relaxation.algebra` asks for. Everything a program needs is dense here: at these sizes the products of a
 sparse matrix are no faster.
 """
 

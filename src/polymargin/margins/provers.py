@@ -108,7 +108,10 @@ def proved_at(
     """Prove that rivals neither win nor tie within a radius; the `whole` of it at once, or in as many parts as time allows."""
     threat = ThreatModel(region, tuple(rivals), abstain)
     if _is_relaxed(network, threat):
-        return _relaxed_at(network, point, label, rivals, region, radius, abstain, deadline, whole)
+        part = deadline.part(RELAXED)
+        found = _relaxed_at(network, point, label, rivals, region, radius, abstain, part, whole)
+        if found.radius or found.loss is not None or not network.is_polynomial:
+            return found
     if threat.is_ball:
         return _ball_at(network, point, label, rivals, radius, deadline, whole)
     return _region_at(network, point, label, list(rivals), threat, radius, deadline, whole, seed)
@@ -193,7 +196,7 @@ def _is_relaxed(network: Network, threat: ThreatModel) -> bool:
     size = network.dimension + sum(map(len, network.stages))
     if any(isinstance(stage, Product) for stage in network.stages) or not FEW < size <= MANY:
         return False
-    return len(network.stages) > 1 or not threat.is_ball
+    return len(network.stages) == 2 or not threat.is_ball
 
 
 def _relaxed(

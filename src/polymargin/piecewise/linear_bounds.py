@@ -38,7 +38,7 @@ class Cap:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class PreactivationRanges:
     """Known ranges l ≤ z ≤ u of the values before the activations of one layer."""
 
     low: Array
@@ -72,7 +72,7 @@ class LinearBounds:
 
 def lower_bounds(
     layers: list[tuple[Array, Array]],
-    ranges: list[Ranges],
+    ranges: list[PreactivationRanges],
     slopes: list[Array],
     coefficients: Array,
     constants: Array,
@@ -95,7 +95,7 @@ def lower_bounds(
     return LinearBounds(coefficients, constants, tuple(reversed(factors)))
 
 
-def losses(factors: Array, known: Ranges, lower_slopes: Array, values: Array) -> Array:
+def losses(factors: Array, known: PreactivationRanges, lower_slopes: Array, values: Array) -> Array:
     """By how much each neuron's line is off at `values`, times its factor: what deciding the neuron could gain."""
     upper_slopes, shifts = known.upper_lines()
     active = np.maximum(values, 0.0)

@@ -22,13 +22,13 @@ from polymargin.regions.norms import Norm
 from polymargin.regions.perturbations import Perturbations
 from polymargin.relaxation.candidates import parabolas
 from polymargin.relaxation.constraints.argument import Argument
-from polymargin.relaxation.constraints.ball import Ball
-from polymargin.relaxation.constraints.box import Box
+from polymargin.relaxation.constraints.ball import BallConstraint
+from polymargin.relaxation.constraints.box import BoxConstraint
 from polymargin.relaxation.constraints.cauchy_schwarz import CauchySchwarz, is_quadratic
 from polymargin.relaxation.constraints.constraint import Constraint
 from polymargin.relaxation.constraints.definition import Definition
 from polymargin.relaxation.constraints.encoding import number
-from polymargin.relaxation.constraints.line import Line, settled
+from polymargin.relaxation.constraints.line import LineConstraint, settled
 from polymargin.relaxation.constraints.minorant import Minorant, Parabolas, closest
 from polymargin.relaxation.constraints.pieces import Pieces
 from polymargin.relaxation.constraints.range import Range
@@ -116,9 +116,9 @@ class PreparedRegion:
         space, expansion = self.space, self.space.expansion
         found: list[Constraint] = []
         if self.perturbations.has_ball:
-            found.append(Ball(space))
+            found.append(BallConstraint(space))
         if space.coordinates.is_diagonal and (self.is_cut or self.perturbations.norm is not Norm.L2):
-            found.append(Box(space))
+            found.append(BoxConstraint(space))
         if expansion.remainders:
             found.append(Definition(space))
         if expansion.variables:
@@ -146,7 +146,7 @@ class PreparedRegion:
             arguments_of = np.concatenate(chosen)
             if len(arguments_of):
                 found.append(Argument(space, arguments_of))
-            lines = Line(space)
+            lines = LineConstraint(space)
             if lines.is_used:
                 found.append(lines)
             pieces = Pieces(space)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polymargin.deadlines import Deadline
 from polymargin.networks.forms import Forms, dense
 from polymargin.relaxation.constraints.argument import Argument
-from polymargin.relaxation.constraints.box import Box
+from polymargin.relaxation.constraints.box import BoxConstraint
 from polymargin.relaxation.constraints.constraint import Constraint
 from polymargin.relaxation.constraints.encoding import packed
 from polymargin.relaxation.enclosures import Enclosures
@@ -104,7 +104,7 @@ class FormPrograms:
         return found
 
     def _multipliers(self, relaxation: Relaxation, side: FormSide, width: float, deadline: Deadline) -> Array | None:
-        if [type(constraint) for constraint in relaxation.constraints] == [Box]:
+        if [type(constraint) for constraint in relaxation.constraints] == [BoxConstraint]:
             made = box_bound(relaxation.base, SHARP * width, deadline=deadline)
             return None if made is None else np.concatenate([[made.value], made.multipliers])
         scale = max(abs(relaxation.value), 1e-3 * float(np.abs(relaxation.base[0]).max()))

@@ -7,7 +7,7 @@ import pytest
 from bounds.lifted.test_algebra import _algebra, with_gpu
 from scipy import sparse
 
-from polymargin.bounds.lifted.blocks import BlockMatrix
+from polymargin.relaxation.blocks import BlockMatrix
 
 SHAPE = (9, 11)
 

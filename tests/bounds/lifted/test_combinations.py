@@ -13,12 +13,12 @@ from polymargin.bounds.gradients import evaluate
 from polymargin.bounds.lifted import question as questions
 from polymargin.bounds.lifted.combinations import Combinations
 from polymargin.bounds.lifted.cuts import cut_weights
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.parts import Part, bound_part
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.view import View
 from polymargin.deadlines import NEVER
@@ -43,17 +43,17 @@ def combined(name: str) -> Question:
     network = make()
     u = 0.3 * np.random.default_rng(5).normal(size=network.dimension)
     label, rival = (int(c) for c in np.argsort(-network(u))[:2])
-    question = Question(Expansion.of(View.of(network, u, label, rival)), label, rival, radius).combined(NEVER)
+    question = Question(LiftedExpansion.of(View.of(network, u, label, rival)), label, rival, radius).combined(NEVER)
     assert question.expansion.combinations is not None
     return question
 
 
-def relax(question: Question) -> Relaxation:
+def relax(question: Question) -> LiftedRelaxation:
     expansion, radius = question.expansion, question.radius
     ranges = tuple(rest_ranges(expansion, radius))
     top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst_last)
     cuts = cut_weights(expansion, top, ranges)
-    return Relaxation(expansion, top, question.size, radius, ranges, cuts, {1: (-0.1, 0.2)}, question.worst)
+    return LiftedRelaxation(expansion, top, question.size, radius, ranges, cuts, {1: (-0.1, 0.2)}, question.worst)
 
 
 def on_the_sphere(question: Question, count: int) -> np.ndarray:

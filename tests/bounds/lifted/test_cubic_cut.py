@@ -10,13 +10,13 @@ from bounds.lifted.test_combinations import combined, networks, on_the_sphere, r
 from polymargin.bounds.lifted.cubic_cut import CubicCut
 from polymargin.bounds.lifted.cuts import cubic_cut
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
-from polymargin.bounds.lifted.interior_point import maximise
 from polymargin.bounds.lifted.parts import Part, bound_part
 from polymargin.bounds.lifted.question import Question
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
+from polymargin.relaxation.interior_point import maximise
 
 
-def relax_with(question: Question) -> tuple[Relaxation, CubicCut]:
+def relax_with(question: Question) -> tuple[LiftedRelaxation, CubicCut]:
     plain = relax(question)
     cut = cubic_cut(question.expansion, plain.top, plain.ranges, question.worst)
     assert cut is not None

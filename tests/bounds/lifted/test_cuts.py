@@ -15,7 +15,7 @@ from polymargin.bounds.lifted.cuts import violated_cut
 from polymargin.bounds.lifted.expansion import expansion_at
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.views import view_of
 
@@ -34,13 +34,13 @@ def question(seed: int, radius: float = RADIUS) -> Question:
     return Question(expansion_at(view), label, rival, radius)
 
 
-def relaxation(asked: Question) -> Relaxation:
+def relaxation(asked: Question) -> LiftedRelaxation:
     ranges = tuple(rest_ranges(asked.expansion, asked.radius))
     top = top_terms(asked.expansion, *asked.output, asked.radius, ranges[-1], asked.worst_last)
-    return Relaxation(asked.expansion, top, asked.size, asked.radius, ranges, np.zeros((0, len(ranges[0]))))
+    return LiftedRelaxation(asked.expansion, top, asked.size, asked.radius, ranges, np.zeros((0, len(ranges[0]))))
 
 
-def moments(found: Relaxation, delta: Any, rests: Any) -> Any:
+def moments(found: LiftedRelaxation, delta: Any, rests: Any) -> Any:
     """X of one input, in the scaled variables of the program."""
     x = np.concatenate([[1.0], delta / found.radius, (rests - found.middles[0]) / found.halves[0]])
     return np.outer(x, x)

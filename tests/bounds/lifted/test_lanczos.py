@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.best_ball import FEW, best_ball
-from polymargin.bounds.lifted.lanczos import extremes, seen_from
+from polymargin.relaxation.algebra import NUMPY
+from polymargin.relaxation.lanczos import extremes, seen_from
 
 
 def stack(count: int, side: int) -> np.ndarray:

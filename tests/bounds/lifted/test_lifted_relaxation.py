@@ -9,15 +9,15 @@ import pytest
 from scipy import sparse
 
 import polymargin as pm
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
-from polymargin.bounds.lifted.interior_point import maximise
-from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.view import View
+from polymargin.relaxation.interior_point import maximise
+from polymargin.relaxation.program import SemidefiniteProgram
 
 clarabel = pytest.importorskip("clarabel")
 
@@ -30,19 +30,19 @@ def random_network(widths: list[int], seed: int, activations: list[list[float]] 
     return pm.PolynomialNetwork(layers, activations=activations)
 
 
-def relax(network: pm.Network, radius: float, cuts: np.ndarray | None = None, seed: int = 0) -> Relaxation:
+def relax(network: pm.Network, radius: float, cuts: np.ndarray | None = None, seed: int = 0) -> LiftedRelaxation:
     u = np.random.default_rng(seed).normal(size=network.dimension)
     label, rival = (int(c) for c in np.argsort(-network(u))[:2])
     view = View.of(network, u)
-    expansion = Expansion.of(view)
+    expansion = LiftedExpansion.of(view)
     ranges = rest_ranges(expansion, radius)
     question = Question(expansion, label, rival, radius)
     top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst_last)
     chosen = np.zeros((0, len(ranges[0]))) if cuts is None else cuts
-    return Relaxation(expansion, top, question.size, radius, tuple(ranges), chosen)
+    return LiftedRelaxation(expansion, top, question.size, radius, tuple(ranges), chosen)
 
 
-def optimum(relaxation: Relaxation, tolerance: float = 1e-6) -> float:
+def optimum(relaxation: LiftedRelaxation, tolerance: float = 1e-6) -> float:
     found = maximise(relaxation.program, first_multipliers(relaxation)[0], abs(relaxation.size), tolerance=tolerance)
     assert found is not None
     return found.value

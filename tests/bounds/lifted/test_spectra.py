@@ -7,17 +7,17 @@ import pytest
 from scipy import sparse
 
 import polymargin as pm
-from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.cuts import cut_weights
 from polymargin.bounds.lifted.eigenvalues import largest_eigenvalues
-from polymargin.bounds.lifted.expansion import Expansion, expansion_at
+from polymargin.bounds.lifted.expansion import LiftedExpansion, expansion_at
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.view import View
+from polymargin.relaxation.algebra import NUMPY
 
 
 def convolutional(seed: int) -> pm.Network:
@@ -42,7 +42,7 @@ def convolutional(seed: int) -> pm.Network:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_rests_stay_in_their_ranges(seed: int) -> None:
     network, radius = convolutional(seed), 0.3
-    expansion = Expansion.of(View.of(network, 0.3 * np.random.default_rng(seed).normal(size=24)))
+    expansion = LiftedExpansion.of(View.of(network, 0.3 * np.random.default_rng(seed).normal(size=24)))
     assert sparse.issparse(expansion.layers[1].weights)
     ranges = rest_ranges(expansion, radius)
     generator = np.random.default_rng(9)
@@ -85,7 +85,7 @@ def test_rests_are_minimised_out() -> None:
     ranges = tuple(rest_ranges(expansion, radius))
     top = top_terms(expansion, *question.output, radius, ranges[-1], question.worst_last)
     cuts = cut_weights(expansion, top, ranges)
-    relaxation = Relaxation(expansion, top, question.size, radius, ranges, cuts, {2: (-0.1, 0.2)}, question.worst)
+    relaxation = LiftedRelaxation(expansion, top, question.size, radius, ranges, cuts, {2: (-0.1, 0.2)}, question.worst)
     y, value = first_multipliers(relaxation)
     Z = relaxation.program.matrix(y)
     complement = Z[:25, :25] - Z[:25, 25:] @ np.linalg.solve(Z[25:, 25:], Z[25:, :25])

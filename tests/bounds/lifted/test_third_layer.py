@@ -9,14 +9,14 @@ from bounds.lifted.test_spectra import convolutional
 
 import polymargin as pm
 from polymargin.bounds.lifted import third_layer
-from polymargin.bounds.lifted.algebra import NUMPY, Matrix, NumpyAlgebra
 from polymargin.bounds.lifted.cubic import CubicParts
 from polymargin.bounds.lifted.curved import factors_below
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import as_array
 from polymargin.bounds.lifted.third_layer import ThirdLayer
 from polymargin.bounds.view import View
 from polymargin.deadlines import NEVER
+from polymargin.relaxation.algebra import NUMPY, Matrix, NumpyAlgebra
 
 NETWORKS = {"dense": lambda: dense((5, 8, 7, 6, 3), 1), "convolutions": lambda: convolutional(0)}
 networks = pytest.mark.parametrize("name", NETWORKS)
@@ -29,11 +29,11 @@ class Elsewhere(NumpyAlgebra):
         return as_array(array)
 
 
-def around(network: pm.Network) -> Expansion:
-    return Expansion.of(View.of(network, 0.3 * np.random.default_rng(5).normal(size=network.dimension)))
+def around(network: pm.Network) -> LiftedExpansion:
+    return LiftedExpansion.of(View.of(network, 0.3 * np.random.default_rng(5).normal(size=network.dimension)))
 
 
-def curvature(expansion: Expansion, neuron: int) -> np.ndarray:
+def curvature(expansion: LiftedExpansion, neuron: int) -> np.ndarray:
     first = expansion.layers[0]
     weights = as_array(expansion.layers[1].weights)[neuron]
     return np.asarray(first.bend * first.slopes.T @ (weights[:, None] * first.slopes))

@@ -11,11 +11,11 @@ from engines import lower_bound
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
-from polymargin.bounds.lifted.interior_point import maximise
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.question import ProductQuestion
 from polymargin.bounds.products.ranges import rest_ranges
 from polymargin.bounds.products.view import ProductView
+from polymargin.relaxation.interior_point import maximise
 
 NAMES = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with residual", "chebyshev")
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.blocks import BlockMatrix
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.program import SemidefiniteProgram
+from polymargin.relaxation.blocks import BlockMatrix
+from polymargin.relaxation.program import SemidefiniteProgram
 
 if TYPE_CHECKING:
     from polymargin.bounds.lifted.cubic_cut import CubicCut
-    from polymargin.bounds.lifted.relaxation import Relaxation
+    from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 
 Array = NDArray[np.float64]
 # Row and column of the corner of each block, and its entries.
 Blocks = list[tuple[int, int, Any]]
 
 
-def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
+def assembled(relaxation: LiftedRelaxation) -> SemidefiniteProgram:
     """Unknowns in the order γ, μ, ν and κ of each lifted layer, θ of all cuts, η, exchanges."""
     unknowns, cuts, side = relaxation.unknowns, relaxation.cut_place, relaxation.places[-1].stop
     held = (*(nu for nu, _ in unknowns), relaxation.first_place, relaxation.exchange_place)
@@ -44,7 +44,7 @@ def assembled(relaxation: Relaxation) -> SemidefiniteProgram:
     )
 
 
-def _base(relaxation: Relaxation) -> Array:
+def _base(relaxation: LiftedRelaxation) -> Array:
     """What the top is of (1, δ, w)."""
     m, place, top = relaxation.expansion.dimension, relaxation.places[-1], relaxation.top
     slopes = relaxation.radius * relaxation.expansion.layers[-1].slopes
@@ -61,7 +61,7 @@ def _base(relaxation: Relaxation) -> Array:
     return result
 
 
-def _forms(relaxation: Relaxation) -> tuple[Blocks, list[int]]:
+def _forms(relaxation: LiftedRelaxation) -> tuple[Blocks, list[int]]:
     """tˡ of all layers but the last, then v·δ + (s − Cw) and v·δ − (s − Cw) of the exchanges, and where each of them begins."""
     expansion, places, r = relaxation.expansion, relaxation.places, relaxation.radius
     layers, count, combinations = expansion.layers[:-1], len(relaxation.exchange_scales), expansion.combinations
@@ -81,7 +81,7 @@ def _forms(relaxation: Relaxation) -> tuple[Blocks, list[int]]:
     return result, starts
 
 
-def _squares(relaxation: Relaxation, rows: list[int], starts: list[int]) -> Blocks:
+def _squares(relaxation: LiftedRelaxation, rows: list[int], starts: list[int]) -> Blocks:
     """Of ν in the forms of the layer below, of η in the first layer's, of exchanges in theirs."""
     result: Blocks = []
     for k, half in enumerate(relaxation.halves):
@@ -95,7 +95,7 @@ def _squares(relaxation: Relaxation, rows: list[int], starts: list[int]) -> Bloc
     return [*result, (rows[-2], starts[-3], each), (rows[-2], starts[-2], -each)]
 
 
-def _linear(relaxation: Relaxation, rows: list[int]) -> Blocks:
+def _linear(relaxation: LiftedRelaxation, rows: list[int]) -> Blocks:
     """Of ν in its own rests and those of the layer below, of η in δ."""
     expansion, middles, halves = relaxation.expansion, relaxation.middles, relaxation.halves
     result: Blocks = []
@@ -114,7 +114,7 @@ def _linear(relaxation: Relaxation, rows: list[int]) -> Blocks:
     return result
 
 
-def _diagonal(relaxation: Relaxation) -> Blocks:
+def _diagonal(relaxation: LiftedRelaxation) -> Blocks:
     """Of γ, μ and κ."""
     ball = np.ones((1, 1 + relaxation.expansion.dimension))
     ball[0, 0] = -1.0
@@ -125,7 +125,7 @@ def _diagonal(relaxation: Relaxation) -> Blocks:
     return result
 
 
-def _cut(relaxation: Relaxation, index: int) -> Array:
+def _cut(relaxation: LiftedRelaxation, index: int) -> Array:
     m, place, weights = relaxation.expansion.dimension, relaxation.places[0], relaxation.cuts[index]
     middle, half = relaxation.middles[0], relaxation.halves[0]
     result = np.zeros((relaxation.places[-1].stop, relaxation.places[-1].stop))
@@ -137,7 +137,7 @@ def _cut(relaxation: Relaxation, index: int) -> Array:
     return result
 
 
-def _cubic(relaxation: Relaxation, cut: CubicCut) -> Array:
+def _cubic(relaxation: LiftedRelaxation, cut: CubicCut) -> Array:
     m, place, r = relaxation.expansion.dimension, relaxation.places[0], relaxation.radius
     middle, half = relaxation.middles[0], relaxation.halves[0]
     result, inner = np.zeros((relaxation.places[-1].stop, relaxation.places[-1].stop)), slice(1, 1 + m)

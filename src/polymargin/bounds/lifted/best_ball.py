@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.algebra import NUMPY
-from polymargin.bounds.lifted.lanczos import extremes, seen_from
+from polymargin.relaxation.algebra import NUMPY
+from polymargin.relaxation.lanczos import extremes, seen_from
 
 Array = NDArray[np.float64]
 

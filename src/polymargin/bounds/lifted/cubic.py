@@ -22,10 +22,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
 from polymargin.bounds.lifted.curvatures import is_local
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import LocalRows, as_array
+from polymargin.relaxation.algebra import NUMPY, Algebra, Matrix, algebra_for
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -60,7 +60,7 @@ class _Neighbours:
 class CubicParts:
     """R for many x at a time, as matrices of an algebra: that of symmetric parts, but not of convolutions on a CPU."""
 
-    def __init__(self, expansion: Expansion, algebra: Algebra) -> None:
+    def __init__(self, expansion: LiftedExpansion, algebra: Algebra) -> None:
         self._first, self._second, self.algebra = expansion.layers[0], expansion.layers[1], algebra
         self._place_by_place = algebra is NUMPY and is_local(expansion)
 
@@ -135,7 +135,7 @@ class CubicParts:
         return result
 
 
-def cubic_parts(expansion: Expansion) -> CubicParts:
+def cubic_parts(expansion: LiftedExpansion) -> CubicParts:
     """Those of an expansion, made once."""
     if CubicParts not in expansion.known:
         expansion.known[CubicParts] = CubicParts(expansion, algebra_for(expansion.dimension))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.cubic import cubic_parts
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class CubicCut:
     form: Array
 
     @classmethod
-    def of(cls, expansion: Expansion, weights: Array, place: Array) -> CubicCut | None:
+    def of(cls, expansion: LiftedExpansion, weights: Array, place: Array) -> CubicCut | None:
         """With the best b for δ = place; None where R says nothing there."""
         parts = cubic_parts(expansion.plain)
         form = np.asarray(parts.algebra.get(parts(weights[None])[0]))

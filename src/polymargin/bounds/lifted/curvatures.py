@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polymargin.bounds.lifted.algebra import Algebra, Matrix
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import as_array
+from polymargin.relaxation.algebra import Algebra, Matrix
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -32,7 +32,7 @@ class CurvedTogether:
     curvatures: Array
 
 
-def curvatures(expansion: Expansion) -> Iterator[CurvedTogether]:
+def curvatures(expansion: LiftedExpansion) -> Iterator[CurvedTogether]:
     """All of the second layer."""
     first, second = expansion.layers[0], expansion.layers[1]
     if not is_local(expansion):
@@ -58,7 +58,7 @@ def curvatures(expansion: Expansion) -> Iterator[CurvedTogether]:
         yield CurvedTogether(np.array(neurons), inputs, stacks[key])
 
 
-def is_local(expansion: Expansion) -> bool:
+def is_local(expansion: LiftedExpansion) -> bool:
     """Whether neurons of the second layer see a part of the input each."""
     return all(sparse.issparse(layer.weights) for layer in expansion.layers[:2])
 
@@ -66,7 +66,7 @@ def is_local(expansion: Expansion) -> bool:
 class SquaredCurvatures:
     """Σ_j θ_j Q_j² for many weights θ at a time, as matrices of an algebra."""
 
-    def __init__(self, expansion: Expansion, algebra: Algebra) -> None:
+    def __init__(self, expansion: LiftedExpansion, algebra: Algebra) -> None:
         self._expansion, self._algebra = expansion, algebra
 
     def __call__(self, weights: Array) -> Matrix:

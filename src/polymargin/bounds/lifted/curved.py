@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Curved:
         )
 
 
-def factors_below(expansion: Expansion, number: int, weights: Array) -> list[Array]:
+def factors_below(expansion: LiftedExpansion, number: int, weights: Array) -> list[Array]:
     """For neurons (h, h_{number − 1}) of layer `number`: d^k (h, h_k) for the layers k = 1 … number − 1 below."""
     factor: Any = weights
     result: list[Array] = []

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.cubic_cut import CubicCut
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import as_array
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.top import Top
+from polymargin.relaxation.algebra import NUMPY
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ WIDEST_CUT = 2000
 WIDEST_CUT_ON_GPU = 20_000
 
 
-def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
+def cut_weights(expansion: LiftedExpansion, top: Top, ranges: Sequence[Array]) -> Array:
     """The one cut that pays: where the functional is concave in the rests of the second layer, by how much. (1 or 0, h₂)."""
     widest = WIDEST_CUT if expansion.algebra is NUMPY else WIDEST_CUT_ON_GPU
     if not ranges or len(expansion.layers[0].value) > widest:
@@ -34,13 +34,13 @@ def cut_weights(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Arra
     return weights[None] if weights.any() else np.zeros((0, len(weights)))
 
 
-def cubic_cut(expansion: Expansion, top: Top, ranges: Sequence[Array], place: Array) -> CubicCut | None:
+def cubic_cut(expansion: LiftedExpansion, top: Top, ranges: Sequence[Array], place: Array) -> CubicCut | None:
     """For products as the last solution had them, or as they are where the rests are in the middle of their ranges."""
     weights = expansion.known.get(CubicCut)
     return CubicCut.of(expansion, _second_squares(expansion, top, ranges) if weights is None else weights, place)
 
 
-def _second_squares(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> Array:
+def _second_squares(expansion: LiftedExpansion, top: Top, ranges: Sequence[Array]) -> Array:
     """½∂²/∂w² of the functional for the second layer, where the rests are in the middle of their ranges and δ = 0."""
     middles = [limits.mean(axis=1) for limits in ranges]
     slope, square = top.linear + 2 * top.square * middles[-1], top.square
@@ -50,7 +50,7 @@ def _second_squares(expansion: Expansion, top: Top, ranges: Sequence[Array]) -> 
     return np.asarray(square)
 
 
-def violated_cut(relaxation: Relaxation, X: Array) -> Array | None:
+def violated_cut(relaxation: LiftedRelaxation, X: Array) -> Array | None:
     """Weights (h₂,) of the cut that the moments X break most, by how much each neuron breaks it; None if none does.
 
     E(w_i²) − r² E‖Q_iδ‖², with ‖Q_iδ‖² = c² (W_i ∘ t)ᵀ W¹W¹ᵀ (W_i ∘ t) for t = W¹δ.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import Algebra, Matrix
-from polymargin.bounds.lifted.lanczos import extremes
+from polymargin.relaxation.algebra import Algebra, Matrix
+from polymargin.relaxation.lanczos import extremes
 
 Array = NDArray[np.float64]
 

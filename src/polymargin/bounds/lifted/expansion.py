@@ -23,10 +23,10 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polymargin.bounds.lifted.algebra import Algebra, Matrix, algebra_for
 from polymargin.bounds.lifted.combinations import Combinations
 from polymargin.bounds.lifted.local import LocalRows
 from polymargin.bounds.view import View
+from polymargin.relaxation.algebra import Algebra, Matrix, algebra_for
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class ExpandedLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class LiftedExpansion:
     """All hidden layers of the network that the view sees, around its point.
 
     With `combinations` the last layer has further neurons; `without` is the same without them. `known` is for what others find
@@ -65,11 +65,11 @@ class Expansion:
     view: View
     layers: tuple[ExpandedLayer, ...]
     combinations: Combinations | None = None
-    without: Expansion | None = None
+    without: LiftedExpansion | None = None
     known: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, view: View) -> Expansion:
+    def of(cls, view: View) -> LiftedExpansion:
         layers: list[ExpandedLayer] = []
         value, slopes = view.shift, view.factor
         for number in range(1, view.depth + 1):
@@ -86,10 +86,10 @@ class Expansion:
         return cls(view, tuple(layers))
 
     @property
-    def plain(self) -> Expansion:
+    def plain(self) -> LiftedExpansion:
         return self if self.without is None else self.without
 
-    def combined(self, combinations: Combinations) -> Expansion:
+    def combined(self, combinations: Combinations) -> LiftedExpansion:
         """With combinations of the last layer's neurons as neurons of that layer, to which nobody listens."""
         last, C = self.layers[-1], combinations.weights
         stack = [last.weights, C @ last.weights]
@@ -100,7 +100,7 @@ class Expansion:
             bend=last.bend,
             weights=sparse.vstack(stack).tocsr() if sparse.issparse(last.weights) else np.concatenate(stack),
         )
-        return Expansion(self.view, (*self.layers[:-1], extended), combinations, self)
+        return LiftedExpansion(self.view, (*self.layers[:-1], extended), combinations, self)
 
     @property
     def dimension(self) -> int:
@@ -144,15 +144,15 @@ class Expansion:
         return self.layers[0].bend ** 2 * self.algebra.get(slopes.T @ ((gram * among) @ slopes))
 
 
-_recent: list[Expansion] = []
+_recent: list[LiftedExpansion] = []
 
 
-def expansion_at(view: View) -> Expansion:
+def expansion_at(view: View) -> LiftedExpansion:
     """The expansion around the view's point: the last one made if it is the same, with all that was computed from it."""
     for known in _recent:
         if known.view.layered is view.layered and np.array_equal(known.view.point, view.point):
             return known
-    _recent[:] = [Expansion.of(view)]
+    _recent[:] = [LiftedExpansion.of(view)]
     return _recent[0]
 
 

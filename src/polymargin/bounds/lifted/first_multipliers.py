@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.lifted.best_ball import best_ball
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.deadlines import NEVER, Deadline
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ START_CUBIC = 0.5
 
 
 def first_multipliers(
-    relaxation: Relaxation, enough: float = np.inf, deadline: Deadline = NEVER
+    relaxation: LiftedRelaxation, enough: float = np.inf, deadline: Deadline = NEVER
 ) -> tuple[Array, float]:
     """A strictly feasible y, and the best γ that its other multipliers prove: the first beyond `enough`, or the best."""
     best: tuple[float, Array] = (-np.inf, np.zeros(relaxation.unknown_count))
@@ -43,7 +43,7 @@ def first_multipliers(
     return y, value
 
 
-def multipliers_by_norms(relaxation: Relaxation) -> tuple[float, Array]:
+def multipliers_by_norms(relaxation: LiftedRelaxation) -> tuple[float, Array]:
     """The γ that norms alone prove with the first guess of the multipliers, and these; −∞ if none. For no cuts.
 
     The least eigenvalue of Σ d_j a_j a_jᵀ is at least minus the largest row sum of Σ |a_j| max(0, −d_j) |a_j|ᵀ.
@@ -62,7 +62,7 @@ def multipliers_by_norms(relaxation: Relaxation) -> tuple[float, Array]:
     return corner - y[1] - length, y
 
 
-def _guesses(relaxation: Relaxation) -> list[tuple[Array | None, float]]:
+def _guesses(relaxation: LiftedRelaxation) -> list[tuple[Array | None, float]]:
     """Where the Lagrangian is made stationary in w, and how much more convex than needed.
 
     The centre of the ranges comes first, then the worst input known: where the relaxation is tight, the Lagrangian is
@@ -73,7 +73,7 @@ def _guesses(relaxation: Relaxation) -> list[tuple[Array | None, float]]:
     return [(None, 0.0), *((relaxation.worst, slack) for slack in SLACKS)]
 
 
-def _guess(relaxation: Relaxation, place: Array | None, slack: float) -> Array:
+def _guess(relaxation: LiftedRelaxation, place: Array | None, slack: float) -> Array:
     """From the last layer down: θ or κ makes the Lagrangian convex in w, ν makes it stationary at δ = place.
 
     No place is δ = 0 with all rests in the middle of their ranges.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix
+from polymargin.relaxation.algebra import NUMPY, Algebra, Matrix
 from polymargin.zero_patterns import rows_alike
 
 Array = NDArray[np.float64]

@@ -15,12 +15,12 @@ from polymargin.bounds.lifted.best_ball import FEW
 from polymargin.bounds.lifted.cubic_cut import CubicCut
 from polymargin.bounds.lifted.cuts import cubic_cut, cut_weights, violated_cut
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
-from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.ranges import narrowed
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf
 from polymargin.deadlines import NEVER, Deadline
+from polymargin.relaxation.interior_point import Optimum, maximise
 
 if TYPE_CHECKING:
     from polymargin.bounds.lifted.question import Question
@@ -57,12 +57,12 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class LiftedOutcome:
     """value: a lower bound of the functional; leaf: the proof where it is positive; optimum: None where nothing was solved."""
 
     value: float
     leaf: LiftedLeaf | None
-    relaxation: Relaxation
+    relaxation: LiftedRelaxation
     optimum: Optimum | None
 
 
@@ -75,7 +75,7 @@ def bound_part(
     solve: bool = True,
     whole: bool = True,
     deadline: Deadline = NEVER,
-) -> Outcome:
+) -> LiftedOutcome:
     """Bound the functional on a part; with `decide` only as far as its sign, without `solve` by guessed multipliers alone.
 
     Cuts are added for a `whole` ball; where it is split already, the next split costs less and gives more.
@@ -103,20 +103,20 @@ def bound_part(
         roomy = relaxation.with_room(y)
         if clearly_positive(relaxation.reduced(roomy)):
             leaf = LiftedLeaf(relaxation.natural(roomy), rests if part.first else None, relaxation.top.minorants)
-    return Outcome(float(y[0]), leaf, relaxation, optimum)
+    return LiftedOutcome(float(y[0]), leaf, relaxation, optimum)
 
 
-def _solved(relaxation: Relaxation, y: Array, value: float, limits: dict[str, Any]) -> Optimum | None:
+def _solved(relaxation: LiftedRelaxation, y: Array, value: float, limits: dict[str, Any]) -> Optimum | None:
     """From a start and the bound it proves."""
     return maximise(relaxation.program.placed, y, relaxation.scale(value), **limits)
 
 
 def _with_cuts(
-    relaxation: Relaxation,
+    relaxation: LiftedRelaxation,
     optimum: Optimum,
     question: Question,
     limits: dict[str, Any],
-) -> tuple[Relaxation, Optimum]:
+) -> tuple[LiftedRelaxation, Optimum]:
     """Where a bound is not positive, but nearly so: again with the cuts that the moments of the worst inputs break."""
     for _ in range(CUTS):
         hopeful = optimum.y[0] + optimum.gap > -NEARLY * abs(question.size)
@@ -139,7 +139,7 @@ def _best_start(
     first: Mapping[int, tuple[float, float]],
     enough: float,
     deadline: Deadline,
-) -> tuple[Relaxation, Array, float]:
+) -> tuple[LiftedRelaxation, Array, float]:
     """The relaxation with the best parabolas below the last layer, and its start.
 
     Parabolas touch at the worst input first. Then the relaxation's own minimiser answers, and they touch at the average of all
@@ -148,14 +148,14 @@ def _best_start(
     expansion = question.expansion
     last = rests[-1] if rests else np.zeros((len(expansion.layers[0].value), 2))
     touch = question.worst_last
-    best: tuple[Relaxation, Array, float] | None = None
+    best: tuple[LiftedRelaxation, Array, float] | None = None
     for number in range(ROUNDS):
         top = top_terms(expansion, *question.output, question.radius, last, touch)
         cuts = cut_weights(expansion, top, rests)
         cubic = None
         if expansion.combinations is not None and not question.by_guesses:
             cubic = cubic_cut(expansion, top, rests, question.worst)
-        relaxation = Relaxation(
+        relaxation = LiftedRelaxation(
             expansion, top, question.size, question.radius, rests, cuts, first, question.worst, cubic
         )
         y, value = first_multipliers(relaxation, enough, deadline)

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.gradients import evaluate
-from polymargin.bounds.lifted.algebra import NUMPY
 from polymargin.bounds.lifted.combinations import Combinations
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.first_multipliers import multipliers_by_norms
-from polymargin.bounds.lifted.parts import Outcome, Part, bound_part
+from polymargin.bounds.lifted.parts import LiftedOutcome, Part, bound_part
 from polymargin.bounds.lifted.ranges import interval_ranges, rest_ranges, spectra
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.spectra import spectra_are_known
 from polymargin.bounds.lifted.top import top_terms
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof
 from polymargin.deadlines import NEVER, Deadline
+from polymargin.relaxation.algebra import NUMPY
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ LARGEST_ON_GPU = 6000
 class Question:
     """Is f_label − f_rival positive on the ball of this radius?"""
 
-    expansion: Expansion
+    expansion: LiftedExpansion
     label: int
     rival: int
     radius: float
@@ -86,7 +86,7 @@ class Question:
         tolerance: float = 1e-7,
         decide: bool = True,
         solve: bool = True,
-    ) -> tuple[Outcome, LiftedProof | None]:
+    ) -> tuple[LiftedOutcome, LiftedProof | None]:
         """The whole ball in one part, and the proof if it is one; `cheaply` by intervals if no better ranges are known."""
         deadline.check()
         plain = cheaply and not spectra_are_known(self.expansion)
@@ -121,7 +121,7 @@ class Question:
         last = rests[-1] if rests else np.zeros((width, 2))
         top = top_terms(expansion, *self.output, radius, last, np.zeros(width))
         none = np.zeros((0, len(rests[0]) if rests else 0))
-        relaxation = Relaxation(expansion, top, self.size, radius, rests, none)
+        relaxation = LiftedRelaxation(expansion, top, self.size, radius, rests, none)
         value, y = multipliers_by_norms(relaxation)
         if not value > CLEAR * abs(self.size):
             return None
@@ -129,7 +129,7 @@ class Question:
         leaf = LiftedLeaf(relaxation.natural(relaxation.with_room(y)), None, top.minorants)
         return LiftedProof(rests, leaf)
 
-    def relaxed_on(self, relaxation: Relaxation, radius: float) -> Relaxation:
+    def relaxed_on(self, relaxation: LiftedRelaxation, radius: float) -> LiftedRelaxation:
         """The same relaxation on another ball."""
         return replace(relaxation, radius=radius, ranges=tuple(rest_ranges(relaxation.expansion, radius)))
 

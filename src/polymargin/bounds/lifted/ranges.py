@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polymargin.bounds.lifted.curved import Curved
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.spectra import Below, Spectra, curved_combinations, curved_layer, second_spectrum
 from polymargin.deadlines import NEVER, Deadline
 
@@ -43,12 +43,12 @@ class _Layer:
         return Below(np.abs(self.ranges).max(axis=1) / radius**2, self.curved.errors)
 
 
-def rest_ranges(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> list[Array]:
+def rest_ranges(expansion: LiftedExpansion, radius: float, deadline: Deadline = NEVER) -> list[Array]:
     """(h, 2) for every layer from the second on."""
     return [layer.ranges for layer in _layers(expansion, radius, deadline)]
 
 
-def spectra(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> Spectra | None:
+def spectra(expansion: LiftedExpansion, radius: float, deadline: Deadline = NEVER) -> Spectra | None:
     """What proves these ranges beyond the second layer; None for two hidden layers or fewer."""
     found = [layer.curved for layer in _layers(expansion, radius, deadline) if layer.curved is not None]
     if len(expansion.layers) < 3 or found[0].balances is None:
@@ -56,7 +56,7 @@ def spectra(expansion: Expansion, radius: float, deadline: Deadline = NEVER) -> 
     return Spectra(tuple(curved.errors for curved in found if curved.errors is not None), found[0].balances)
 
 
-def _layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_Layer]:
+def _layers(expansion: LiftedExpansion, radius: float, deadline: Deadline) -> list[_Layer]:
     """From the second on; combinations are in the last. Those of the last radius are kept."""
     if _Layer not in expansion.known or expansion.known[_Layer][0] != radius:
         expansion.known[_Layer] = (radius, _found_layers(expansion, radius, deadline))
@@ -64,7 +64,7 @@ def _layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_La
     return layers
 
 
-def _found_layers(expansion: Expansion, radius: float, deadline: Deadline) -> list[_Layer]:
+def _found_layers(expansion: LiftedExpansion, radius: float, deadline: Deadline) -> list[_Layer]:
     plain = expansion.plain
     if len(plain.layers) < 2:
         return []
@@ -86,7 +86,7 @@ def _found_layers(expansion: Expansion, radius: float, deadline: Deadline) -> li
     return result
 
 
-def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:
+def interval_ranges(expansion: LiftedExpansion, radius: float) -> list[Array]:
     """The same by interval arithmetic alone: wider, and at no cost."""
     ranges: list[Array] = []
     for number in range(2, len(expansion.layers) + 1):
@@ -95,7 +95,7 @@ def interval_ranges(expansion: Expansion, radius: float) -> list[Array]:
 
 
 def narrowed(
-    expansion: Expansion, radius: float, ranges: Sequence[Array], first: Mapping[int, tuple[float, float]]
+    expansion: LiftedExpansion, radius: float, ranges: Sequence[Array], first: Mapping[int, tuple[float, float]]
 ) -> tuple[Array, ...]:
     """The same ranges on the part of the ball where first-layer neurons lie in the ranges `first`."""
     result: list[Array] = []
@@ -108,7 +108,7 @@ def narrowed(
 
 
 def _intervals(
-    expansion: Expansion, number: int, radius: float, first: Mapping[int, tuple[float, float]], below: Array
+    expansion: LiftedExpansion, number: int, radius: float, first: Mapping[int, tuple[float, float]], below: Array
 ) -> Array:
     """Interval arithmetic for the rests of a layer, from those of the layer below (none below the second layer)."""
     layer, weights = expansion.layers[number - 2], expansion.layers[number - 1].weights

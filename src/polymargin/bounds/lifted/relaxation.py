@@ -31,10 +31,10 @@ from scipy import linalg
 
 from polymargin.bounds.lifted.assembly import assembled
 from polymargin.bounds.lifted.cubic_cut import CubicCut
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import LocalRows
-from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.lifted.top import Top
+from polymargin.relaxation.program import SemidefiniteProgram
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class Multipliers:
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxation:
+class LiftedRelaxation:
     """A quadratic in the t^L of the last layer on the ball of this radius.
 
     top      its coefficients
@@ -66,7 +66,7 @@ class Relaxation:
     cubic    the cut for products of the second layer's rests, which is not the last; None if there is none
     """
 
-    expansion: Expansion
+    expansion: LiftedExpansion
     top: Top
     size: float
     radius: float

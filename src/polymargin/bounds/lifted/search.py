@@ -18,13 +18,13 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.interior_point import Optimum
 from polymargin.bounds.lifted.parts import Part, bound_part
 from polymargin.bounds.lifted.question import Question
 from polymargin.bounds.lifted.ranges import rest_ranges, spectra
-from polymargin.bounds.lifted.relaxation import Relaxation
+from polymargin.bounds.lifted.relaxation import LiftedRelaxation
 from polymargin.bounds.lifted.tree import LiftedLeaf, LiftedProof, LiftedSplit
 from polymargin.deadlines import Deadline, TimeUpError
+from polymargin.relaxation.interior_point import Optimum
 
 Array = NDArray[np.float64]
 
@@ -88,14 +88,14 @@ def prove_positive(
     return Search(LiftedProof(root.rests, _tree(found, 0), curvatures), leaves, 0, "proved")
 
 
-def minimiser(optimum: Optimum, relaxation: Relaxation) -> Array:
+def minimiser(optimum: Optimum, relaxation: LiftedRelaxation) -> Array:
     """δ at which the relaxation attains its least value, if the dual matrix has rank one; a mean otherwise."""
     X, m = optimum.X, relaxation.expansion.dimension
     return np.asarray(np.nan_to_num(relaxation.radius * X[1 : 1 + m, 0] / X[0, 0]))
 
 
 def choose_cut(
-    question: Question, part: Part, optimum: Optimum, relaxation: Relaxation
+    question: Question, part: Part, optimum: Optimum, relaxation: LiftedRelaxation
 ) -> tuple[int, int, float, Part]:
     """Layer, neuron and value of the best cut, and the part with the range of that neuron made explicit."""
     X = optimum.X / optimum.X[0, 0]

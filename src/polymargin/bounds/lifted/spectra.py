@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
-from polymargin.bounds.lifted.algebra import NUMPY, algebra_for
 from polymargin.bounds.lifted.curvatures import curvatures
 from polymargin.bounds.lifted.curved import Curved, factors_below
 from polymargin.bounds.lifted.eigenvalues import OUTWARD, largest_eigenvalues
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import as_array, weighted_squares
 from polymargin.bounds.lifted.third_layer import BLOCK, ThirdLayer
 from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.layers import Chain
+from polymargin.relaxation.algebra import NUMPY, algebra_for
 
 Array = NDArray[np.float64]
 
@@ -63,13 +63,13 @@ class Spectra:
         return {"stretch": STRETCH.hex(), "errors": errors, "balances": hexadecimal(self.balances)}
 
 
-def spectra_are_known(expansion: Expansion) -> bool:
+def spectra_are_known(expansion: LiftedExpansion) -> bool:
     """Whether nothing that takes long has to be computed for them, combinations aside."""
     deeper = range(3, len(expansion.layers) + 1)
     return expansion.view.layered in _second and all((Curved, number) in expansion.plain.known for number in deeper)
 
 
-def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Array:
+def second_spectrum(expansion: LiftedExpansion, deadline: Deadline = NEVER) -> Array:
     """Eigenvalues (h, 2) with those of every Q_i between them, once per network."""
     network = expansion.view.layered
     if network not in _second:
@@ -87,14 +87,16 @@ def second_spectrum(expansion: Expansion, deadline: Deadline = NEVER) -> Array:
 
 
 def curved_layer(
-    expansion: Expansion, number: int, radius: float, below: Below | None, deadline: Deadline = NEVER
+    expansion: LiftedExpansion, number: int, radius: float, below: Below | None, deadline: Deadline = NEVER
 ) -> Curved:
     """Layer `number` ≥ 3 on the ball of this radius, combinations aside; `below` from the fourth on."""
     plain = expansion.plain
     return _on(plain, number, (Curved, number), plain.layers[number - 1].weights, radius, below, deadline)
 
 
-def curved_combinations(expansion: Expansion, radius: float, below: Below | None, deadline: Deadline = NEVER) -> Curved:
+def curved_combinations(
+    expansion: LiftedExpansion, radius: float, below: Below | None, deadline: Deadline = NEVER
+) -> Curved:
     """The combinations in the last layer."""
     count = len(expansion.plain.layers[-1].value)
     weights, name = expansion.layers[-1].weights[count:], (Curved, expansion.combinations)
@@ -102,7 +104,13 @@ def curved_combinations(expansion: Expansion, radius: float, below: Below | None
 
 
 def _on(
-    expansion: Expansion, number: int, name: Any, weights: Any, radius: float, below: Below | None, deadline: Deadline
+    expansion: LiftedExpansion,
+    number: int,
+    name: Any,
+    weights: Any,
+    radius: float,
+    below: Below | None,
+    deadline: Deadline,
 ) -> Curved:
     """Neurons of layer `number` with these weights; what does not depend on the radius is found once."""
     known = expansion.known
@@ -120,7 +128,7 @@ def _on(
 class Deeper:
     """Neurons of layer `number` ≥ 4 with these weights around a point."""
 
-    def __init__(self, expansion: Expansion, number: int, weights: Array, deadline: Deadline) -> None:
+    def __init__(self, expansion: LiftedExpansion, number: int, weights: Array, deadline: Deadline) -> None:
         layers, algebra = expansion.layers, algebra_for(expansion.dimension)
         factors, last = factors_below(expansion, number, weights), number == len(layers)
         sums = [weighted_squares(algebra, layer.squares) for layer in layers[: number - 1]]

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.algebra import NUMPY, Algebra, Matrix, algebra_for
 from polymargin.bounds.lifted.cubic import cubic_parts
 from polymargin.bounds.lifted.curvatures import SquaredCurvatures
 from polymargin.bounds.lifted.curved import Curved, factors_below
 from polymargin.bounds.lifted.eigenvalues import LANCZOS, OUTWARD, SMALL, largest_eigenvalues
-from polymargin.bounds.lifted.expansion import Expansion
-from polymargin.bounds.lifted.lanczos import extremes
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.lifted.local import weighted_squares
 from polymargin.deadlines import Deadline
+from polymargin.relaxation.algebra import NUMPY, Algebra, Matrix, algebra_for
+from polymargin.relaxation.lanczos import extremes
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ RUNG = 1.005
 class Ingredients:
     """What the forms of the third layer are made of, whatever the weights: sums of squares, once for an expansion."""
 
-    def __init__(self, expansion: Expansion, algebra: Algebra) -> None:
+    def __init__(self, expansion: LiftedExpansion, algebra: Algebra) -> None:
         self._sums = [weighted_squares(algebra, layer.squares) for layer in expansion.layers[:2]]
         self._squares, self._cubic = SquaredCurvatures(expansion, algebra), cubic_parts(expansion)
 
@@ -113,7 +113,7 @@ class ThirdLayer:
     which are as much as a quarter more.
     """
 
-    def __init__(self, expansion: Expansion, weights: Array, deadline: Deadline) -> None:
+    def __init__(self, expansion: LiftedExpansion, weights: Array, deadline: Deadline) -> None:
         algebra = algebra_for(expansion.dimension)
         self._last, self._on_ladder = len(expansion.layers) == 3, algebra is not NUMPY
         first, own = factors_below(expansion, 3, weights)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.bounds.lifted.expansion import Expansion
+from polymargin.bounds.lifted.expansion import LiftedExpansion
 from polymargin.bounds.minorants import critical_places, horner, taylor
 
 Array = NDArray[np.float64]
@@ -34,7 +34,9 @@ class Top:
     minorants: Array | None = None
 
 
-def top_terms(expansion: Expansion, gamma: Array, constant: float, radius: float, ranges: Array, touch: Array) -> Top:
+def top_terms(
+    expansion: LiftedExpansion, gamma: Array, constant: float, radius: float, ranges: Array, touch: Array
+) -> Top:
     """`ranges` (h, 2) are those of the rests of the last layer, `touch` the t (h,) at which parabolas touch."""
     layer, sigma = expansion.layers[-1], expansion.view.activation(len(expansion.layers))
     if len(sigma) <= 3:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.bounds.bound import hexadecimal
-from polymargin.bounds.lifted.interior_point import Optimum, maximise
 from polymargin.bounds.lifted.parts import clearly_positive
 from polymargin.bounds.lifted.question import CLEAR, ENOUGH, worst_place
 from polymargin.bounds.products.expansion import ProductExpansion
@@ -19,6 +18,7 @@ from polymargin.bounds.products.norms import norm_curvatures, norm_multipliers, 
 from polymargin.bounds.products.ranges import RestRanges, curvatures, rest_ranges
 from polymargin.bounds.products.relaxation import ProductMultipliers, ProductRelaxation
 from polymargin.deadlines import NEVER, Deadline
+from polymargin.relaxation.interior_point import Optimum, maximise
 
 Array = NDArray[np.float64]
 

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from polymargin.bounds.lifted.best_ball import best_ball
-from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.products.expansion import ProductExpansion
 from polymargin.bounds.products.ranges import RestRanges
 from polymargin.bounds.products.wiring import NO_SUM
 from polymargin.deadlines import NEVER, Deadline
+from polymargin.relaxation.program import SemidefiniteProgram
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

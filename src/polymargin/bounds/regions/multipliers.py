@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from polymargin.bounds.lifted.interior_point import maximise
-from polymargin.bounds.lifted.program import SemidefiniteProgram
 from polymargin.bounds.regions.quadratic import QuadraticBelow
 from polymargin.bounds.regions.region import AllowedRegion
 from polymargin.deadlines import Deadline
+from polymargin.relaxation.interior_point import maximise
+from polymargin.relaxation.program import SemidefiniteProgram
 
 Array = NDArray[np.float64]
 

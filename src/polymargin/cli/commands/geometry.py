@@ -72,10 +72,10 @@ def discriminant(
     as_json: AsJson = False,
 ) -> None:
     """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
-    from polymargin.cli.subjects import Subject
+    from polymargin.cli.subjects import GivenModel
 
     reading = ModelOptions(trust, activation, outputs, input_shape)
-    subject = Subject(model, reading, [expression] if expression else [], variables, label, rival, metric)
+    subject = GivenModel(model, reading, [expression] if expression else [], variables, label, rival, metric)
     if parameters:
         from polymargin.cli.quadrics import run_discriminant
 
@@ -117,12 +117,12 @@ def ed_degree(
 ) -> None:
     """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
     from polymargin.cli.ed_degrees import run_ed_degree
-    from polymargin.cli.subjects import Subject
+    from polymargin.cli.subjects import GivenModel
 
     reading = ModelOptions(trust, activation, outputs, input_shape)
     raise typer.Exit(
         run_ed_degree(
-            Subject(model, reading, expression or [], variables, label, rival, metric),
+            GivenModel(model, reading, expression or [], variables, label, rival, metric),
             architecture=architecture,
             degree=degree,
             attention=attention,
@@ -158,12 +158,12 @@ def chambers(
 ) -> None:
     """Regions of a plane of inputs in which the number of real critical points is constant."""
     from polymargin.cli.chambers import run_chambers
-    from polymargin.cli.subjects import Subject
+    from polymargin.cli.subjects import GivenModel
 
     reading = ModelOptions(trust, activation, outputs, input_shape)
     raise typer.Exit(
         run_chambers(
-            Subject(model, reading, [expression] if expression else [], variables, label, rival, metric),
+            GivenModel(model, reading, [expression] if expression else [], variables, label, rival, metric),
             window=window,
             samples=samples,
             seed=seed,
@@ -195,10 +195,10 @@ def critical_points(
 ) -> None:
     """All critical points of the distance from one point to a boundary, real and complex, the nearest first."""
     from polymargin.cli.critical_points import run_critical_points
-    from polymargin.cli.subjects import Subject
+    from polymargin.cli.subjects import GivenModel
 
     reading = ModelOptions(trust, activation, outputs, input_shape)
-    subject = Subject(model, reading, expression or [], variables, label, rival, metric)
+    subject = GivenModel(model, reading, expression or [], variables, label, rival, metric)
     raise typer.Exit(run_critical_points(subject, point, seed=seed, threads=threads, limit=limit, as_json=as_json))
 
 

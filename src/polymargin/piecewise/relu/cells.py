@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.piecewise.incumbents import Incumbent
-from polymargin.piecewise.linear_bounds import Cap, Ranges, losses, lower_bounds
+from polymargin.piecewise.linear_bounds import Cap, PreactivationRanges, losses, lower_bounds
 from polymargin.piecewise.projection import Projection, project_origin
 from polymargin.piecewise.relu.attack import nearer_tie, walk
 from polymargin.piecewise.relu.view import ReLUView
@@ -31,7 +31,7 @@ FAR = 1e9
 # Inequalities are renewed at most this often per cell, and only while the bound grows by this share.
 ROUNDS = 4
 PROGRESS = 1e-3
-# Ranges that miss each other by less than this share of their size touch.
+# PreactivationRanges that miss each other by less than this share of their size touch.
 TOUCH = 1e-12
 # Steps of the walk to a tie that every cell may take.
 QUICK_STEPS = 6
@@ -52,7 +52,7 @@ class ReLUCell:
     rival: int
     lower: float
     signs: tuple[NDArray[np.int8], ...]
-    ranges: tuple[Ranges, ...]
+    ranges: tuple[PreactivationRanges, ...]
     rows: Array
     limits: Array
     weights: Array
@@ -88,7 +88,9 @@ class ReLUCells:
                 rival=rival,
                 lower=0.0,
                 signs=tuple(np.zeros(width, dtype=np.int8) for width in widths),
-                ranges=tuple(Ranges(np.full(width, -math.inf), np.full(width, math.inf)) for width in widths),
+                ranges=tuple(
+                    PreactivationRanges(np.full(width, -math.inf), np.full(width, math.inf)) for width in widths
+                ),
                 rows=np.zeros((0, self.view.size)),
                 limits=np.zeros(0),
                 weights=np.zeros(0),
@@ -125,11 +127,11 @@ class ReLUCells:
 
     # -- one round -----------------------------------------------------------------------------
 
-    def _ranges(self, cell: ReLUCell, cap: Cap) -> list[Ranges] | None:
+    def _ranges(self, cell: ReLUCell, cap: Cap) -> list[PreactivationRanges] | None:
         """The ranges of all neurons on the cap, layer by layer; None if a fixed sign is impossible there."""
         if cap.depth > cap.radius:
             return None
-        known: list[Ranges] = []
+        known: list[PreactivationRanges] = []
         slopes: list[Array] = []
         for layer, (weights, bias) in enumerate(self.view.hidden):
             if layer == 0:
@@ -146,11 +148,11 @@ class ReLUCells:
             size = np.maximum(np.abs(low), np.abs(high))
             if (low > high + TOUCH * (size + np.abs(bias))).any():
                 return None
-            known.append(Ranges(np.minimum(low, high), np.maximum(low, high)))
+            known.append(PreactivationRanges(np.minimum(low, high), np.maximum(low, high)))
             slopes.append(known[-1].lower_slopes())
         return known
 
-    def _inequalities(self, cell: ReLUCell, ranges: list[Ranges]) -> tuple[Array, Array, Array]:
+    def _inequalities(self, cell: ReLUCell, ranges: list[PreactivationRanges]) -> tuple[Array, Array, Array]:
         """Those inherited, those of the fixed neurons, and B ≤ 0; with what is known of their multipliers."""
         # The lower lines are made exact where the nearest point is expected.
         values = self.view.values(cell.lower * cell.normal)
@@ -177,7 +179,7 @@ class ReLUCells:
         return every, np.concatenate(limits), warm
 
     def _improved(
-        self, cell: ReLUCell, ranges: list[Ranges], rows: Array, limits: Array, found: Projection
+        self, cell: ReLUCell, ranges: list[PreactivationRanges], rows: Array, limits: Array, found: Projection
     ) -> ReLUCell:
         """The cell with what the projection showed, and the neuron whose sign would help most."""
         mattered = found.weights > 0
@@ -193,7 +195,7 @@ class ReLUCells:
             split=self._split(cell.rival, ranges, found),
         )
 
-    def _split(self, rival: int, ranges: list[Ranges], found: Projection) -> tuple[int, int] | None:
+    def _split(self, rival: int, ranges: list[PreactivationRanges], found: Projection) -> tuple[int, int] | None:
         """The open neuron that loses most at the nearest point, None if none is open."""
         if not any(known.undecided.any() for known in ranges):
             return None

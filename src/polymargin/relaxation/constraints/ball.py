@@ -12,7 +12,7 @@ from polymargin.relaxation.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class BallConstraint:
     space: Space
     name = "ball"
 

@@ -12,7 +12,7 @@ from polymargin.relaxation.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class BoxConstraint:
     space: Space
     name = "box"
 

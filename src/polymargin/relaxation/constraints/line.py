@@ -20,7 +20,7 @@ LOWERED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineConstraint:
     """Of all piecewise neurons that a part of the region decides."""
 
     space: Space
