@@ -175,7 +175,7 @@ def test_cancelling_logits_are_not_answered_in_doubles() -> None:
     network = LightningAttention([[1.0]], [[1.0]], [[1.0]], [[1e4, -1e4], [-1e4, 1e4]], [1e-3, 0.0])
     u = np.array([1e3, 1e3])
     assert rounding_noise(network, u) > 1e-3
-    margin = pm.margin(network, u, proof=False)
+    margin = pm.margin(network, u, proof=False, timeout=10)
     assert margin.label == 0
     assert margin.standing is Standing.BRACKETED
     assert any("cancel" in note for note in margin.notes)
