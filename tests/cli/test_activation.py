@@ -49,7 +49,7 @@ def test_without_or_with_a_wrong_one_it_is_one_sentence(weights: tuple[str, str]
     model, points = weights
     for words, sentence in (
         ([], "activation"),
-        (["--activation", "relu"], "expected square, a degree"),
+        (["--activation", "step"], "expected square, relu, a degree"),
         (["--activation", "square;2;3"], "activation"),
     ):
         answer = run("margin", model, points, *words)
