@@ -40,7 +40,7 @@ def random_case(
     return SplineNetwork(layers, *activation), 2 * numbers(generator, kind, inputs)
 
 
-def check(network: Network | Network, u: np.ndarray, truth: float) -> bool:
+def check(network: Network, u: np.ndarray, truth: float) -> bool:
     """Whether the margin is not merely bracketed; in any case nothing that is said may be wrong."""
     found = pm.margin(network, u, proof=False)
     assert found.lower <= truth * (1 + 1e-12)

@@ -130,6 +130,7 @@ def kkt_margin(
 ) -> KKTMargin:
     """The margin γ by solving the full system for every rival; `margin` gives the same number with far fewer paths.
 
+    >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
     ...                         degree=2)
     >>> kkt_margin(net, [0.0, 0.25])
@@ -210,6 +211,7 @@ def kkt_solutions(
 def kkt_equations(network: Network, point: ArrayLike, label: int, rival: int) -> tuple[list[str], list[str]]:
     """The equations as text with exact coefficients, and the names of the unknowns: x0, …, lam, mu0, ….
 
+    >>> from polymargin import PolynomialNetwork
     >>> kkt_equations(PolynomialNetwork([[[1.0], [0.0]]]), [2.0], 0, 1)
     (['-2 + x0 - lam', '-x0'], ['x0', 'lam'])
     """
