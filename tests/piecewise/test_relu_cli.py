@@ -37,20 +37,20 @@ def network_in(model: Path) -> Network:
 
 
 def test_margins(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_margin(*files, WORK, as_json=True, timeout=None) == 2  # one row is bad
+    assert run_margin(*files, WORK, as_json=True, proof=False, timeout=60.0, certificates=None) == 2  # one row is bad
     rows = json.loads(capsys.readouterr().out)["margins"]
     assert rows[0]["radius"] == pytest.approx(
         pm.margin(network_in(files[0]), [0.1, 0.2], proof=False).radius, rel=1e-12
     )
     assert (rows[2]["status"], rows[2]["radius"]) == ("FAILED", None)
-    run_margin(*files, WORK, as_json=False, timeout=None)
+    run_margin(*files, WORK, as_json=False, proof=False, timeout=60.0, certificates=None)
     shown = capsys.readouterr().out
     assert "Network(2-6-3, ReLU" in shown
     assert "quadratic programs" in shown
 
 
 def test_verdicts(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    options: dict[str, Any] = {"timeout": None, "certificates": None}
+    options: dict[str, Any] = {"timeout": 60.0, "certificates": None}
     assert run_verify(*files, 0.01, WORK, as_json=True, **options) == 2
     assert "nan" in json.loads(capsys.readouterr().out)["verdicts"][2]["reason"]
     files[1].write_text("0.1,0.2\n-0.5,0.3\n")
@@ -62,14 +62,14 @@ def test_verdicts(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) 
     assert verdict["answer"] == "VULNERABLE"
     assert np.linalg.norm(np.array(verdict["counterexample"]) - [0.1, 0.2]) <= 1.1 * max(radii)
     with pytest.raises(InputError, match="no certificates for piecewise networks"):
-        run_verify(*files, 0.1, WORK, as_json=True, timeout=None, certificates=files[0].parent / "proofs")
+        run_verify(*files, 0.1, WORK, as_json=True, timeout=60.0, certificates=files[0].parent / "proofs")
 
 
 def test_a_run_can_be_continued(files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     work = replace(WORK, checkpoint=tmp_path / "rows.jsonl")
     answers = []
     for _ in range(2):
-        run_margin(*files, work, as_json=True, timeout=None)
+        run_margin(*files, work, as_json=True, proof=False, timeout=60.0, certificates=None)
         answers.append(json.loads(capsys.readouterr().out)["margins"][:2])
     assert answers[0] == answers[1]  # to the last digit of the time: they were not computed again
 
