@@ -113,20 +113,16 @@ def test_points_that_are_a_folder_or_python_objects(model: Path, tmp_path: Path)
         assert message in result.stderr
 
 
-def test_bad_models(points: Path, tmp_path: Path) -> None:
+def test_bad_models(model: Path, points: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"PK garbage")
     (tmp_path / "empty.npz").write_bytes(b"")
-    np.savez(
-        tmp_path / "nan.npz",
-        format=np.array("polymargin-network-1"),
-        weight_1=np.array([[np.nan, 1.0], [1, 2]]),
-        bias_1=np.zeros(2),
-    )
+    with np.load(model) as arrays:
+        np.savez(tmp_path / "nan.npz", **(dict(arrays) | {"readout/bias": np.array([np.nan, 0.0])}))
     for file, message in (
         (broken, "not a valid .npz"),
         (tmp_path / "empty.npz", "the file is empty"),
-        (tmp_path / "nan.npz", "contain nan"),
+        (tmp_path / "nan.npz", "readout/bias contains a number that is not finite"),
         ("no.onnx", "no such"),
     ):
         result = run("margin", file, points)
