@@ -42,11 +42,11 @@ def test_margins(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -
     assert rows[0]["radius"] == pytest.approx(
         pm.margin(network_in(files[0]), [0.1, 0.2], proof=False).radius, rel=1e-12
     )
-    assert (rows[2]["status"], rows[2]["radius"]) == ("FAILED", None)
+    assert (rows[2]["standing"], rows[2]["radius"]) == ("FAILED", None)
     run_margin(*files, WORK, as_json=False, proof=False, timeout=60.0, certificates=None)
     shown = capsys.readouterr().out
     assert "Network(2-6-3, ReLU" in shown
-    assert "quadratic programs" in shown
+    assert " cells; " in shown
 
 
 def test_verdicts(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
