@@ -124,7 +124,7 @@ def test_reproduce_a_table_and_continue_it(tmp_path: Path) -> None:
 def test_expressions_on_the_command_line() -> None:
     ellipse = ("--expression", "x**2 + 4*y**2 = 4")
     counted = json.loads(run("ed-degree", *ellipse, "--json").stdout)
-    assert (counted["ed_degree"], counted["status"]) == (4, "CERTIFIED")
+    assert (counted["ed_degree"], counted["standing"]) == (4, "CERTIFIED")
     assert json.loads(run("ed-degree", *ellipse, "--metric", "1,4", "--json").stdout)["ed_degree"] == 2
     assert json.loads(run("ed-degree", *ellipse, "--metric", "5,4;4,5", "--json").stdout)["ed_degree"] == 4
     variety = run("ed-degree", "--expression", "x**2+y**2+z**2=1", "--expression", "x*y=z", "--json")

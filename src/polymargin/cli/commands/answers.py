@@ -174,7 +174,7 @@ def explore(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
-    timeout: Timeout = 5.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for one answer.")] = 5.0,
     seed: Seed = 0,
     trust: Trust = False,
     activation: Activation = None,
