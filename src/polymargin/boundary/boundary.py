@@ -44,8 +44,8 @@ class Boundary:
     source: Source
     name: str = field(default="B")
     metric: Metric | None = None  # Euclidean if None; `metric.in_metric` sets it for the functions that take metric=
-    # What later rooms found out about it and would have to find again, by keys of their own; it lives as long as the boundary.
-    remembered: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    # What later packages compute from it, by keys of their own; it lives as long as the boundary.
+    cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __repr__(self) -> str:
         name = self.name if len(self.name) <= MOST_CHARACTERS else f"{self.name[: MOST_CHARACTERS - 1]}…"

@@ -111,14 +111,14 @@ class Metric:
 
 
 def in_metric(boundary: Boundary, given: Any, seed: int = 0) -> Boundary:
-    """The same boundary, measured in another metric; what is found out about it is remembered by the boundary."""
+    """The same boundary, measured in another metric; the boundary keeps it in its cache."""
     metric = Metric.of(given, boundary.dimension, seed)
     if metric is None:
         return boundary
     key = (Metric, metric)
-    if key not in boundary.remembered:
-        boundary.remembered[key] = type(boundary)(boundary.source, boundary.name, metric)
-    measured: Boundary = boundary.remembered[key]
+    if key not in boundary.cache:
+        boundary.cache[key] = type(boundary)(boundary.source, boundary.name, metric)
+    measured: Boundary = boundary.cache[key]
     return measured
 
 

@@ -93,11 +93,11 @@ def critical_points_by(
         return foot_on_hyperplane(boundary, u)
     check_limit(boundary, limit, tracker)
     key = (BaseSolutions, seed, tracker.settings)
-    base = boundary.remembered.get(key)
+    base = boundary.cache.get(key)
     if base is None:
         base = base_solutions(boundary, tracker, seed=seed, cache=Cache.from_option(cache))
         if not base.unjudged:  # what was not judged complete is tried again by the next call
-            boundary.remembered[key] = base
+            boundary.cache[key] = base
     return critical_points_at(base, u, tracker)
 
 

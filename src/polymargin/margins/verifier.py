@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -51,6 +50,9 @@ from polymargin.rows import answers as row_answers
 from polymargin.standing import Standing
 from polymargin.work import Workers
 
+# Of one model, with different settings or timeouts.
+MOST_KEPT = 8
+
 
 class Verifier:
     """A model asked about one kind of perturbation; boundaries, start solutions and proofs in common are prepared once.
@@ -90,6 +92,7 @@ class Verifier:
         check_model("model", self.model, (Network, Boundary))
         check_named("seed", seed)
         self.settings = settings or Settings()
+        self._kept: dict[tuple[Enumeration, float], Prepared] = {}
         self.seed = seed
         self._executor, threads = _workers(workers)
         self._tracker = Tracker.of(self.settings.tracker, threads, device)
@@ -102,18 +105,19 @@ class Verifier:
         if isinstance(self.model, Boundary) and (rivals is not None or abstain):
             raise InputError("rivals= and abstain= speak of classes; a boundary alone has none: leave them out")
 
-    @cached_property
-    def _by_timeout(self) -> dict[float, Prepared]:
-        return {}
-
     def _prepared(self, timeout: float) -> Prepared:
-        """What was prepared to be answered in so many seconds per point."""
+        """Return what was prepared for answers in so many seconds per point; for plain L2 it is kept with the model."""
         check_named("timeout", timeout)
-        if timeout not in self._by_timeout:
-            options = self.settings
-            search = Enumeration(self._tracker, self.seed, options.limit, Cache.from_option(options.cache), timeout)
-            self._by_timeout[timeout] = Prepared(self.model, self.threat, search, options.rtol)
-        return self._by_timeout[timeout]
+        options = self.settings
+        search = Enumeration(self._tracker, self.seed, options.limit, Cache.from_option(options.cache), timeout)
+        kept = self.model.cache.setdefault(Prepared, {}) if self.threat.is_plain else self._kept
+        found: Prepared | None = kept.get((search, options.rtol))
+        if found is None:
+            found = Prepared(self.model, self.threat, search, options.rtol)
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[search, options.rtol] = found
+        return found
 
     @overload
     def margin(self, points: ManyPoints, **options: Unpack[VerifierMarginOptions]) -> Margins: ...

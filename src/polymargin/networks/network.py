@@ -72,6 +72,8 @@ class Network:
         if len(readout) < 2:
             raise InputError("the network has one class; a margin needs at least two logits to compare")
         self.structure, self.origin = structure, origin
+        # What later packages compute from the stages, by keys of their own; it lives as long as the network and does not travel.
+        self.cache: dict[Any, Any] = {}
         self.class_names = None if class_names is None else tuple(class_names)
         self.layer_names = None if layer_names is None else tuple(layer_names)
         if self.layer_names is not None and len(self.layer_names) != len(self.stages) + 1:
@@ -163,8 +165,8 @@ class Network:
         return rounding_errors(self.stages, self.readout, sizes, everywhere=True)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes without exact integers, which cannot be pickled or copied."""
-        return {name: value for name, value in vars(self).items() if name != "_exact"}
+        """Return the attributes without exact integers, which cannot be pickled or copied, and with an empty cache."""
+        return {name: value for name, value in vars(self).items() if name != "_exact"} | {"cache": {}}
 
     # -- the inputs ----------------------------------------------------------------------------
 

@@ -63,8 +63,8 @@ class RealCounter:
             )
         check_limit(boundary, limit, tracker)
         key = (cls, seed, tracker.settings)
-        if key in boundary.remembered:
-            known: RealCounter = boundary.remembered[key]
+        if key in boundary.cache:
+            known: RealCounter = boundary.cache[key]
             return known
         expected = exact_count(boundary, seed=seed).value
         for attempt in range(ATTEMPTS):
@@ -79,7 +79,7 @@ class RealCounter:
                 "were found: numbers of real ones would be too small; try another seed="
             )
         found = cls(BaseSolutions(boundary, base.program, parameters, solutions, 0))
-        boundary.remembered[key] = found
+        boundary.cache[key] = found
         return found
 
     @property
