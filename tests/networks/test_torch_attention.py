@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polymargin import from_torch
+from polymargin import InputError, from_torch
 from polymargin.networks import Network
-from polymargin.networks.readers.torch_attention import attention_from_torch
 
 torch = pytest.importorskip("torch")
 
@@ -78,19 +77,19 @@ def test_linear_layers(sizes: tuple[int, ...]) -> None:
     assert module.value.weight.dtype == torch.float32, "the user's module stays as it was"
     assert same(module, network)
     bare = Layers(*sizes, head_bias=False)
-    assert same(bare, attention_from_torch(bare))
+    assert same(bare, from_torch(bare))
 
 
 @pytest.mark.parametrize("sizes", [(2, 3, 3, 3, 2), (2, 3, 2, 1, 2), (3, 2, 2, 2, 2)])
 @pytest.mark.parametrize("turned", [False, True])
 def test_matrices_either_way_round(sizes: tuple[int, ...], turned: bool) -> None:
     module = Matrices(*sizes, turned=turned)
-    assert same(module, attention_from_torch(module))
+    assert same(module, from_torch(module))
 
 
 def test_keys_that_act_as_queries() -> None:
     module = Layers(3, 2, 2, 2, 2, swapped=True)
-    network = attention_from_torch(module)
+    network = from_torch(module)
     assert same(module, network)
     assert np.array_equal(network.structure.K, module.query.weight.detach().double().numpy().T)
 
@@ -98,19 +97,17 @@ def test_keys_that_act_as_queries() -> None:
 def test_scaled_scores() -> None:
     for scale in (1 / np.sqrt(3), 1 / 4, 1 / (4 * np.sqrt(3))):
         module = Layers(4, 2, 2, 3, 2, scale=float(scale))
-        assert same(module, attention_from_torch(module))
+        assert same(module, from_torch(module))
 
 
-@pytest.mark.parametrize("options", [{"softmax": True}, {"scale": 0.4}, {"value_bias": True}])
-def test_what_only_looks_like_it_is_not_taken(options: dict[str, Any]) -> None:
-    module = Layers(2, 3, 2, 2, 2, **options)
-    assert attention_from_torch(module) is None
-
-
-def test_other_modules_are_something_else() -> None:
-    assert attention_from_torch(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 2))) is None
-    one_class = Layers(2, 2, 1, 1, 1)
-    assert attention_from_torch(one_class) is None
-    two_heads = Layers(2, 2, 1, 1, 2)
-    two_heads.other = torch.nn.Linear(2, 2)
-    assert attention_from_torch(two_heads) is None
+def test_modules_beside_attention() -> None:
+    with pytest.raises(InputError, match="give the model without it"):
+        from_torch(Layers(2, 3, 2, 2, 2, softmax=True))
+    scaled = Layers(2, 3, 2, 2, 2, scale=0.4)
+    assert same(scaled, from_torch(scaled))
+    module = Layers(2, 3, 2, 2, 2, value_bias=True)
+    assert from_torch(module).structure is None
+    assert from_torch(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 2))).structure is None
+    one_class = from_torch(Layers(2, 2, 1, 1, 1), (2, 2))
+    assert one_class.class_count == 2
+    assert not one_class(np.ones(4))[0]

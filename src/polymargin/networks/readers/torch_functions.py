@@ -17,6 +17,7 @@ from polymargin.networks.tape.arithmetic import add, concatenate, divide, multip
 from polymargin.networks.tape.einsum import einsum
 from polymargin.networks.tape.operations import Tensor
 from polymargin.networks.tape.padding import padded
+from polymargin.networks.tape.series import series
 from polymargin.networks.tape.windows import (
     adaptive_average,
     average_pool,
@@ -44,20 +45,16 @@ def _divide(left: Any, right: Any, *, rounding_mode: Any = None) -> Any:
     return divide(left, right)
 
 
-def linear(value: Any, weight: Any, bias: Any = None) -> Any:
+def _linear(value: Any, weight: Any, bias: Any = None) -> Any:
     product = matmul(value, np.swapaxes(np.asarray(weight), -1, -2))
     return product if bias is None else add(product, bias)
 
 
-def pad_last_axes(value: Any, pad: Any, mode: str = "constant", value_: Any = None) -> Any:
+def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """Pairs for the last axes, the last axis first."""
     numbers = [int(n) for n in pad]
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
-    return padded(value, [(0, 0)] * (len(value.shape) - len(pairs)) + pairs, mode, float(value_ or 0.0))
-
-
-def _pad_function(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    return pad_last_axes(input, pad, mode, value)
+    return padded(input, [(0, 0)] * (len(input.shape) - len(pairs)) + pairs, mode, float(value or 0.0))
 
 
 def _einsum(equation: str, *operands: Any) -> Any:
@@ -65,23 +62,23 @@ def _einsum(equation: str, *operands: Any) -> Any:
     return einsum(equation, given)
 
 
-def bilinear(left: Any, right: Any, weight: Any, bias: Any = None) -> Any:
+def _bilinear(left: Any, right: Any, weight: Any, bias: Any = None) -> Any:
     product = einsum("...i,oij,...j->...o", [left, np.asarray(weight), right])
     return product if bias is None else add(product, bias)
 
 
-def flatten(value: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flatten(value: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     axes = len(value.shape)
     start, end = start_dim % max(axes, 1), end_dim % max(axes, 1)
     return rearranged(value, lambda a: a.reshape(*a.shape[:start], -1, *a.shape[end + 1 :]))
 
 
 def _reshape(value: Any, *shape: Any) -> Any:
-    return rearranged(value, lambda a: a.reshape(integers(shape)))
+    return rearranged(value, lambda a: a.reshape(_integers(shape)))
 
 
 def _permute(value: Any, *axes: Any) -> Any:
-    return rearranged(value, lambda a: a.transpose(integers(axes)))
+    return rearranged(value, lambda a: a.transpose(_integers(axes)))
 
 
 def _sum(mean: bool) -> Callable[..., Any]:
@@ -123,40 +120,22 @@ def _getitem(value: Any, index: Any) -> Any:
     return rearranged(value, lambda a: a[index]) if isinstance(value, Tensor) else value[index]
 
 
-def _getattr(value: Any, name: str) -> Any:
-    known: dict[str, Callable[[], Any]] = {
-        "shape": lambda: value.shape,
-        "ndim": lambda: len(value.shape),
-        "T": lambda: _permute(value, *reversed(range(len(value.shape)))),
-        "mT": lambda: rearranged(value, lambda a: np.swapaxes(a, -1, -2)),
-    }
-    if name not in known:
-        raise InputError(f"the attribute {name!r} of a tensor is not read")
-    return known[name]()
-
-
-def dropout(value: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def _dropout(value: Any, p: float = 0.5, training: bool = True) -> Any:
     if training:
         raise InputError("dropout in training mode; call module.eval() first")
     return value
 
 
 def _batch_norm(
-    value: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
+    value: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     if training or running_mean is None or running_var is None:
         raise InputError("batch normalisation in training mode; call module.eval() first")
     return normalised(value, running_mean, running_var, weight, bias, eps)
 
 
-def around(padding: Any, kernel: Any, dilation: Any) -> list[tuple[int, int]]:
+def _around(padding: Any, kernel: Any, dilation: Any) -> list[tuple[int, int]]:
     """Return padding as pairs (before, after) for each axis of space; 'same' puts the odd entry behind."""
     space = len(kernel)
     if not isinstance(padding, str):
@@ -165,42 +144,42 @@ def around(padding: Any, kernel: Any, dilation: Any) -> list[tuple[int, int]]:
     return [(span // 2, span - span // 2) if padding == "same" else (0, 0) for span in spans]
 
 
-def convolve(
+def _convolve(
     value: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
     space = len(np.shape(weight)) - 2
     images = value if len(value.shape) == space + 2 else rearranged(value, lambda a: a[None])
-    pads = around(padding, np.shape(weight)[2:], dilation)
+    pads = _around(padding, np.shape(weight)[2:], dilation)
     result = convolution(images, weight, bias, stride, pads, dilation, groups)
     return result if images is value else rearranged(result, lambda a: a[0])
 
 
-def average_pooling(space: int) -> Callable[..., Any]:
+def _windows(space: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[list[int], Any, list[tuple[int, int]]]:
+    """Kernel, steps and padding of a pool; without a stride windows do not overlap."""
+    kernel = per_axis(kernel_size, space, "kernel size")
+    pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
+    return kernel, kernel if stride is None or np.size(stride) == 0 else stride, pads
+
+
+def _average_pooling(space: int) -> Callable[..., Any]:
     def run(
         value: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: Any = None,
     ) -> Any:  # fmt: skip
-        kernel = per_axis(kernel_size, space, "kernel size")
-        pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
-        step = kernel if stride is None or np.size(stride) == 0 else stride
-        return average_pool(
-            value, kernel, step, pads, ceil=ceil_mode, count_padding=count_include_pad, divisor=divisor_override
-        )
+        windows = _windows(space, kernel_size, stride, padding)
+        return average_pool(value, *windows, ceil=ceil_mode, count_padding=count_include_pad, divisor=divisor_override)
 
     return run
 
 
-def max_pooling(space: int) -> Callable[..., Any]:
+def _max_pooling(space: int) -> Callable[..., Any]:
     def run(
         value: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:  # fmt: skip
         if return_indices:
             raise InputError("the places of maxima are not read; use return_indices=False")
-        kernel = per_axis(kernel_size, space, "kernel size")
-        pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
-        step = kernel if stride is None or np.size(stride) == 0 else stride
-        return bent.max_pool(value, kernel, step, pads, dilation, ceil=ceil_mode)
+        return bent.max_pool(value, *_windows(space, kernel_size, stride, padding), dilation, ceil=ceil_mode)
 
     return run
 
@@ -216,13 +195,13 @@ def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return run
 
 
-def per_channel(value: Any, weight: Any) -> Any:
+def _per_channel(value: Any, weight: Any) -> Any:
     """Numbers for each channel, the axis behind the first, shaped so that they broadcast."""
     array = np.asarray(weight)
     return array if array.size == 1 else array.reshape(1, -1, *[1] * (len(value.shape) - 2))
 
 
-def adaptive_pooling(space: int) -> Callable[..., Any]:
+def _adaptive_pooling(space: int) -> Callable[..., Any]:
     def run(value: Any, output_size: Any) -> Any:
         sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * space
         return adaptive_average(value, sizes)
@@ -265,7 +244,7 @@ def _filled(number: float) -> Callable[..., Any]:
     return lambda value, **_: np.full(value.shape, number)
 
 
-def integers(arguments: tuple[Any, ...]) -> tuple[int, ...]:
+def _integers(arguments: tuple[Any, ...]) -> tuple[int, ...]:
     items = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else arguments
     return tuple(int(item) for item in items)
 
@@ -275,54 +254,79 @@ def _size(value: Any, dim: Any = None) -> Any:
 
 
 def _expand(value: Any, shape: tuple[Any, ...]) -> Any:
-    lengths = integers(shape)
+    lengths = _integers(shape)
     old = [1] * (len(lengths) - len(value.shape)) + list(value.shape)
     wide = tuple(have if want == -1 else want for have, want in zip(old, lengths, strict=True))
     return rearranged(value, lambda a: np.broadcast_to(a, wide))
 
 
+def _unflatten(value: Any, dim: int, sizes: Any) -> Any:
+    axis = dim % len(value.shape)
+    return rearranged(value, lambda a: a.reshape(*a.shape[:axis], *_integers((tuple(sizes),)), *a.shape[axis + 1 :]))
+
+
+def _slice(value: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    cuts = [slice(None)] * len(value.shape)
+    cuts[dim] = slice(start, end, step)
+    return rearranged(value, lambda a: a[tuple(cuts)])
+
+
+def _aten_convolution(
+    value: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output: Any, groups: int
+) -> Any:  # fmt: skip
+    if transposed:
+        raise InputError("a transposed convolution is not read")
+    return _convolve(value, weight, bias, stride, padding, dilation, groups)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "add": _scaled_add, "iadd": add, "radd": lambda a, b: add(b, a), "add_": _scaled_add,
-    "sub": _scaled_subtract, "isub": subtract, "subtract": _scaled_subtract, "rsub": lambda a, b: subtract(b, a),
-    "mul": multiply, "imul": multiply, "multiply": multiply, "mul_": multiply, "neg": negate, "negative": negate, "pos": _same,
-    "truediv": divide, "itruediv": divide, "div": _divide, "divide": _divide, "true_divide": divide,
-    "pow": power, "ipow": power, "pow_": power, "float_power": power,
-    "square": lambda a: power(a, 2), "square_": lambda a: power(a, 2),
-    "matmul": matmul, "mm": matmul, "mv": matmul, "bmm": matmul, "linear": linear,
-    "bilinear": bilinear, "einsum": _einsum, "pad": _pad_function,
-    "addmm": lambda c, a, b: add(matmul(a, b), c),
-    "flatten": flatten, "reshape": _reshape, "view": _reshape, "permute": _permute, "ravel": flatten,
+    "add": _scaled_add, "sub": _scaled_subtract, "subtract": _scaled_subtract,
+    "rsub": lambda a, b, **k: _scaled_subtract(b, a, **k), "mul": multiply, "multiply": multiply, "neg": negate,
+    "negative": negate, "positive": _same, "div": _divide, "divide": _divide, "truediv": divide, "true_divide": divide,
+    "pow": power, "float_power": power, "square": lambda a: power(a, 2), "series": series,
+    "matmul": matmul, "mm": matmul, "mv": matmul, "bmm": matmul, "linear": _linear,
+    "bilinear": _bilinear, "einsum": _einsum, "pad": _pad, "addmm": lambda c, a, b: add(matmul(a, b), c),
+    "flatten": _flatten, "reshape": _reshape, "view": _reshape, "permute": _permute, "ravel": _flatten, "unflatten": _unflatten,
     "transpose": lambda v, a, b: rearranged(v, lambda x: np.swapaxes(x, a, b)),
     "swapaxes": lambda v, a, b: rearranged(v, lambda x: np.swapaxes(x, a, b)),
+    "flip": lambda v, *dims: rearranged(v, lambda x: np.flip(x, _integers(dims))),
+    "roll": lambda v, shifts, dims=None: rearranged(v, lambda x: np.roll(x, shifts, dims)),
     "t": lambda v: _permute(v, *reversed(range(len(v.shape)))),
     "squeeze": _squeeze, "unsqueeze": lambda v, dim: rearranged(v, lambda x: np.expand_dims(x, dim)),
     "sum": _sum(mean=False), "mean": _sum(mean=True),
     "cat": lambda v, dim=0: concatenate(v, dim), "concat": lambda v, dim=0: concatenate(v, dim), "stack": _stack,
-    "split": _split, "chunk": _chunk, "unbind": _unbind, "getitem": _getitem, "getattr": _getattr,
+    "split": _split, "chunk": _chunk, "unbind": _unbind, "getitem": _getitem,
     "select": lambda v, dim, index: rearranged(v, lambda x: np.take(x, index, axis=dim)),
     "narrow": lambda v, dim, start, length: rearranged(v, lambda x: np.take(x, range(start, start + length), axis=dim)),
     "size": _size, "dim": lambda v: len(v.shape), "numel": lambda v: int(np.prod(v.shape)), "expand": lambda v, *s: _expand(v, s),
     "contiguous": _same, "clone": _same, "detach": _same, "float": _floats, "double": _floats, "to": _same, "type": _same,
     "zeros_like": _filled(0.0), "ones_like": _filled(1.0), "full_like": lambda v, fill_value, **_: np.full(v.shape, fill_value),
     "tril": _triangle(np.tril), "triu": _triangle(np.triu), "masked_fill": _masked_fill, "where": _where,
-    "relu": lambda v, inplace=False: bent.relu(v), "relu_": bent.relu, "abs": bent.absolute, "absolute": bent.absolute,
-    "leaky_relu": lambda v, negative_slope=0.01, inplace=False: bent.leaky_relu(v, negative_slope),
-    "prelu": lambda v, weight: bent.parametric_relu(v, per_channel(v, weight)),
-    "relu6": lambda v, inplace=False: bent.clip(v, 0.0, 6.0),
-    "hardtanh": lambda v, min_val=-1.0, max_val=1.0, inplace=False: bent.clip(v, min_val, max_val),
-    "hardsigmoid": lambda v, inplace=False: bent.hard_sigmoid(v), "hardswish": lambda v, inplace=False: bent.hard_swish(v),
-    "threshold": lambda v, threshold, value, inplace=False: bent.threshold(v, threshold, value),
+    "relu": bent.relu, "abs": bent.absolute, "absolute": bent.absolute,
+    "leaky_relu": lambda v, negative_slope=0.01: bent.leaky_relu(v, negative_slope),
+    "prelu": lambda v, weight: bent.parametric_relu(v, _per_channel(v, weight)),
+    "relu6": lambda v: bent.clip(v, 0.0, 6.0), "hardtanh": lambda v, min_val=-1.0, max_val=1.0: bent.clip(v, min_val, max_val),
+    "hardsigmoid": bent.hard_sigmoid, "hardswish": bent.hard_swish, "threshold": bent.threshold,
     "softshrink": lambda v, lambd=0.5: bent.softshrink(v, lambd),
     "clamp": lambda v, min=None, max=None: bent.clip(v, min, max), "clip": lambda v, min=None, max=None: bent.clip(v, min, max),
     "clamp_min": lambda v, min: bent.clip(v, min), "clamp_max": lambda v, max: bent.clip(v, None, max),
     "maximum": bent.maximum, "minimum": bent.minimum, "amax": _extreme(bent.maximum), "amin": _extreme(bent.minimum),
-    "max_pool1d": max_pooling(1), "max_pool2d": max_pooling(2), "max_pool3d": max_pooling(3),
-    "dropout": dropout, "dropout1d": dropout, "dropout2d": dropout, "dropout3d": dropout, "batch_norm": _batch_norm,
-    "conv1d": convolve, "conv2d": convolve, "conv3d": convolve,
-    "avg_pool1d": average_pooling(1), "avg_pool2d": average_pooling(2), "avg_pool3d": average_pooling(3),
-    "adaptive_avg_pool1d": adaptive_pooling(1), "adaptive_avg_pool2d": adaptive_pooling(2),
-    "adaptive_avg_pool3d": adaptive_pooling(3),
-    # Python's own arithmetic on shapes.
-    "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b, "eq": lambda a, b: bool(np.all(a == b)),
-    "len": lambda v: v.shape[0],
+    **{f"max_pool{space}d": _max_pooling(space) for space in (1, 2, 3)},
+    **{f"avg_pool{space}d": _average_pooling(space) for space in (1, 2, 3)},
+    **{f"adaptive_avg_pool{space}d": _adaptive_pooling(space) for space in (1, 2, 3)},
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _convolve),
+    **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), _dropout), "batch_norm": _batch_norm,
 }  # fmt: skip
+
+ATEN: dict[str, Callable[..., Any]] = {
+    "batch_norm": lambda v, w, b, m, s, training, momentum, eps, *_: _batch_norm(v, m, s, w, b, training, momentum, eps),
+    "_native_batch_norm_legit_no_training": lambda v, w, b, m, s, momentum, eps: [
+        _batch_norm(v, m, s, w, b, False, momentum, eps)
+    ],
+    "convolution": _aten_convolution, "slice": _slice,
+    "constant_pad_nd": lambda v, pad, value=0.0: _pad(v, pad, "constant", value),
+    "max_pool2d_with_indices": lambda v, *given: [_max_pooling(2)(v, *given)],
+    "sym_size": lambda v, dim: v.shape[dim], "_to_copy": _same, "alias": _same, "_assert_tensor_metadata": lambda *_, **__: None,
+    "_adaptive_avg_pool2d": _adaptive_pooling(2),
+}  # fmt: skip
+"""What operators of `torch.export` take in another order than the functions of those names."""

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from polymargin.networks.recurrences import basis_named
+from polymargin.networks.tape.series import series
 
 
 class PolynomialActivation(torch.nn.Module):  # type: ignore[misc]
@@ -53,6 +54,9 @@ class Series(torch.nn.Module):  # type: ignore[misc]
         return getattr(self, f"{self.basis}_coefficients")
 
     def forward(self, x: Any) -> Any:
+        if torch.overrides.has_torch_function_unary(x):  # while it is read, the basis is kept
+            given = (x, self.coefficients.tolist(), self.basis, tuple(self.domain.tolist()))
+            return torch.overrides.handle_torch_function(series, (x,), *given)
         low, high = self.domain.unbind(0)
         z = x if (float(low), float(high)) == (-1.0, 1.0) else (2.0 * x - (low + high)) / (high - low)
         row, recurrence = self.coefficients.unbind(0), basis_named(self.basis)
