@@ -9,7 +9,7 @@ from polymargin.boundary import AttentionArchitecture, bombieri_weyl
 from polymargin.geometry import parameterisation
 from polymargin.standing import Standing
 
-# (t, d, d', a), shared: ED degrees in the Euclidean, the Bombieri–Weyl and a generic metric, as notes/ed-degrees.md prints them.
+# (t, d, d', a), shared: ED degrees in the Euclidean, the Bombieri–Weyl and a generic metric, as notes/numbers.md prints them.
 PRINTED = {
     ((2, 1, 1, 1), ""): (7, 7, 9),
     ((2, 2, 1, 1), ""): (17, 21, 21),
