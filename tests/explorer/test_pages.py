@@ -124,6 +124,24 @@ def test_chambers_have_the_colours_of_their_legend(chromium: Any) -> None:
         assert set(named) <= set(seen)
 
 
+def test_a_cancelled_discriminant_leaves_chambers_and_legend(chromium: Any) -> None:
+    net = random_network([2, 4, 2], 4, seed=1)  # a discriminant of degree 36: long enough to cancel
+    with pm.explore(net, browser=False) as served:
+        page = Watched(chromium, served.address).page
+        settled(page)
+        page.click("#chambers")
+        page.locator("#chambers[aria-pressed=true]:not([disabled])").wait_for()
+        before = picture(page)
+        page.click("#discriminant")
+        page.locator("#work").wait_for()
+        assert "Number of real critical points" in page.inner_text("#legend")
+        page.click("#cancel")
+        page.locator("#discriminant:not([disabled])").wait_for()
+        assert "Number of real critical points" in page.inner_text("#legend")
+        assert page.get_attribute("#chambers", "aria-pressed") == "true"
+        assert picture(page) == before
+
+
 def test_without_scripts(chromium: Any, tmp_path: Path) -> None:
     net = random_network([2, 4, 3], 3, seed=1)
     points = np.random.default_rng(0).normal(size=(6, 2))

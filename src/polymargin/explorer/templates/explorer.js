@@ -355,7 +355,6 @@
     };
     const timer = setInterval(() => ask("progress").then((state) => tell(state.steps)).catch(() => tell(0)), 700);
     $("cancel").onclick = () => { ask("cancel").catch(() => {}); control.abort(); };
-    $("legend").replaceChildren();
     $("work").hidden = false;
     tell(0);
     return { signal: control.signal, cancelled: () => control.signal.aborted, end: () => { clearInterval(timer); $("work").hidden = true; } };
@@ -376,7 +375,7 @@
         overlay.colours = new Map(counts.map((count, k) => [count, COUNTS[Math.round(k * (COUNTS.length - 1) / Math.max(3, counts.length - 1))]]));
       }
       trouble(null);
-    } catch (error) { overlay = null; if (!watched.cancelled()) trouble(error); }
+    } catch (error) { if (!watched.cancelled()) { overlay = null; trouble(error); } }
     watched.end();
     for (const other of OVERLAYS) $(other).disabled = false;
     pressed(); legend(); paintBackdrop(); redraw();
