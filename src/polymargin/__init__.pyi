@@ -8,7 +8,6 @@ from .errors import InputError as InputError
 from .errors import PolymarginError as PolymarginError
 from .expected import expected_real_critical_points as expected_real_critical_points
 from .explorer import explore as explore
-from .geometry import Variety as Variety
 from .geometry import chambers as chambers
 from .geometry import ed_degree as ed_degree
 from .geometry import ed_discriminant as ed_discriminant

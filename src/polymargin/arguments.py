@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
@@ -30,8 +30,6 @@ Answer = TypeVar("Answer")
 DEFAULT_LIMIT = 200_000
 # Longer values are cut in messages.
 LONGEST = 60
-# No answer needs it, so a network that is never written to a file may lack it.
-UNASKED = {"save"}
 
 
 def checked(*models: Any) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
@@ -111,25 +109,12 @@ def positive(value: Any, name: str) -> float:
 
 
 def check_model(name: str, value: Any, kinds: tuple[Any, ...]) -> None:
-    """Refuse what is none of these kinds; a protocol is recognised by its methods."""
-    if any(_is(value, kind) for kind in kinds):
+    """Refuse what is none of these kinds."""
+    if isinstance(value, kinds):
         return
     expected = " or ".join(f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}" for kind in kinds)
     remedy = _remedy(value, expected)
     raise InputError(f"{name} {_short(value)}: expected {expected}" + (f"; {remedy}" if remedy else ""))
-
-
-def _is(value: Any, kind: Any) -> bool:
-    if not getattr(kind, "_is_protocol", False):
-        return isinstance(value, kind)
-    return all(callable(getattr(type(value), name, None)) for name in _methods(kind))
-
-
-@cache
-def _methods(protocol: type) -> frozenset[str]:
-    """What an object of the kind must be able to do."""
-    methods = {n for n in dir(protocol) if not n.startswith("_") and inspect.isfunction(getattr(protocol, n))}
-    return frozenset(methods - UNASKED)
 
 
 def _remedy(value: Any, expected: str) -> str:

@@ -10,21 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
+import scipy.linalg  # noqa: F401  (loads the BLAS of SciPy)
 from threadpoolctl import ThreadpoolController
 
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Return what controls the BLAS of NumPy and SciPy; finding them takes milliseconds."""
-    import scipy.linalg  # noqa: F401  (loads the BLAS of SciPy)
-
-    return ThreadpoolController()
+# The BLAS of NumPy and of SciPy, which are part of the process; finding them takes milliseconds.
+LIBRARIES = ThreadpoolController()
 
 
 @contextmanager
 def blas_threads(threads: int | None = None) -> Iterator[None]:
     """Limit BLAS to so many threads; to one by default."""
-    with _libraries().limit(limits=threads or 1, user_api="blas"):
+    with LIBRARIES.limit(limits=threads or 1, user_api="blas"):
         yield

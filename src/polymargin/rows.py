@@ -1,6 +1,6 @@
 """Apply a function of one point to many, here or on an executor, with a checkpoint and progress.
 
-Rows are sent in small groups; the network and everything computed for it is sent once.
+Rows are sent in groups, each with the network and everything computed for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polymargin.arguments import real_array
 from polymargin.class_names import named
 from polymargin.errors import InputError, PolymarginError
 from polymargin.standing import HasStanding, Standing
-from polymargin.work import Workers, completed_together
+from polymargin.work import Workers, completed_together, worker_count
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,8 @@ ManyPoints: TypeAlias = Sequence[Sequence[float]] | Sequence[NDArray[Any]] | np.
 # Called with the number of a row and its answer as soon as there is one.
 OnRow = Callable[[int, Any], None]
 
-ROWS_PER_TASK = 4
+# Workers of an executor get the rows in about so many pieces each.
+TASKS_PER_WORKER = 8
 
 
 class PointQuestion(Protocol[Row]):  # type: ignore[misc]  # answers only come out of it
@@ -118,7 +119,7 @@ def _each(
             left.append(row)
         else:
             yield row, known
-    size = 1 if executor is None else ROWS_PER_TASK
+    size = 1 if executor is None else max(1, len(left) // (TASKS_PER_WORKER * worker_count(executor)))
     blocks = [left[first : first + size] for first in range(0, len(left), size)]
     for place, results in completed_together(_answered, question, [points[block] for block in blocks], executor):
         pairs = list(zip(blocks[place], results, strict=True))

@@ -4,17 +4,14 @@ Any `concurrent.futures.Executor` will do (a process pool, MPI's), and so will a
 ready, each exactly once. What is lost because a worker died is done in this process instead.
 
 What all pieces have in common, a model with everything that was computed for it, travels apart from them: a cluster sends it to
-each worker once, and every worker unpacks it once.
+each worker once. A worker unpacks it for every piece, so pieces are large enough for that.
 """
 
 from __future__ import annotations
 
-import hashlib
 import pickle
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from polymargin.blas import blas_threads
@@ -82,7 +79,7 @@ def completed_together(
             yield index, function(common, item)
         return
     pool = _executor(executor)
-    parcel: Any = _Parcel.of(common)
+    parcel: Any = pickle.dumps(common)
     if isinstance(executor, Cluster):
         parcel = executor.scatter(parcel, broadcast=True)
     futures: dict[Any, int] = {}
@@ -131,25 +128,7 @@ def _lost(error: Exception) -> bool:
     return bool(kinds & {"KilledWorker", "FutureCancelledError", "CommClosedError"})
 
 
-@dataclass(frozen=True)
-class _Parcel:
-    """Something packed up, with a name by which a worker knows that it has it already."""
-
-    name: str
-    content: bytes
-
-    @classmethod
-    def of(cls, value: Any) -> _Parcel:
-        content = pickle.dumps(value)
-        return cls(hashlib.sha256(content).hexdigest(), content)
-
-
-_kept = threading.local()
-
-
-def _unpacked(function: Callable[[Any, Item], Result], parcel: _Parcel, item: Item) -> Result:
-    """Return the unpacked parcel on a worker; every thread keeps the last one with everything computed since."""
-    if getattr(_kept, "name", None) != parcel.name:
-        _kept.value, _kept.name = pickle.loads(parcel.content), parcel.name
+def _unpacked(function: Callable[[Any, Item], Result], content: bytes, item: Item) -> Result:
+    """Return the answer of a worker, which unpacks what all pieces have in common for each of them."""
     with blas_threads():
-        return function(_kept.value, item)
+        return function(pickle.loads(content), item)

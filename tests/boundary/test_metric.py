@@ -10,7 +10,7 @@ import pytest
 
 import polymargin as pm
 from polymargin.boundary import AttentionArchitecture, bombieri_weyl, in_metric
-from polymargin.geometry import Plane, polar_degrees
+from polymargin.geometry import Plane, Variety, polar_degrees
 from polymargin.standing import Standing
 
 TEXTS = ["x**2 + 4*y**2 - 4", "y - x**2", "x**3 + y**3 + x*y - 1", "(x + y)**3 + x - 2", "x**2*y - y**3 + x - 1"]
@@ -73,7 +73,7 @@ def test_irrational_weights() -> None:
     )
     nearest = found.points[0].real - [0.5, 2.0]
     assert found.distances[0] == pytest.approx(sqrt(nearest[0] ** 2 + sqrt(3) * nearest[1] ** 2), rel=1e-12)
-    cubic = pm.Variety(["a*c - b**2", "b*d - c**2", "a*d - b*c"])
+    cubic = Variety(["a*c - b**2", "b*d - c**2", "a*d - b*c"])
     assert int(pm.ed_degree(cubic, metric=["sqrt(2)", "3*sqrt(2)", "3*sqrt(2)", "sqrt(2)"])) == 3
     assert (
         len(cubic.critical_points([1.0, 0.5, 0.2, 3.0], metric=["sqrt(2)", "3*sqrt(2)", "3*sqrt(2)", "sqrt(2)"])) == 3

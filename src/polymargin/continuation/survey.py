@@ -8,7 +8,6 @@ survey, a few points of each list.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,11 +67,10 @@ def survey_of(paths: Paths, targets: ComplexArray) -> Survey:
     return survey_from(_core.survey(paths.points, paths.ends, paths.condition, targets, **laws))
 
 
-@cache
 def rules(unknowns: int) -> gpu.Rules:
     """Return the parameters of the kernel."""
     return gpu.Rules(
-        directions=np.concatenate([generic_directions(1, 2 * unknowns)[0], generic_directions(1, unknowns)[0]]),
+        directions=generic_directions(1, 3 * unknowns)[0],
         same=SAME,
         same_conjugate=SAME_CONJUGATE,
         real=REAL,

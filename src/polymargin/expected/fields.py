@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class Jets:
     hessian: Array
 
 
+@runtime_checkable
 class GaussianField(Protocol):
     """A centred Gaussian field on R^n with a kernel that is four times differentiable."""
 

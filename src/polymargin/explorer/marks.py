@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 from polymargin.plots.palette import class_colour
@@ -13,10 +12,10 @@ Polygon = tuple[tuple[float, float], ...]
 
 def class_mark(label: int) -> dict[str, Any]:
     """Return the mark of a class: its colour and its polygon (without corners: a disc) with y downwards, of radius about 1."""
-    return {"colour": class_colour(label), "polygon": _polygons()[label % len(_polygons())]}
+    polygons = _polygons()
+    return {"colour": class_colour(label), "polygon": polygons[label % len(polygons)]}
 
 
-@cache
 def _polygons() -> tuple[Polygon, ...]:
     """Return disc, square, triangle, diamond, triangle down, plus, cross, pentagon, star, hexagon."""
     plus = tuple(

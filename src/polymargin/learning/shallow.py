@@ -2,13 +2,11 @@
 
     f(x) = W₂ (W₁ x + b₁)² + b₂
 
-Every class pair of it meets in a quadric. `Square` is a torch module, so it exists only where torch does: the module's
-`__getattr__` builds the class once, under a name that pickle finds again.
+Every class pair of it meets in a quadric.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from polymargin.errors import InputError
@@ -23,11 +21,13 @@ def shallow_network(inputs: int, hidden: int, classes: int, *, seed: int, bias: 
     if min(inputs, hidden) < 1 or classes < 2:
         raise InputError(f"widths {inputs}, {hidden}, {classes}: expected inputs and hidden >= 1 and classes >= 2")
     torch = torch_package()
+    from polymargin.learning.square import Square
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         first = torch.nn.Linear(inputs, hidden, bias=bias, dtype=dtype)
         second = torch.nn.Linear(hidden, classes, bias=bias, dtype=dtype)
-    return torch.nn.Sequential(first, _square_class()(), second)
+    return torch.nn.Sequential(first, Square(), second)
 
 
 def layer_tensors(network: Any) -> tuple[Any, Any, Any, Any]:
@@ -75,9 +75,7 @@ def _linear_layers(network: Any) -> tuple[Any, Any]:
 
 
 def _is_square(module: Any) -> bool:
-    """Return True for `Square`, or a module that gives exactly x² at many values; the latter is a test, not a proof."""
-    if isinstance(module, _square_class()):
-        return True
+    """Return True for a module that gives exactly x² at many values; this is a test, not a proof."""
     torch = torch_package()
     if list(module.parameters()):
         return False
@@ -89,21 +87,3 @@ def _is_square(module: Any) -> bool:
         except (RuntimeError, TypeError):
             return False
     return bool(found.shape == values.shape and (found == values * values).all())
-
-
-@cache
-def _square_class() -> Any:
-    torch = torch_package()
-
-    def forward(self: Any, values: Any) -> Any:
-        return values * values
-
-    documentation = "x ↦ x² for every coordinate."
-    names = {"forward": forward, "__doc__": documentation, "__module__": __name__, "__qualname__": "Square"}
-    return type("Square", (torch.nn.Module,), names)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Square":
-        return _square_class()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from concurrent.futures import Executor
-from functools import lru_cache, partial
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture, architecture_family
 from polymargin.continuation import Tracker
-from polymargin.geometry import MonodromyCount
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.reproduce.rows import Row, resumable_rows
 
@@ -74,7 +73,7 @@ def ed_degree_table(
 def count_row(task: tuple[Architecture, int | None], *, tracker: Tracker, seed: int) -> Row:
     """Compute one row: the count by monodromy, its trace test, and its time; `printed` may be None."""
     architecture, printed = task
-    found = _count(architecture.reduced(), tracker, seed)
+    found = monodromy_count(architecture_family(architecture.reduced()), tracker, seed=seed)
     return {
         "printed": printed,
         "ours": found.value,
@@ -86,12 +85,6 @@ def count_row(task: tuple[Architecture, int | None], *, tracker: Tracker, seed: 
         "paths": found.paths,
         "seconds": round(found.seconds, 2),
     }
-
-
-@lru_cache
-def _count(reduced: Architecture, tracker: Tracker, seed: int) -> MonodromyCount:
-    """Count rows that are the same in their active subspace once: (2, 4, 3, 2) is (2, 4, 2, 2)."""
-    return monodromy_count(architecture_family(reduced), tracker, seed=seed)
 
 
 def write_csv(file: Path, rows: list[Row]) -> None:

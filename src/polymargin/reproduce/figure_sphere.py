@@ -82,7 +82,7 @@ def steiner_polynomial(points: NDArray[np.float64]) -> NDArray[np.float64]:
 def steiner_network(steps: int, seed: int) -> tuple[Network, Training]:
     """Return the trained network, in double precision."""
     torch = torch_package()
-    from polymargin.learning.shallow import Square
+    from polymargin.learning.square import Square
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
