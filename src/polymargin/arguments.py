@@ -58,7 +58,7 @@ def checked(*models: Any) -> Callable[[Callable[Parameters, Answer]], Callable[P
 
 
 def checked_point(point: ArrayLike, dimension: int, name: str = "point") -> Array:
-    """One point as an array (n,)."""
+    """Return one point as an array (n,)."""
     u = real_array(point, name)
     if u.shape != (dimension,):
         shape = f"{len(u)} numbers" if u.ndim == 1 else f"shape {u.shape}"
@@ -71,7 +71,7 @@ def checked_point(point: ArrayLike, dimension: int, name: str = "point") -> Arra
 
 
 def real_array(values: Any, name: str) -> Array:
-    """The values as float64; only what is made of real numbers.
+    """Return the values as float64; only real numbers are accepted.
 
     >>> real_array([1, 2.5], "the point")
     array([1. , 2.5])
@@ -97,7 +97,7 @@ def real_array(values: Any, name: str) -> Array:
 
 
 def positive(value: Any, name: str) -> float:
-    """A finite number above zero, such as a tolerance.
+    """Return a finite number above zero, such as a tolerance.
 
     >>> positive(float("nan"), "tolerance")
     Traceback (most recent call last):
@@ -118,7 +118,7 @@ def check_model(name: str, value: Any, kinds: tuple[Any, ...]) -> None:
 
 
 def _remedy(value: Any, expected: str) -> str:
-    """What to do with things that are often given instead."""
+    """Return the remedy for values that are often given instead."""
     packages = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
     if isinstance(value, (str, PathLike)):
         return "polymargin.load(path) reads a network from a file"

@@ -24,12 +24,14 @@ Names = tuple[str, ...]
 Found = TypeVar("Found")
 
 NOBODY = "–"
-# Fields of results that hold sentences, one or several; an error was told by who knows the model, and in its words.
+# Fields of results that hold sentences, one or several. Errors already have the names of the model.
 SENTENCES = {"notes", "reason"}
 _SPOKEN = re.compile(r"\b(class|classes) (\d+)(?:( and )(\d+))?\b")
 
 
 class HasClasses(Protocol):
+    """A result about a class, a rival and their names."""
+
     @property
     def label(self) -> int | None: ...
 
@@ -44,7 +46,7 @@ class AboutClasses:
     """Gives a result about a class and its rival the names of both."""
 
     def class_name(self: HasClasses, number: int | None) -> str:
-        """What a class is called: its name where there is one, else its number."""
+        """Return the name of a class if there is one, else its number."""
         return name_of(self.class_names, number)
 
     @property
@@ -56,7 +58,7 @@ class AboutClasses:
         return name_of(self.class_names, self.rival)
 
     def name_cells(self: HasClasses) -> dict[str, str | None]:
-        """Columns of a table beside `label` and `rival`; none where numbers are all there is."""
+        """Return columns of a table beside `label` and `rival`; none if classes have no names."""
         if self.class_names is None:
             return {}
         ends = {"label_name": self.label, "rival_name": self.rival}
@@ -64,7 +66,7 @@ class AboutClasses:
 
 
 def names_of(model: Any) -> Names | None:
-    """What a model calls its classes, one name for each; None where it only counts them."""
+    """Return a model's names of its classes; None if it only counts them."""
     names = getattr(model, "class_names", None)
     if names is None:
         return None
@@ -75,18 +77,18 @@ def names_of(model: Any) -> Names | None:
 
 
 def class_name(model: Any, number: int | None) -> str:
-    """What a model calls one of its classes."""
+    """Return a model's name of one of its classes."""
     return name_of(names_of(model), number)
 
 
 def named(result: Found, model: Any) -> Found:
-    """The result in the words of the model; itself where the model only counts its classes."""
+    """Return the result in the words of the model; itself where the model only counts its classes."""
     names = names_of(model)
     return result if names is None else with_names(result, names)
 
 
 def class_numbers(labels: ArrayLike, count: int, names: Sequence[str] | None = None) -> NDArray[np.int64]:
-    """Right classes as numbers (m,); given as the model's names for them, or as numbers where one of them is no name.
+    """Return right classes as numbers (m,); given as the model's names for them, or as numbers where one of them is no name.
 
     >>> class_numbers(["no", "yes", "no"], 3, ("no", "yes"))
     array([0, 1, 0])
@@ -133,18 +135,19 @@ def _column(array: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def _spelt(value: Any) -> str:
-    """As `str` writes the entries of an estimator's `classes_`; files keep whole numbers as floats."""
+    """Return the entries of an estimator's `classes_` as `str` writes them; files keep whole numbers as floats."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def name_of(names: Sequence[str] | None, number: int | None) -> str:
+    """Return the name of a class, its number if it has none, and a dash for no class."""
     if number is None:
         return NOBODY
     return str(number) if names is None else names[number]
 
 
 def with_names(result: Found, names: Names) -> Found:
-    """The result with names in its fields, in the results that it holds and in its sentences."""
+    """Return the result with names in its fields, in the results that it holds and in its sentences."""
     if not isinstance(result, AboutClasses) or getattr(result, "class_names", None) is not None:
         return result
     changed: dict[str, Any] = {}
@@ -164,7 +167,8 @@ def with_names(result: Found, names: Names) -> Found:
 
 
 def _in_words(sentence: str, names: Names) -> str:
-    """
+    """Return a sentence with the names of classes in place of their numbers.
+
     >>> _in_words("classes 0 and 2 tie; against class 1: no time", ("a", "b", "c"))
     'classes a and c tie; against class b: no time'
     """

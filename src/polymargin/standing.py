@@ -20,5 +20,7 @@ class Standing(Enum):
 
 
 class HasStanding(Protocol):
+    """A result with a standing."""
+
     @property
     def standing(self) -> Standing: ...

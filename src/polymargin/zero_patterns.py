@@ -9,7 +9,7 @@ Places = NDArray[np.int64]
 
 
 def rows_alike(values: NDArray[np.float64]) -> list[tuple[Places, Places]]:
-    """Row numbers, and the columns in which these rows are not zero; in the order of their first rows."""
+    """Return row numbers, and the columns in which these rows are not zero, in the order of their first rows."""
     pattern = values != 0
     found: dict[bytes, list[int]] = {}
     for number, line in enumerate(np.packbits(pattern, axis=1)):

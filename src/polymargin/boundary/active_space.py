@@ -39,7 +39,7 @@ class ActiveSpace:
 
 
 def active_space(source: Source) -> ActiveSpace:
-    """The active subspace of a polynomial of degree at least one."""
+    """Return the active subspace of a polynomial of degree at least one."""
     forms = source.forms()
     rows = None if forms is None else forms[0]
     columns = list(range(source.dimension)) if rows is None else _independent_columns(source, rows)
@@ -68,7 +68,7 @@ def _gradient_program(source: Source) -> Program:
 
 
 def _independent_columns(source: Source, rows: NDArray[np.float64]) -> list[int]:
-    """The first columns that span the column space."""
+    """Return the first columns that span the column space."""
     best: list[int] = []
     for field in residue_fields(source.fingerprint, PRIMES, source.radicands):
         pivots = _pivots(field, [[field(Fraction(entry)) for entry in row] for row in rows.tolist()])
@@ -85,7 +85,7 @@ def _pivots(field: ResidueField, rows: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def _gradient_rank(source: Source, program: Program) -> int:
-    """Rank of gradients at random points; it can only be underestimated, so several primes have to agree on less than all."""
+    """Return the rank of gradients at random points. It can only be too low, so several primes must agree on less than all."""
     size = program.input_count
     samples, best = min(size, MOST_SAMPLES), 0
     for field in residue_fields(source.fingerprint, PRIMES, source.radicands):
@@ -97,7 +97,7 @@ def _gradient_rank(source: Source, program: Program) -> int:
 
 
 def _independent_gradients(program: Program, rank: int) -> list[Vector]:
-    """Gradients at random points until `rank` independent ones are there."""
+    """Return gradients at random points until `rank` independent ones are there."""
     generator = random.Random(20261)
     found: list[Vector] = []
     while len(found) < rank:
@@ -109,13 +109,13 @@ def _independent_gradients(program: Program, rank: int) -> list[Vector]:
 
 
 def _echelon(vectors: list[Vector]) -> list[Vector]:
-    """Simpler vectors with the same span: gradients are mixtures of directions that have nothing to do with each other."""
+    """Return simpler vectors with the same span: gradients are mixtures of directions that have nothing to do with each other."""
     reduced, rank = _matrix(vectors).rref()
     return [[Fraction(int(x.p), int(x.q)) for x in row] for row in reduced.tolist()[:rank]]
 
 
 def _in_all_coordinates(gradients: list[Vector], rows: NDArray[np.float64], columns: list[int]) -> list[Vector]:
-    """The vectors of the row space that have the given entries in the independent columns."""
+    """Return the vectors of the row space that have the given entries in the independent columns."""
     exact = [[Fraction(entry) for entry in row] for row in rows.tolist()]
     chosen: list[Vector] = []
     for row in exact:

@@ -55,25 +55,25 @@ class NetworkArchitecture:
 
     @property
     def total_degree(self) -> int:
-        """Degree of the boundary polynomial."""
+        """Return the degree of the boundary polynomial."""
         return int(self.degree ** len(self.hidden))
 
     @property
     def active_inputs(self) -> int:
-        """Dimension of the active subspace: the first layer sees no more directions than it has rows."""
+        """Return the dimension of the active subspace: the first layer sees no more directions than it has rows."""
         return min(self.inputs, self.hidden[0])
 
     @property
     def bound(self) -> int:
-        """ED degree of a generic hypersurface of this degree in this many active variables."""
+        """Return ED degree of a generic hypersurface of this degree in this many active variables."""
         return generic_critical_count(self.active_inputs, self.total_degree)
 
     def reduced(self) -> NetworkArchitecture:
-        """The same boundaries in their active subspace."""
+        """Return the same boundaries in their active subspace."""
         return NetworkArchitecture((self.active_inputs, *self.widths[1:]), self.degree)
 
     def polynomial(self, variables: Sequence[Any], weight: Weight) -> Any:
-        """The difference of two rows of the last layer is one generic row."""
+        """Return the boundary polynomial; the difference of two rows of the last layer is one generic row."""
         values = list(variables)
         for width in self.hidden:
             size = 1 / sqrt(len(values))
@@ -118,12 +118,14 @@ class AttentionArchitecture:
 
     @property
     def bound(self) -> int:
-        """ED degree of a generic cubic in all t·d inputs."""
+        """Return ED degree of a generic cubic in all t·d inputs."""
         return generic_critical_count(self.inputs, 3)
 
     def reduced(self) -> AttentionArchitecture:
-        """The same boundaries with nothing superfluous: values beyond min(t, d) add nothing, nor does a rank of A above d, nor a
-        direction of a token that no row of V, K or Q sees."""
+        """Return the smallest architecture with the same boundaries.
+
+        Values beyond min(t, d) add nothing, nor does a rank of A above d, nor a direction of tokens that V, K and Q ignore.
+        """
         values, rank = min(self.d_prime, self.t, self.d), min(self.a, self.d)
         if "V" in self.shared:
             return AttentionArchitecture(self.t, min(self.d, 2 * self.a), self.a, self.a, self.shared)
@@ -131,7 +133,7 @@ class AttentionArchitecture:
         return AttentionArchitecture(self.t, min(self.d, seen), values, rank, self.shared)
 
     def polynomial(self, variables: Sequence[Any], weight: Weight) -> Any:
-        """tr(Cᵀ V X Xᵀ K Qᵀ X) = Σ_rp (Σ_τ v_r·x_τ k_p·x_τ) (Σ_τ c_rτ q_p·x_τ) for tokens x_τ, given one after the other."""
+        """Return tr(Cᵀ V X Xᵀ K Qᵀ X) = Σ_rp (Σ_τ v_r·x_τ k_p·x_τ) (Σ_τ c_rτ q_p·x_τ) for consecutive tokens x_τ."""
         tokens = [variables[i : i + self.d] for i in range(0, self.inputs, self.d)]
         size = 1 / sqrt(self.d)
 

@@ -53,7 +53,7 @@ class Boundary:
 
     @classmethod
     def from_network(cls, network: Network, label: int, rival: int) -> Boundary:
-        """B = f_label − f_rival."""
+        """Return B = f_label − f_rival."""
         source = NetworkSource(network, label, rival)
         return cls(source, " against ".join(f"class {class_name(network, number)}" for number in (label, rival)))
 
@@ -69,7 +69,7 @@ class Boundary:
     def from_expression(
         cls, expression: Any, variables: Any = None, *, parameters: Any = None
     ) -> Boundary | ParametricBoundary:
-        """B from a string, a SymPy expression or an equation; `variables` fixes their order ('x y' or a list).
+        """Return B from a string, a SymPy expression or an equation; `variables` fixes their order ('x y' or a list).
 
         With `parameters` ('a b' or a list) the other names are parameters, and the result is a ParametricBoundary.
 
@@ -85,13 +85,13 @@ class Boundary:
 
     @property
     def names(self) -> list[str]:
-        """Names of the inputs: those of the expression, otherwise x1, x2, …."""
+        """Return the names of the inputs: those of the expression, otherwise x1, x2, …."""
         if isinstance(self.source, ExpressionSource):
             return list(self.source.names)
         return [f"x{index}" for index in range(1, self.dimension + 1)]
 
     def sympy(self) -> Any:
-        """B as a SymPy expression with exact coefficients, as factored as it was given.
+        """Return B as a SymPy expression with exact coefficients, as factored as it was given.
 
         >>> Boundary.from_expression("(x + y/3)**2 - sqrt(2)").sympy()
         (x + y/3)**2 - sqrt(2)
@@ -99,7 +99,7 @@ class Boundary:
         return as_sympy(self.program, self.names)
 
     def latex(self) -> str:
-        """B = 0 in LaTeX.
+        """Return B = 0 in LaTeX.
 
         >>> Boundary.from_expression("(x + y/3)**2 = sqrt(2)").latex()
         '\\\\left(x + \\\\frac{y}{3}\\\\right)^{2} - \\\\sqrt{2} = 0'
@@ -107,7 +107,7 @@ class Boundary:
         return f"{latex_of(self.sympy())} = 0"
 
     def _repr_latex_(self) -> str | None:
-        """For notebooks: expressions of a moderate length; None, as for any other object, where SymPy is missing."""
+        """Return an expression of moderate length for notebooks; None if SymPy is missing."""
         if not isinstance(self.source, ExpressionSource) or len(self.name) > MOST_CHARACTERS or not has_sympy():
             return None
         return f"${self.latex()}$"
@@ -119,39 +119,39 @@ class Boundary:
 
     @property
     def radicands(self) -> tuple[int, ...]:
-        """What stands under square roots among the coefficients and in the metric; empty if all of them are rational."""
+        """Return the numbers under square roots among the coefficients and in the metric; empty if all of them are rational."""
         return (*self.source.radicands, *(() if self.metric is None else self.metric.radicands))
 
     @property
     def fingerprint(self) -> str:
-        """Changes with every coefficient and with the metric."""
+        """Return a hash that changes with every coefficient and with the metric."""
         if self.metric is None:
             return self.source.fingerprint
         return hashlib.sha256(repr((self.source.fingerprint, self.metric)).encode()).hexdigest()
 
     @cached_property
     def degree(self) -> int:
-        """Exact degree of B; −1 if B is the zero polynomial."""
+        """Return the exact degree of B; −1 if B is the zero polynomial."""
         return exact_degree(self.source)
 
     @cached_property
     def space(self) -> ActiveSpace:
-        """What B depends on, for boundaries of degree at least one."""
+        """Return the directions on which B depends, for boundaries of degree at least one."""
         return active_space(self.source)
 
     @cached_property
     def reduction(self) -> Reduction:
-        """Active subspace and scaling, for boundaries of degree at least one."""
+        """Return active subspace and scaling, for boundaries of degree at least one."""
         return reduce(self.source, self.degree, self.space, self.metric)
 
     @property
     def critical_bound(self) -> int:
-        """No hypersurface of this degree in this many active variables has more isolated critical points."""
+        """Return the most isolated critical points of hypersurfaces of this degree in this many active variables."""
         return generic_critical_count(self.space.dimension, self.degree)
 
     @cached_property
     def program(self) -> Program:
-        """B in the original variables."""
+        """Return B in the original variables."""
         graph = Graph()
         return flatten(graph, [self.source.polynomial(graph.inputs(self.dimension))])
 
@@ -169,20 +169,20 @@ class Boundary:
         return flatten(graph, [entry for row in rows for entry in row])
 
     def hessian(self, point: ArrayLike) -> NDArray[np.float64]:
-        """∇²B at one point (n,)."""
+        """Return ∇²B at one point (n,)."""
         entries = evaluate(self._hessian_program, np.asarray(point, dtype=np.float64).tolist())
         return np.array(entries).reshape(self.dimension, self.dimension)
 
     def exact_value(self, point: Sequence[Fraction]) -> Fraction:
-        """B at one point in rational arithmetic."""
+        """Return B at one point in rational arithmetic."""
         return Fraction(evaluate(self.program, point, lift=Fraction)[0])
 
     def exact_gradient(self, point: Sequence[Fraction]) -> list[Fraction]:
-        """∇B at one point in rational arithmetic."""
+        """Return ∇B at one point in rational arithmetic."""
         return [Fraction(entry) for entry in evaluate(self._gradient_program, point, lift=Fraction)]
 
     def gradient(self, point: ArrayLike) -> NDArray[np.float64]:
-        """∇B at one point (n,)."""
+        """Return ∇B at one point (n,)."""
         return np.array(evaluate(self._gradient_program, real_array(point, "the point").tolist()))
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64] | float:

@@ -37,19 +37,19 @@ class CriticalSystem:
 
 
 def critical_system(boundary: Boundary) -> CriticalSystem:
-    """Both programs for a boundary of degree at least two."""
+    """Return both programs for a boundary of degree at least two."""
     unknowns = _unknowns(boundary, boundary.reduction.source)
     return CriticalSystem(critical_equations(*unknowns), lambda: blended_equations(*unknowns, boundary.degree))
 
 
 def blend_along(boundary: Boundary, rows: NDArray[np.float64]) -> Program:
-    """The blend in the coordinates z = rows · y, for orthonormal rows (m, m)."""
+    """Return the blend in the coordinates z = rows · y, for orthonormal rows (m, m)."""
     rotated = boundary.reduction.source.on_subspace(rows.T, np.zeros(len(rows)))
     return blended_equations(*_unknowns(boundary, rotated), boundary.degree)
 
 
 def _unknowns(boundary: Boundary, source: Source) -> tuple[Expression, list[Expression], Expression, list[Expression]]:
-    """B − ε, y, λ and u on a new graph, for the polynomial of the boundary in some coordinates."""
+    """Return B − ε, y, λ and u on a new graph, for the polynomial of the boundary in some coordinates."""
     graph = Graph()
     y = graph.inputs(source.dimension)
     (multiplier,) = graph.inputs(1)
@@ -61,7 +61,7 @@ def _unknowns(boundary: Boundary, source: Source) -> tuple[Expression, list[Expr
 def critical_equations(
     value: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression]
 ) -> Program:
-    """The critical equations of {value = 0} with their Jacobian."""
+    """Return the critical equations of {value = 0} with their Jacobian."""
     slope = gradient(value, y)
     equations = [yi - ui + multiplier * gi for yi, ui, gi in zip(y, u, slope, strict=True)]
     rows = _multiplied(multiplier, hessian(value, y))
@@ -71,7 +71,7 @@ def critical_equations(
 def blended_equations(
     value: Expression, y: Sequence[Expression], multiplier: Expression, u: Sequence[Expression], degree: int
 ) -> Program:
-    """The critical equations of s₀B₀ + s₁·value with B₀ = Σ a_j y_j^D − c; (s₀, s₁, a, c) become the last parameters."""
+    """Return the critical equations of s₀B₀ + s₁·value with B₀ = Σ a_j y_j^D − c; (s₀, s₁, a, c) become the last parameters."""
     graph, slope, curvature = value.graph, gradient(value, y), hessian(value, y)
     start_weight, target_weight = graph.parameters(2)
     slopes = graph.parameters(len(y))
@@ -94,7 +94,7 @@ def blended_equations(
 
 
 def _multiplied(factor: Expression, rows: Sequence[Sequence[Expression]]) -> list[list[Expression]]:
-    """factor · rows, multiplied into the terms of the entries instead of the entries where that takes fewer products.
+    """Factor · rows, multiplied into the terms of the entries instead of the entries where that takes fewer products.
 
     The Hessian of a shallow network has an entry per pair of inputs, all of them combinations of one term per neuron.
     """
@@ -120,6 +120,6 @@ def _identity_plus(rows: Sequence[Sequence[Expression]]) -> list[list[Expression
 
 
 def _bordered(matrix: Sequence[Sequence[Expression]], border: Sequence[Expression]) -> list[Expression]:
-    """[[matrix, border], [borderᵀ, 0]], row by row."""
+    """Return [[matrix, border], [borderᵀ, 0]], row by row."""
     rows = [entry for row, last in zip(matrix, border, strict=True) for entry in (*row, last)]
     return [*rows, *border, border[0].graph.constant(0)]

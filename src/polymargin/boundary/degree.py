@@ -21,7 +21,7 @@ from polymargin.polynomials.roots import Root
 
 
 def exact_degree(source: Source) -> int:
-    """Degree of the polynomial with exactly the given coefficients; −1 for the zero polynomial."""
+    """Return the degree of the polynomial with exactly the given coefficients; −1 for the zero polynomial."""
     graph = Graph()
     polynomial = source.polynomial(graph.inputs(source.dimension))
     shown, program = graph.degree(polynomial), flatten(graph, [polynomial])
@@ -34,7 +34,7 @@ def exact_degree(source: Source) -> int:
 
 
 def is_reduced(source: Source) -> bool:
-    """Whether the polynomial has no repeated factor: its roots on a random line are all different."""
+    """Return whether the polynomial has no repeated factor: its roots on a random line are all different."""
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
     return any(
@@ -43,7 +43,7 @@ def is_reduced(source: Source) -> bool:
 
 
 def _on_random_lines(source: Source, program: Program) -> Iterator[Any]:
-    """The restrictions to random lines, modulo one prime each."""
+    """Yield the restrictions to random lines, modulo one prime each."""
     for field in residue_fields(source.fingerprint, PRIMES, source.radicands):
         line = [field.polynomial(field.random(), field.random()) for _ in range(source.dimension)]
         yield evaluate(program, line, lift=partial(_constant, field))[0]
@@ -54,7 +54,7 @@ def _constant(field: ResidueField, number: Fraction | Root) -> Any:
 
 
 def axis_coefficients(source: Source, degree: int) -> list[float]:
-    """|coefficient of y_j^degree| of the polynomial for every variable, from exact restrictions to the axes."""
+    """Return |coefficient of y_j^degree| of the polynomial for every variable, from exact restrictions to the axes."""
     graph = Graph()
     program = flatten(graph, [source.polynomial(graph.inputs(source.dimension))])
     zero, variable = flint.fmpq_poly([0]), flint.fmpq_poly([0, 1])
@@ -68,12 +68,12 @@ def axis_coefficients(source: Source, degree: int) -> list[float]:
 
 
 def _rational(number: Fraction | Root) -> Fraction:
-    """The number itself, or so close to it that no size changes."""
+    """Return the number itself, or so close to it that no size changes."""
     return number.approximation() if isinstance(number, Root) else number
 
 
 def generic_critical_count(dimension: int, degree: int) -> int:
-    """D Σ_{i<m} (D−1)^i: critical points of the distance to a generic hypersurface of degree D in m-space.
+    """Return D Σ_{i<m} (D−1)^i: critical points of the distance to a generic hypersurface of degree D in m-space.
 
     No hypersurface of that degree has more isolated ones.
 

@@ -41,15 +41,15 @@ class BoundaryFamily:
 
     @property
     def bound(self) -> int:
-        """No member has more isolated critical points."""
+        """Return a number that no member exceeds with its isolated critical points."""
         return generic_critical_count(self.dimension, self.degree)
 
     def generic(self, generator: np.random.Generator) -> ComplexArray:
-        """Random complex parameters."""
+        """Return random complex parameters."""
         return self.sizes * _normal(len(self.sizes), generator)
 
     def seed(self, generator: np.random.Generator) -> tuple[ComplexArray, ComplexArray]:
-        """A random solution and parameters it belongs to: u and ε are solved for."""
+        """Return a random solution and parameters it belongs to: u and ε are solved for."""
         solution, parameters = _normal(self.dimension + 1, generator), self.generic(generator)
         parameters[: self.dimension + 1] = 0
         parameters[: self.dimension + 1] = evaluate(self.program, list(solution), list(parameters), lift=complex)
@@ -57,7 +57,7 @@ class BoundaryFamily:
 
 
 def boundary_family(boundary: Boundary) -> BoundaryFamily:
-    """One boundary in reduced coordinates: the weights are fixed, point and level vary."""
+    """Return one boundary in reduced coordinates: the weights are fixed, point and level vary."""
     system = critical_system(boundary)
     return BoundaryFamily(
         boundary.name, system.target, system.blend, boundary.degree, np.ones(boundary.reduction.dimension + 1)
@@ -65,7 +65,7 @@ def boundary_family(boundary: Boundary) -> BoundaryFamily:
 
 
 def architecture_family(architecture: Architecture) -> BoundaryFamily:
-    """All weights, in the active subspace.
+    """Return all weights, in the active subspace.
 
     >>> from polymargin.boundary import NetworkArchitecture
     >>> architecture_family(NetworkArchitecture((9, 3, 2), 3)).bound

@@ -14,7 +14,7 @@ from polymargin.polynomials.roots import Root
 
 
 def as_sympy(program: Program, names: Sequence[str]) -> Any:
-    """The first value of a program in symbols with these names."""
+    """Return the first value of a program in symbols with these names."""
     sympy = _sympy()
 
     def lift(number: Fraction | Root) -> Any:
@@ -26,12 +26,12 @@ def as_sympy(program: Program, names: Sequence[str]) -> Any:
 
 
 def latex_of(expression: Any) -> str:
-    """LaTeX as SymPy writes it."""
+    """Return LaTeX as SymPy writes it."""
     return str(_sympy().latex(expression))
 
 
 def has_sympy() -> bool:
-    """Whether SymPy is installed."""
+    """Return whether SymPy is installed."""
     return find_spec("sympy") is not None
 
 

@@ -35,7 +35,7 @@ class LeadingAxes:
 
 
 def leading_axes(source: Source, degree: int) -> LeadingAxes:
-    """Axes for a polynomial of this degree whose homogeneous parts have comparable size."""
+    """Return axes for a polynomial of this degree whose homogeneous parts have comparable size."""
     size = source.dimension
     # From axes in general position: on given ones symmetric polynomials may have no gradient.
     rows, powers = _closest_rotation(np.random.default_rng(20271).normal(size=(size, size))), np.zeros(size)
@@ -54,13 +54,13 @@ def leading_axes(source: Source, degree: int) -> LeadingAxes:
 
 
 def _leading_form(source: Source, degree: int, points: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """F at complex points (…, m): the part of B(ωz) that turns with ω^D."""
+    """Return F at complex points (…, m): the part of B(ωz) that turns with ω^D."""
     turns = np.exp(2j * np.pi * np.arange(degree + 1) / (degree + 1))
     values = source.values(turns.reshape(-1, *[1] * points.ndim) * points)
     return np.asarray(np.tensordot(turns**-degree, values, axes=1) / (degree + 1))
 
 
 def _closest_rotation(matrix: Array) -> Array:
-    """The orthogonal factor of the polar decomposition."""
+    """Return the orthogonal factor of the polar decomposition."""
     left, _, right = np.linalg.svd(matrix)
     return np.asarray(left @ right)

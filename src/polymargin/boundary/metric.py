@@ -74,7 +74,7 @@ class Metric:
 
     @classmethod
     def generic(cls, dimension: int, seed: int = 0) -> Metric:
-        """A random metric AᵀA + n²: as good as a general one, and well conditioned."""
+        """Return a random metric AᵀA + n²: as good as a general one, and well conditioned."""
         generator = random.Random(f"metric {dimension} {seed}")
         rows = [
             [Fraction(generator.randrange(-GENERIC_SIZE, GENERIC_SIZE), GENERIC_SIZE) for _ in range(dimension)]
@@ -88,17 +88,17 @@ class Metric:
 
     @property
     def floats(self) -> NDArray[np.float64]:
-        """The matrix in doubles."""
+        """Return the matrix in doubles."""
         return np.array([[float(entry) for entry in row] for row in self.matrix])
 
     @property
     def radicands(self) -> tuple[int, ...]:
-        """What stands under square roots among the entries."""
+        """Return the numbers under square roots among the entries."""
         return tuple(r for row in self.matrix for entry in row if isinstance(entry, Algebraic) for r in entry.radicands)
 
     @property
     def rational(self) -> list[list[Fraction]]:
-        """The entries, where all of them are rational."""
+        """Return the entries, where all of them are rational."""
         rows = [[entry for entry in row if isinstance(entry, Fraction)] for row in self.matrix]
         if any(len(row) < len(self.matrix) for row in rows):
             raise InputError("the metric has irrational entries: there is no exact answer in rational numbers")
@@ -106,12 +106,12 @@ class Metric:
 
     @property
     def is_euclidean(self) -> bool:
-        """Whether the matrix is the identity."""
+        """Return whether the matrix is the identity."""
         return all(entry == int(i == j) for i, row in enumerate(self.matrix) for j, entry in enumerate(row))
 
 
 def in_metric(boundary: Boundary, given: Any, seed: int = 0) -> Boundary:
-    """The same boundary, measured in another metric; the boundary keeps it in its cache."""
+    """Return the same boundary, measured in another metric; the boundary keeps it in its cache."""
     metric = Metric.of(given, boundary.dimension, seed)
     if metric is None:
         return boundary
@@ -123,7 +123,7 @@ def in_metric(boundary: Boundary, given: Any, seed: int = 0) -> Boundary:
 
 
 def bombieri_weyl(variables: int, degree: int) -> list[int]:
-    """Weights of the entries of a symmetric tensor, one for each monomial: how often the entry occurs in the tensor.
+    """Return the weights of the entries of a symmetric tensor, one for each monomial: how often the entry occurs in the tensor.
 
     Monomials of the degree are in the order of exponents that decrease lexicographically: x₁^d, x₁^(d−1)x₂, ….
 

@@ -16,7 +16,7 @@ BITS = 192
 
 
 def orthonormal_rationals(vectors: Sequence[Sequence[Fraction]], dimension: int) -> list[tuple[Fraction, ...]]:
-    """`dimension` vectors, orthonormal up to 2^−BITS, that span the given ones."""
+    """Return `dimension` vectors, orthonormal up to 2^−BITS, that span the given ones."""
     rest = [list(vector) for vector in vectors]
     basis: list[tuple[Fraction, ...]] = []
     for _ in range(dimension):
@@ -36,7 +36,7 @@ def _dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
 
 
 def _square_root(square: Fraction) -> Fraction:
-    """Relative error below 2^−BITS."""
+    """Return the root with a relative error below 2^−BITS."""
     shift = max(0, 2 * BITS + square.denominator.bit_length() - square.numerator.bit_length()) // 2 * 2
     return Fraction(isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
 

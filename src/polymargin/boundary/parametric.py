@@ -41,7 +41,7 @@ class ParametricBoundary:
         return f"ParametricBoundary({self.expression}; inputs {' '.join(self.inputs)}; parameters {' '.join(self.parameters)})"
 
     def at(self, values: dict[str, Any] | None = None, **others: Any) -> Boundary:
-        """The boundary for these values of the parameters, exactly as given."""
+        """Return the boundary for these values of the parameters, exactly as given."""
         given = {**(values or {}), **others}
         if set(given) != set(self.parameters):
             raise InputError(
@@ -53,7 +53,7 @@ class ParametricBoundary:
         return Boundary(source, name)
 
     def over(self, **grids: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Boundary]]:
-        """All combinations of the values in the grids, the last parameter fastest, each with its boundary."""
+        """Yield all combinations of the values in the grids, the last parameter fastest, each with its boundary."""
         columns = {name: list(values) for name, values in grids.items()}
         for values in product(*columns.values()):
             chosen = dict(zip(columns, values, strict=True))

@@ -56,27 +56,27 @@ class Reduction:
 
     @property
     def dimension(self) -> int:
-        """Dimension of the active subspace."""
+        """Return the dimension of the active subspace."""
         return int(self.basis.shape[1])
 
     @property
     def is_exact(self) -> bool:
-        """Whether the coordinates are the inputs themselves but for a power of two and a shift: nothing was rounded."""
+        """Return whether the coordinates are the inputs themselves but for a power of two and a shift: nothing was rounded."""
         return self.basis.shape[0] == self.basis.shape[1] and bool((self.basis == np.eye(len(self.basis))).all())
 
     def coordinates(self, points: Array) -> Array:
-        """û for points u (…, n)."""
+        """Return û for points u (…, n)."""
         # A sum of its own for every point: matrix products round differently for one point and for many.
         return np.asarray(np.einsum("...i,ij->...j", points - self.centre, self.dual) / self.scale)
 
     def lift(self, reduced: NDArray[Any], point: Array) -> NDArray[Any]:
-        """Critical points y (…, m) belonging to the point u (n,), or each to a point of its own (…, n), in the original space."""
+        """Return critical points y (…, m) of one point u (n,), or of one point each (…, n), in the original space."""
         steps = self.scale * (reduced - self.coordinates(point))
         return np.asarray(point + np.einsum("...j,ij->...i", steps, self.basis))
 
 
 def reduce(source: Source, degree: int, space: ActiveSpace, metric: Metric | None = None) -> Reduction:
-    """Coordinates on the active subspace and their scaling for a polynomial of the given exact degree ≥ 1."""
+    """Return coordinates on the active subspace and their scaling for a polynomial of the given exact degree ≥ 1."""
     known = source.active_subspace() if metric is None else None
     if metric is not None:
         centre = source.centre()
@@ -100,7 +100,7 @@ def reduce(source: Source, degree: int, space: ActiveSpace, metric: Metric | Non
 
 
 def _orthonormal_in(metric: Metric, space: ActiveSpace) -> tuple[Array, Array, float]:
-    """P (n, m) with PᵀMP = 1 whose columns span M⁻¹ times the active subspace, and how weak its weakest direction is.
+    """Return P (n, m) with PᵀMP = 1 whose columns span M⁻¹ times the active subspace, and how weak its weakest direction is.
 
     Between them another matrix for which W times it is W P for the rows W of the active space, up to rounding. With W in
     echelon form it has zeros that are exact: what the polynomial does not see on an axis stays unseen.
@@ -123,7 +123,7 @@ def _orthonormal_in(metric: Metric, space: ActiveSpace) -> tuple[Array, Array, f
 
 
 def _on_active_space(source: Source, space: ActiveSpace, centre: Array) -> tuple[Array, Source, float]:
-    """An orthonormal basis (n, m), the polynomial on it, and how weak the weakest direction is.
+    """Return an orthonormal basis (n, m), the polynomial on it, and how weak the weakest direction is.
 
     Where the directions are far from orthogonal to each other or of very different strength, the weak ones come from
     differences that floats do not hold: then the basis is made of rational numbers and nothing is rounded.
@@ -144,7 +144,7 @@ def _on_active_space(source: Source, space: ActiveSpace, centre: Array) -> tuple
 
 
 def _overreach(pure: Array, degree: int) -> float:
-    """How far out the zeros on an axis are, |a_j y^degree| = 1, where that is far.
+    """Return how far out the zeros on an axis are, |a_j y^degree| = 1, where that is far.
 
     Multipliers of solutions out there are of the size of its square. With B larger by that much they are no larger than the
     solutions themselves, and do not drown the other unknowns in the tracker's norm.
@@ -155,14 +155,14 @@ def _overreach(pure: Array, degree: int) -> float:
 
 
 def _unit(source: Source) -> float:
-    """A power of two near the length at which the strongest form changes by one; 1 where nothing is known of forms."""
+    """Return a power of two near the length at which the strongest form changes by one; 1 where nothing is known of forms."""
     forms = source.forms()
     largest = 0.0 if forms is None else float(np.abs(forms[0]).max())
     return _power_of_two(1 / largest) if largest > 0 else 1.0
 
 
 def _balance(source: Source, degree: int) -> tuple[float, float]:
-    """A scale s for the variables and a factor for B such that the homogeneous parts of B(s·y) are near 1.
+    """Return a scale s for the variables and a factor for B such that the homogeneous parts of B(s·y) are near 1.
 
     Whether the leading part exceeds all others can be told at any scale, however lopsided, and the answer changes once.
     Near that scale all parts can be measured, and a fit through their sizes does the rest.
@@ -199,5 +199,5 @@ def _balance(source: Source, degree: int) -> tuple[float, float]:
 
 
 def _power_of_two(value: float) -> float:
-    """The nearest power of two: scaling by it is free of rounding."""
+    """Return the nearest power of two: scaling by it is free of rounding."""
     return float(2.0 ** np.round(np.log2(value)))

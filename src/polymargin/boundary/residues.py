@@ -36,25 +36,25 @@ class ResidueField:
         return flint.nmod(self._generator.randrange(self.prime), self.prime)
 
     def polynomial(self, *coefficients: Any) -> Any:
-        """A polynomial in one variable, lowest power first."""
+        """Return a polynomial in one variable, lowest power first."""
         return flint.nmod_poly([int(entry) for entry in coefficients], self.prime)
 
     def rank(self, rows: Sequence[Sequence[Any]]) -> int:
-        """Rank of a matrix of residues."""
+        """Return the rank of a matrix of residues."""
         if not rows or not rows[0]:
             return 0
         return int(flint.nmod_mat([[int(entry) for entry in row] for row in rows], self.prime).rank())
 
 
 def residue_fields(fingerprint: str, count: int, radicands: Sequence[int] = ()) -> Iterator[ResidueField]:
-    """Fields for a polynomial with this fingerprint; the same ones every time."""
+    """Yield fields for a polynomial with this fingerprint; the same ones every time."""
     generator = random.Random(f"residues of {fingerprint}")
     for _ in range(count):
         yield ResidueField(random_prime(generator, 62, radicands), generator)
 
 
 def random_prime(generator: random.Random, bits: int, radicands: Sequence[int] = ()) -> int:
-    """A prime with so many bits, modulo which the prime factors of the radicands are squares.
+    """Return a prime with so many bits, modulo which the prime factors of the radicands are squares.
 
     >>> random_prime(random.Random(0), 30)
     950524921

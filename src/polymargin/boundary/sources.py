@@ -38,40 +38,40 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever a coefficient changes by one ulp."""
+        """Return a hash that changes whenever a coefficient changes by one ulp."""
         ...
 
     @property
     def radicands(self) -> tuple[int, ...]:
-        """What stands under square roots among the coefficients; empty if all of them are rational."""
+        """Return the numbers under square roots among the coefficients; empty if all of them are rational."""
         ...
 
     def polynomial(self, variables: list[Expression]) -> Expression:
-        """The polynomial on symbolic scalars."""
+        """Return the polynomial on symbolic scalars."""
         ...
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
-        """The polynomial at points (…, n) in floating point."""
+        """Return the polynomial at points (…, n) in floating point."""
         ...
 
     def noise(self, points: Array) -> Array:
-        """A bound for the rounding errors of `values` at real points (…, n); infinite where none is known."""
+        """Return a bound for the rounding errors of `values` at real points (…, n); infinite where none is known."""
         ...
 
     def forms(self) -> tuple[Array, Array] | None:
-        """Weights (h, n) and bias (h,) of affine forms through which the polynomial sees x; None where nothing is known."""
+        """Return weights (h, n) and bias (h,) of affine forms through which the polynomial sees x; None if unknown."""
         ...
 
     def active_subspace(self) -> tuple[Array, Source] | None:
-        """An orthonormal basis (n, m) of what the polynomial depends on, and the polynomial on it, where its maker knows."""
+        """Return an orthonormal basis (n, m) of the active subspace and the polynomial on it; None if unknown."""
         ...
 
     def centre(self) -> Array:
-        """A point around which the polynomial is well scaled."""
+        """Return a point around which the polynomial is well scaled."""
         ...
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
-        """The polynomial y ↦ B(offset + matrix @ y)."""
+        """Return the polynomial y ↦ B(offset + matrix @ y)."""
         ...
 
 

@@ -60,7 +60,7 @@ class HiddenField:
         self.hidden = np.zeros((0, len(hidden)))
 
     def given(self, hidden: Array) -> HiddenField:
-        """The same field with weights (T, P)."""
+        """Return the same field with weights (T, P)."""
         field = object.__new__(HiddenField)
         field.__dict__.update(self.__dict__)
         field.hidden = hidden
@@ -68,7 +68,7 @@ class HiddenField:
 
     @property
     def gradient_rank(self) -> int:
-        """Dimension of all gradients at a general point for general weights, found modulo a prime."""
+        """Return the dimension of all gradients at a general point for general weights, found modulo a prime."""
         generator = random.Random(20269)
         lift = modulo(PRIME)
         numbers = [lift(Fraction(generator.randrange(PRIME))) for _ in range(self.dimension + self.hidden.shape[1])]
@@ -77,7 +77,7 @@ class HiddenField:
         return int(flint.nmod_mat(self.count, self.dimension, slopes, PRIME).rank())
 
     def tangent_law(self, points: Array, directions: Array) -> TangentLaw:
-        """The law at points (T, n) for unit directions (T, n), given the weights (T, P).
+        """Return the law at points (T, n) for unit directions (T, n), given the weights (T, P).
 
         With f = v·ζ, ∂ᵢf = gᵢ·ζ and ∂ᵢⱼf = hᵢⱼ·ζ for standard normal ζ, conditions are projections of vectors: far from the
         origin covariances would lose what is left of them.
@@ -107,7 +107,7 @@ class HiddenField:
         return TangentLaw(density, spread, mean, semidefinite_root(turned @ turned.transpose(0, 2, 1)))
 
     def _vectors(self, points: Array) -> tuple[Array, Array, Array]:
-        """v (T, c), g (T, n, c) and h (T, n², c): one coordinate for each feature, and the last one for β."""
+        """Return V (T, c), g (T, n, c) and h (T, n², c): one coordinate for each feature, and the last one for β."""
         n, count = self.dimension, self.count
         found = evaluate(self._program, list(points.T), list(self.hidden.T))
         flat = self._deviation * np.stack([np.broadcast_to(entry, len(points)) for entry in found], axis=1)
@@ -119,7 +119,7 @@ class HiddenField:
 
 
 def _without(vectors: Array, basis: Array) -> Array:
-    """Row vectors (T, m, c) less their parts along orthonormal columns (T, c, k)."""
+    """Return row vectors (T, m, c) less their parts along orthonormal columns (T, c, k)."""
     return np.asarray(vectors - (vectors @ basis) @ basis.transpose(0, 2, 1))
 
 
@@ -127,7 +127,7 @@ def _without(vectors: Array, basis: Array) -> Array:
 def expected_for_family(
     family: ConditionalFamily, point: ArrayLike | None = None, *, samples: int = 1 << 16, seed: int = 0
 ) -> ExpectedCount:
-    """Expected number of real critical points for random deep networks or attention modules.
+    """Return the expected number of real critical points for random deep networks or attention modules.
 
     The error is three standard errors, from 16 independent scramblings of about `samples` samples in all.
 

@@ -49,17 +49,17 @@ class MemberCounter:
 
     @property
     def complex_count(self) -> int:
-        """Critical points of a generic member, the complex ones included."""
+        """Return the critical points of a generic member, the complex ones included."""
         return len(self.generic_member(0).solutions)
 
     def generic_member(self, attempt: int) -> Start:
-        """The critical points that the family knows of one member, moved to generic complex parameters."""
+        """Return the critical points that the family knows of one member, moved to generic complex parameters."""
         if attempt not in self._generic:
             self._generic[attempt] = self._find_generic(self.seed + attempt)
         return self._generic[attempt]
 
     def count(self, parameters: Array, u: Array, tracker: Tracker) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Real critical points of members (T, P), and how many more each of them may have."""
+        """Return the real critical points of members (T, P), and how many more each of them may have."""
         search = _Search(self, _targets(parameters, u), tracker.workers)
         sweeping = tracker.giving_up()
         unusual = search.sweep(np.arange(len(parameters)), sweeping.hasty())
@@ -107,7 +107,7 @@ class _Search:
         self.origin, self.place = np.zeros((2, len(targets)), dtype=np.intp)
 
     def open_rows(self) -> NDArray[np.intp]:
-        """Members some of whose points are not known."""
+        """Return the members with points that are not known."""
         return np.flatnonzero(self.known.counts < self.counter.complex_count)
 
     def sweep(self, rows: NDArray[np.intp], tracker: Tracker) -> NDArray[np.intp]:
@@ -128,7 +128,7 @@ class _Search:
         return np.asarray(rows[singular | (self.known.counts[rows] != self.counter.complex_count)])
 
     def follow_lost(self, tracker: Tracker, which: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> None:
-        """Paths that were lost on the way to open members go on in double-doubles, from where they were lost.
+        """Continue lost paths to open members in double-doubles, from where they were lost.
 
         `which` says which of them, by their number among the lost ones of their member.
         """
@@ -147,7 +147,7 @@ class _Search:
 
 
 def critical_program(family: Family) -> Program:
-    """The critical equations of the family in the unknowns (x, λ), with parameters (θ, u, ε)."""
+    """Return the critical equations of the family in the unknowns (x, λ), with parameters (θ, u, ε)."""
     graph = Graph()
     x = graph.inputs(family.dimension)
     (multiplier,) = graph.inputs(1)
@@ -159,7 +159,7 @@ def critical_program(family: Family) -> Program:
 
 
 def _targets(parameters: Array, u: Array) -> ComplexArray:
-    """Members (T, P) at the point u and level zero."""
+    """Return members (T, P) at the point u and level zero."""
     count, size = parameters.shape
     targets = np.empty((count, size + len(u) + 1), dtype=np.complex128)
     targets[:, :size], targets[:, size:-1], targets[:, -1] = parameters, u, 0.0

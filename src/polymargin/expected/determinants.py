@@ -29,7 +29,7 @@ LARGEST_CLOSED = 2
 
 
 def mean_absolute_determinant(law: TangentLaw, radii: Array) -> Array:
-    """E[|p| · |det(p(I − rM) − rZ)|] at every point of the law, with radii (T,); for sizes 0, 1 and 2."""
+    """Return E[|p| · |det(p(I − rM) − rZ)|] at every point of the law, with radii (T,); for sizes 0, 1 and 2."""
     size = law.mean.shape[1]
     if size > LARGEST_CLOSED:
         raise InputError(f"matrices of size {size}: beyond size {LARGEST_CLOSED} the expectation is sampled")
@@ -43,7 +43,7 @@ def mean_absolute_determinant(law: TangentLaw, radii: Array) -> Array:
 
 
 def _quadratic_form(law: TangentLaw, radii: Array) -> Array:
-    """A (T, 4, 4) with det(p(I − rM) − rZ) = yᵀAy."""
+    """Return a (T, 4, 4) with det(p(I − rM) − rZ) = yᵀAy."""
     rows, columns = entries(2)
     linear = np.empty((len(radii), len(rows), 1 + len(rows)))  # the entries of the matrix as combinations of y
     straight = np.eye(2)[rows, columns] - radii[:, None] * law.mean[:, rows, columns]
@@ -55,7 +55,7 @@ def _quadratic_form(law: TangentLaw, radii: Array) -> Array:
 
 
 def _weighted_absolute_form(form: Array) -> Array:
-    """E[|y₁| · |yᵀAy|] for standard normal y and forms A (T, 4, 4)."""
+    """Return E[|y₁| · |yᵀAy|] for standard normal y and forms A (T, 4, 4)."""
     size = np.abs(form).max(axis=(1, 2))
     scaled = form / np.where(size > 0, size, 1.0)[:, None, None]
     whole, others = np.linalg.eigvalsh(scaled), np.linalg.eigvalsh(scaled[:, 1:, 1:])

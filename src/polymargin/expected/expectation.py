@@ -33,7 +33,7 @@ def expected_real_critical_points(
     executor: Workers | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ExpectedCount:
-    """Expected number of real critical points of the distance from a point to the boundary of a random shallow network.
+    """Return the expected number of real critical points of the distance from a point to a random shallow network boundary.
 
     The network has `dimension` inputs, activation z^degree and infinitely many hidden units (`ShallowKernel` says which).
 

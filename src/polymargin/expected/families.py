@@ -34,22 +34,22 @@ class Family(Protocol):
 
     @property
     def degree(self) -> int:
-        """Degree of a generic member."""
+        """Return the degree of a generic member."""
         ...
 
     @property
     def parameter_count(self) -> int: ...
 
     def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
-        """B on symbolic scalars."""
+        """Return B on symbolic scalars."""
         ...
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
-        """Parameters (count, P) of independent random members."""
+        """Return parameters (count, P) of independent random members."""
         ...
 
     def start(self, seed: int) -> Start:
-        """All critical points of one member, as many as a generic member has."""
+        """Return all critical points of one member, as many as a generic member has."""
         ...
 
 
@@ -61,16 +61,16 @@ class ConditionalFamily(Family, Protocol):
 
     @property
     def hidden_deviations(self) -> Array:
-        """Standard deviations of the hidden weights, which are normal and independent; one for each parameter of `features`."""
+        """Return the standard deviations of the hidden weights (independent, normal), one per parameter of `features`."""
         ...
 
     @property
     def outer_deviation(self) -> float:
-        """Standard deviation of every c_j; β has 1."""
+        """Return the standard deviation of every c_j; β has 1."""
         ...
 
     def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
-        """F on symbolic scalars."""
+        """Return F on symbolic scalars."""
         ...
 
 
@@ -139,7 +139,7 @@ class DeepFamily:
 
     @property
     def _shapes(self) -> list[tuple[int, int]]:
-        """(outputs, inputs + 1) of every layer; the last column is the bias."""
+        """Return (outputs, inputs + 1) of every layer; the last column is the bias."""
         return [(after, before + 1) for before, after in pairwise((*self.widths, 1))]
 
     @property
@@ -148,7 +148,7 @@ class DeepFamily:
 
     @property
     def _deviations(self) -> list[Array]:
-        """Standard deviations of the parameters of each layer."""
+        """Return the standard deviations of the parameters of each layer."""
         return [
             np.tile(np.append(np.full(columns - 1, 1 / math.sqrt(columns - 1)), 1.0), rows)
             for rows, columns in self._shapes
@@ -163,7 +163,7 @@ class DeepFamily:
         return 1 / math.sqrt(self.widths[-1])
 
     def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
-        """The values of the last hidden layer."""
+        """Return the values of the last hidden layer."""
         values = list(variables)
         for matrix in _blocks(hidden, self._shapes[:-1]):
             sums = [_sum([*(w * v for w, v in zip(row[:-1], values, strict=True)), row[-1]]) for row in matrix]
@@ -182,7 +182,7 @@ class DeepFamily:
         return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
 
     def boundary(self, parameters: Array) -> Boundary:
-        """A member as the boundary of a network with two classes, one of which always says 0."""
+        """Return a member as the boundary of a network with two classes, one of which always says 0."""
         layers = [(matrix[:, :-1], matrix[:, -1]) for matrix in _blocks(parameters, self._shapes)]
         weights, bias = layers.pop()
         layers.append((np.vstack([weights, np.zeros_like(weights)]), np.append(bias, 0.0)))
@@ -227,7 +227,7 @@ class AttentionFamily:
 
     @property
     def _shapes(self) -> list[tuple[int, int]]:
-        """Of M or of C and V, of A or of K and Q, and of β."""
+        """Return the shapes of M or of C and V, of A or of K and Q, and of β."""
         of_m = [(self.t, self.d)] if self._any_m else [(self.d_prime, self.t), (self.d_prime, self.d)]
         return [*of_m, *([(self.d, self.d)] if self._any_a else [(self.d, self.a)] * 2), (1, 1)]
 
@@ -246,7 +246,7 @@ class AttentionFamily:
 
     @property
     def hidden_deviations(self) -> Array:
-        """Of V, K and Q."""
+        """Return the standard deviations of V, K and Q."""
         token = 1 / math.sqrt(self.d)
         keys = self.d * self.a
         return np.repeat([token, token, token / math.sqrt(self.a)], [self.d_prime * self.d, keys, keys])
@@ -256,7 +256,7 @@ class AttentionFamily:
         return 1 / (self.t * math.sqrt(self.d_prime))
 
     def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
-        """The entries of V X XᵀK QᵀX, which C weighs."""
+        """Return the entries of V X XᵀK QᵀX, which C weighs."""
         X = np.array(variables, dtype=object).reshape(self.t, self.d).T
         V, K, Q = _blocks(hidden, [(self.d_prime, self.d), (self.d, self.a), (self.d, self.a)])
         values, keys, queries = _product(V, X), _product(X.T, K), _product(Q.T, X)
@@ -282,7 +282,7 @@ class AttentionFamily:
         return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
 
     def boundary(self, parameters: Array) -> Boundary:
-        """A member as the boundary of a network with two classes, one of which always says 0."""
+        """Return a member as the boundary of a network with two classes, one of which always says 0."""
         from polymargin.networks.attention import LightningAttention
 
         C, V, K, Q, constant = self._factors(parameters)
@@ -293,7 +293,7 @@ class AttentionFamily:
         return Boundary.from_network(LightningAttention(V, K, Q, readout, [constant[0, 0], 0.0]), 0, 1)
 
     def _factors(self, parameters: Any) -> tuple[Any, ...]:
-        """C, V, K, Q, β; without C if V is all of M, without Q if K is all of A."""
+        """Return C, V, K, Q, β; without C if V is all of M, without Q if K is all of A."""
         blocks = _blocks(parameters, self._shapes)
         of_m = [None, blocks[0]] if self._any_m else blocks[:2]
         of_a = [blocks[-2], None] if self._any_a else blocks[-3:-1]
@@ -310,7 +310,7 @@ def _product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def _blocks(parameters: Any, shapes: list[tuple[int, int]]) -> list[NDArray[Any]]:
-    """The parameters as matrices, one after the other."""
+    """Return the parameters as matrices, one after the other."""
     flat = parameters if isinstance(parameters, np.ndarray) else np.array(parameters, dtype=object)
     ends = np.cumsum([rows * columns for rows, columns in shapes])
     return [block.reshape(shape) for block, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]

@@ -51,16 +51,16 @@ class GaussianField(Protocol):
 
     @property
     def isotropic(self) -> bool:
-        """Whether the law stays the same when the space is turned about the origin."""
+        """Return whether the law stays the same when the space is turned about the origin."""
         ...
 
     @property
     def length(self) -> float:
-        """A length over which the law changes; answers do not depend on it, only how fast they are found."""
+        """Return a length over which the law changes; answers do not depend on it, only how fast they are found."""
         ...
 
     def jets(self, points: Array) -> Jets:
-        """The covariances at points (T, n)."""
+        """Return the covariances at points (T, n)."""
         ...
 
 

@@ -41,7 +41,7 @@ def expected_for_field(
     tolerance: float | None = None,
     seed: int = 0,
 ) -> ExpectedCount:
-    """Expected number of real critical points of the distance from `point` to {f = 0}, for any centred Gaussian field.
+    """Return the expected number of real critical points of the distance from `point` to {f = 0}.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def expected_for_field(
 
 
 def location_density(field: GaussianField, points: ArrayLike, point: ArrayLike | None = None) -> Array:
-    """Expected critical points per volume at points (T, n), n ≤ 3: the theorem's integrand with λ integrated out."""
+    """Return the expected critical points per volume at points (T, n), n ≤ 3: the integrand with λ integrated out."""
     u = as_point(point, field.dimension)
     radii, directions = _polar(points, u)
     density = _polar_density(field, u, radii, directions)
@@ -87,7 +87,7 @@ def location_density(field: GaussianField, points: ArrayLike, point: ArrayLike |
 def joint_density(
     field: GaussianField, points: ArrayLike, multipliers: ArrayLike, point: ArrayLike | None = None
 ) -> Array:
-    """The theorem's integrand at pairs of points (T, n) and multipliers λ (T,): expected critical points per volume and λ.
+    """Return the theorem's integrand at pairs of points (T, n) and multipliers λ (T,): expected critical points per volume and λ.
 
     In one and two variables in closed form; beyond that the Hessian is averaged over a fixed low-discrepancy sample.
     """
@@ -112,12 +112,12 @@ def joint_density(
 
 
 def as_point(point: ArrayLike | None, dimension: int) -> Array:
-    """The point as an array (n,); the origin by default."""
+    """Return the point as an array (n,); the origin by default."""
     return np.zeros(dimension) if point is None else checked_point(point, dimension)
 
 
 def _polar(points: ArrayLike, u: Array) -> tuple[Array, Array]:
-    """Distances and directions of points (T, n) seen from u."""
+    """Return the distances and directions of points (T, n) seen from u."""
     array = real_array(points, "the points")
     if array.ndim != 2 or array.shape[1] != len(u):
         raise InputError(f"points of shape {array.shape}: expected rows of {len(u)} coordinates")
@@ -141,7 +141,7 @@ def _by_quadrature(field: GaussianField, u: Array, radius: float, nodes: int) ->
 
 
 def _polar_density(field: GaussianField, u: Array, radii: Array, directions: Array) -> Array:
-    """Expected critical points per dr dω."""
+    """Return expected critical points per dr dω."""
     law = tangent_law(field, u + radii[:, None] * directions, directions)
     return np.asarray(law.density * mean_absolute_determinant(law, radii))
 

@@ -23,7 +23,7 @@ class KeptCounts:
         self.path, self.name = path, name
 
     def load(self) -> Counts:
-        """What is kept; nothing if there is no file, half of one, or another simulation's."""
+        """Return the kept batches; none if there is no file, an incomplete one, or one of another simulation."""
         nothing = np.zeros(0, dtype=np.int64)
         if self.path is None or not self.path.exists():
             return nothing, nothing
@@ -34,7 +34,7 @@ class KeptCounts:
             return nothing, nothing
 
     def save(self, counts: Sequence[NDArray[np.int64]], missing: Sequence[NDArray[np.int64]]) -> None:
-        """In place of what was kept before, at once: whoever is killed while writing leaves the older file."""
+        """Replace the file at once: a process killed while writing leaves the older one."""
         if self.path is None:
             return
         being_written = self.path.with_name(f".{self.path.name}")

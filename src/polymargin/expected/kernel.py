@@ -58,31 +58,31 @@ class ShallowKernel:
 
     @property
     def length(self) -> float:
-        """Where the biases and the weights contribute equally."""
+        """Return the length at which biases and weights contribute equally."""
         return math.sqrt(self.dimension)
 
     # -- values ----------------------------------------------------------------------------------
 
     @cached_property
     def pairings(self) -> tuple[int, ...]:
-        """c_s for s = 0 … ⌊d/2⌋: pairings of d letters X and d letters Y with s pairs XX. They sum to (2d−1)!!."""
+        """Return c_s for s = 0 … ⌊d/2⌋: pairings of d letters X and d letters Y with s pairs XX. They sum to (2d−1)!!."""
         d, f = int(self.degree), math.factorial
         return tuple(f(d) ** 2 // (4**s * f(s) ** 2 * f(d - 2 * s)) for s in range(d // 2 + 1))
 
     def profile(self, cosine: ArrayLike) -> Array:
-        """Φ: the kernel of the normalised field as a function of ρ in [−1, 1]."""
+        """Return Φ: the kernel of the normalised field as a function of ρ in [−1, 1]."""
         rho, total = np.asarray(cosine, dtype=np.float64), sum(self.pairings)
         # Quotients of integers are rounded once, whatever their size.
         return np.asarray(sum(c / total * rho ** (self.degree - 2 * s) for s, c in enumerate(self.pairings)))
 
     def correlation(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """The kernel of the normalised field, K(x, y) / √(K(x, x) K(y, y))."""
+        """Return the kernel of the normalised field, K(x, y) / √(K(x, x) K(y, y))."""
         x, y = self._points(x), self._points(y)
         product = 1 + (x * y).sum(axis=-1) / self.dimension
         return self.profile(np.clip(product / np.sqrt(self._q(x) * self._q(y)), -1.0, 1.0))
 
     def log_variance(self, x: ArrayLike) -> Array:
-        """log K(x, x), which stays small where K(x, x) = (2d−1)!! q(x)^d does not."""
+        """Log K(x, x), which stays small where K(x, x) = (2d−1)!! q(x)^d does not."""
         return np.asarray(math.log(sum(self.pairings)) + self.degree * np.log(self._q(self._points(x))))
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Array | float:
@@ -95,17 +95,17 @@ class ShallowKernel:
 
     @property
     def first_derivative(self) -> float:
-        """Φ'(1)."""
+        """Return Φ'(1)."""
         return self.degree**2 / (2 * self.degree - 1)
 
     @property
     def second_derivative(self) -> float:
-        """Φ''(1)."""
+        """Return Φ''(1)."""
         d = self.degree
         return d**2 * (d - 1) ** 2 / ((2 * d - 1) * (2 * d - 3))
 
     def jets(self, points: ArrayLike) -> Jets:
-        """Covariances of the normalised field g = f/√K(x, x) and its derivatives at points (T, n)."""
+        """Return covariances of the normalised field g = f/√K(x, x) and its derivatives at points (T, n)."""
         metric, slant = self._metric(self._points(points))
         slope, curvature = self.first_derivative, self.second_derivative
         # ⟨∂ᵢⱼe, ∂ₖe⟩ and the tangential part of ⟨∂ᵢⱼe, ∂ₖₗe⟩.
@@ -123,7 +123,7 @@ class ShallowKernel:
         )
 
     def tangent_law(self, points: ArrayLike, directions: Array) -> TangentLaw:
-        """The law along and across unit directions in closed form: with B⁻¹ = nq(I + xxᵀ/n) nothing cancels, however far x is.
+        """Return the law along and across unit directions in closed form. With B⁻¹ = nq(I + xxᵀ/n) nothing cancels.
 
         The mean of the Hessian, −(ωᵢvⱼ + vᵢωⱼ), vanishes across the gradient v.
         """
@@ -145,7 +145,7 @@ class ShallowKernel:
         return TangentLaw(density, spread, np.zeros((len(x), size, size)), semidefinite_root(covariance))
 
     def unnormalised_jets(self, points: ArrayLike) -> Jets:
-        """Covariances of f and its derivatives, divided by K(x, x).
+        """Return covariances of f and its derivatives, divided by K(x, x).
 
         With f = h·g, h = q^{d/2}: ∂ᵢh/h = d ωᵢ and ∂ᵢⱼh/h = d(d−2)ωᵢωⱼ + d δᵢⱼ/(nq); the product rule does the rest.
         """
@@ -189,7 +189,7 @@ class ShallowKernel:
         return np.asarray(1 + (points**2).sum(axis=-1) / self.dimension)
 
     def _metric(self, points: Array) -> tuple[Array, Array]:
-        """B (T, n, n) and ω = x/(nq) (T, n)."""
+        """Return B (T, n, n) and ω = x/(nq) (T, n)."""
         scale = 1 / (self.dimension * self._q(points))
         slant = points * scale[:, None]
         return np.eye(self.dimension) * scale[:, None, None] - slant[:, :, None] * slant[:, None, :], slant

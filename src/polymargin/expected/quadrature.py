@@ -35,11 +35,11 @@ class Scales:
 
     @property
     def everywhere(self) -> bool:
-        """Whether the ball around the point reaches the origin."""
+        """Return whether the ball around the point reaches the origin."""
         return self.radius > self.distance
 
     def angles(self, t: Array) -> tuple[Array, Array]:
-        """Angles from 0 to π in three pieces, with steps that grow from ε at 0 and on both sides of π/2, and dφ/dt."""
+        """Return angles from 0 to π in three pieces, with steps that grow from ε at 0 and on both sides of π/2, and dφ/dt."""
         narrow = min(1.0, self.length / self.distance) if self.distance else 1.0
         piece = np.minimum((3 * t).astype(np.intp), 2)
         start, end = np.array([0.0, np.pi / 2, np.pi / 2])[piece], np.array([np.pi / 4, np.pi / 4, np.pi])[piece]
@@ -48,7 +48,7 @@ class Scales:
         return start + narrow * np.sinh(s), 3 * narrow * np.abs(most) * np.cosh(s)
 
     def radii(self, t: Array, angles: Array) -> tuple[Array, Array]:
-        """Radii in the direction at these angles from the origin, in two pieces, and dr/dt."""
+        """Return radii in the direction at these angles from the origin, in two pieces, and dr/dt."""
         if not self.everywhere:
             return self.radius * t + 0 * angles, self.radius + 0 * t + 0 * angles
         foot = self.distance * np.cos(angles)
@@ -74,7 +74,7 @@ class Rays:
 
 
 def rays(count: int, u: Array, length: float, radius: float, around: bool) -> Rays:
-    """`count` nodes for every piece of each coordinate; `around` turns the directions about u, for laws without symmetry."""
+    """Return `count` nodes for every piece of each coordinate; `around` turns directions about u, for laws without symmetry."""
     scales = Scales(float(np.linalg.norm(u)), length, radius)
     angles, weights = _angles(count, len(u), scales, around)
     directions, weights = _turned(angles, weights, count, u, around)
@@ -84,14 +84,14 @@ def rays(count: int, u: Array, length: float, radius: float, around: bool) -> Ra
 
 
 def _unit_rule(count: int, pieces: int) -> tuple[Array, Array]:
-    """Gauss's rule on equal pieces of (0, 1)."""
+    """Return Gauss's rule on equal pieces of (0, 1)."""
     t, weights = np.polynomial.legendre.leggauss(count)
     starts = np.arange(pieces)[:, None]
     return ((starts + (t + 1) / 2) / pieces).ravel(), np.tile(weights / 2 / pieces, pieces)
 
 
 def _angles(count: int, dimension: int, scales: Scales, around: bool) -> tuple[Array, Array]:
-    """Angles to −u with their weights: all of them in the plane, otherwise from 0 to π with the weight of the parallel."""
+    """Return angles to −u with their weights: all of them in the plane, otherwise from 0 to π with the weight of the parallel."""
     if dimension == 1:
         return np.array([0.0, np.pi]), np.ones(2)
     if dimension > LARGEST_DIMENSION:
@@ -111,7 +111,7 @@ def _angles(count: int, dimension: int, scales: Scales, around: bool) -> tuple[A
 
 
 def _turned(angles: Array, weights: Array, count: int, u: Array, around: bool) -> tuple[Array, Array]:
-    """Unit vectors at the angles from −u, and their weights."""
+    """Return unit vectors at the angles from −u, and their weights."""
     basis, dimension = frame(-u), len(u)
     if dimension < LARGEST_DIMENSION:
         across = basis[:1] if dimension == 2 else np.zeros((1, dimension))
@@ -124,7 +124,7 @@ def _turned(angles: Array, weights: Array, count: int, u: Array, around: bool) -
 
 
 def frame(axis: Array) -> Array:
-    """An orthonormal frame (rows) whose last vector is the axis; any frame where the axis is zero."""
+    """Return an orthonormal frame (rows) whose last vector is the axis; any frame where the axis is zero."""
     length = np.linalg.norm(axis)
     if not length:
         return np.eye(len(axis))

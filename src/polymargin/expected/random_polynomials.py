@@ -29,7 +29,7 @@ UNITS_AT_ONCE = 100_000
 
 
 def monomials(dimension: int, degree: int) -> tuple[tuple[int, ...], ...]:
-    """Exponents of all monomials of degree at most `degree`, by degree.
+    """Return the exponents of all monomials of degree at most `degree`, by degree.
 
     >>> monomials(2, 2)
     ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2))
@@ -68,7 +68,7 @@ class RandomPolynomial:
         return int(self.exponents.sum(axis=1).max())
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
-        """Coefficients (count, m)."""
+        """Return coefficients (count, m)."""
         return np.asarray(generator.standard_normal((count, self.root.shape[1])) @ self.root.T)
 
     def jets(self, points: Array) -> Jets:
@@ -87,7 +87,7 @@ class RandomPolynomial:
         )
 
     def _derivative(self, points: Array, axes: tuple[int, ...]) -> Array:
-        """∂^axes of the polynomial as a combination of ξ, at points (T, n): (T, k)."""
+        """Return ∂^axes of the polynomial as a combination of ξ, at points (T, n): (T, k)."""
         exponents = self.exponents.copy()
         factor = np.ones(len(exponents))
         for axis in axes:
@@ -119,7 +119,7 @@ class ShallowEnsemble:
 
     @cached_property
     def limit(self) -> RandomPolynomial:
-        """The polynomial in the limit of infinite width."""
+        """Return the polynomial in the limit of infinite width."""
         n, d = self.dimension, self.degree
         kernel = ShallowKernel(n, d)
         total = sum(kernel.pairings)
@@ -137,7 +137,7 @@ class ShallowEnsemble:
         return RandomPolynomial(exponents, np.array(columns).T, True, kernel.length)
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
-        """Coefficients (count, m) of independent networks, divided by √(2d−1)!!."""
+        """Return coefficients (count, m) of independent networks, divided by √(2d−1)!!."""
         if self.width is None:
             return self.limit.sample(count, generator)
         step = max(1, UNITS_AT_ONCE // self.width)
@@ -145,7 +145,7 @@ class ShallowEnsemble:
         return np.concatenate(parts)
 
     def _networks(self, count: int, generator: np.random.Generator) -> Array:
-        """Σᵢ aᵢ (wᵢ·x + bᵢ)^d / √m, expanded."""
+        """Return Σᵢ aᵢ (wᵢ·x + bᵢ)^d / √m, expanded."""
         assert self.width is not None
         units = generator.standard_normal((count, self.width, self.dimension + 2))
         outer, bias, weights = units[..., 0], units[..., 1], units[..., 2:] / math.sqrt(self.dimension)
@@ -162,7 +162,7 @@ class ShallowEnsemble:
 
 
 def _powers(base: Array, most: int) -> list[Array]:
-    """base^0 … base^most; repeated products are far faster than powers."""
+    """Return base^0 … base^most; repeated products are far faster than powers."""
     found = [np.ones_like(base)]
     for _ in range(most):
         found.append(found[-1] * base)
@@ -170,7 +170,7 @@ def _powers(base: Array, most: int) -> list[Array]:
 
 
 def multinomial(total: int, parts: tuple[int, ...]) -> int:
-    """total! / (e₁! … eₙ! (total − Σe)!)."""
+    """Return total! / (e₁! … eₙ! (total − Σe)!)."""
     result = math.factorial(total) // math.factorial(total - sum(parts))
     for part in parts:
         result //= math.factorial(part)

@@ -48,7 +48,7 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        """Slope of log E against log d, fitted over all degrees."""
+        """Return the slope of log E against log d, fitted over all degrees."""
         return float(np.polyfit(np.log(self.degrees), np.log(self.values), 1)[0])
 
     @property
@@ -57,12 +57,12 @@ class Growth:
 
     @property
     def ratios(self) -> Array:
-        """E / √(complex number); tends to `leading_constant`."""
+        """Return E / √(complex number); tends to `leading_constant`."""
         return np.asarray(self.values / np.sqrt(self.complex_counts))
 
 
 def growth(dimension: int, degrees: Sequence[int], point: ArrayLike | None = None, *, seed: int = 0) -> Growth:
-    """The expectation for every degree, at least two of them.
+    """Return the expectation for every degree, at least two of them.
 
     >>> found = growth(2, [8, 16, 32, 64])
     >>> round(found.exponent, 3), round(found.complex_exponent, 3)
@@ -75,7 +75,7 @@ def growth(dimension: int, degrees: Sequence[int], point: ArrayLike | None = Non
 
 
 def leading_constant(dimension: int) -> float:
-    """The limit of E / d^{n/2} for n ≤ 3; it does not depend on the point.
+    """Return the limit of E / d^{n/2} for n ≤ 3; it does not depend on the point.
 
     >>> [round(leading_constant(n), 6) for n in (1, 2, 3)]        # 1/√2, √2/π, (4 − √2)/8
     [0.707107, 0.450158, 0.323223]

@@ -24,7 +24,7 @@ LARGEST_DEGREE = 50
 
 
 def count_real_zeros(coefficients: Sequence[float]) -> int:
-    """Number of distinct real zeros of Σ coefficients[k] x^k, which must not be the zero polynomial.
+    """Return the number of distinct real zeros of Σ coefficients[k] x^k, which must not be the zero polynomial.
 
     >>> count_real_zeros([-2.0, 0.0, 1.0]), count_real_zeros([2.0, 0.0, 1.0]), count_real_zeros([1.0, 2.0, 1.0])
     (2, 0, 1)
@@ -45,7 +45,7 @@ def count_real_zeros(coefficients: Sequence[float]) -> int:
 
 
 def count_real_zeros_of(rows: NDArray[np.float64], threads: int) -> NDArray[np.int64]:
-    """The same for every row of coefficients (T, degree + 1)."""
+    """Return the counts for every row of coefficients (T, degree + 1)."""
     known = np.full(len(rows), -1, dtype=np.int64)
     if 2 <= rows.shape[1] <= LARGEST_DEGREE + 1:
         known[:] = _core.count_real_zeros(np.ascontiguousarray(rows), threads)

@@ -38,18 +38,18 @@ class SimulatedCounts:
 
     @property
     def standard_error(self) -> float:
-        """Of the mean; infinite for a single sample."""
+        """Return the standard error of the mean; infinite for a single sample."""
         return float(self.counts.std(ddof=1)) / math.sqrt(self.samples) if self.samples > 1 else math.inf
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the mean, widened upwards by everything that is missing."""
+        """Return the 95 % confidence interval of the mean, widened upwards by everything that is missing."""
         reach = 1.96 * self.standard_error
         return self.mean - reach, self.mean + reach + float(self.missing.mean())
 
     @property
     def doubtful(self) -> int:
-        """Samples with something missing."""
+        """Return samples with something missing."""
         return int((self.missing > 0).sum())
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class SimulatedCounts:
         return f"SimulatedCounts({self.mean:.4f} ± {self.standard_error:.4f} in {self.samples} samples{doubt})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without the single counts."""
+        """Return plain data for JSON, without the single counts."""
         names = ("mean", "standard_error", "samples", "doubtful", "complex_count", "method", "seed")
         return {name: getattr(self, name) for name in names} | {"interval": list(self.interval)}
 
@@ -95,7 +95,7 @@ class ExpectedCount:
         return f"ExpectedCount({self.value:.10g} ± {self.error:.1g} by {self.method}{simulated})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, keys named as the attributes."""
+        """Return plain data for JSON, keys named as the attributes."""
         data = {item.name: getattr(self, item.name) for item in fields(self)}
         simulation = None if self.simulation is None else self.simulation.to_dict()
         return data | {"point": self.point.tolist(), "simulation": simulation}

@@ -25,7 +25,7 @@ SMALLEST_CHANCE = 1e-15
 
 
 def folded_mean(mean: Array, spread: Array) -> Array:
-    """E|X| for X ~ N(mean, spread²)."""
+    """Return E|X| for X ~ N(mean, spread²)."""
     from scipy.special import erf
 
     safe = np.where(spread > 0, spread, 1.0)
@@ -35,7 +35,7 @@ def folded_mean(mean: Array, spread: Array) -> Array:
 
 
 def mean_over_last(base: Array, factor: Array, root: Array, normals: Array) -> Array:
-    """E|det(base − factor · Z)| over the last coordinate of Z = root · ζ, given the others as normals (T, k−1)."""
+    """Return E|det(base − factor · Z)| over the last coordinate of Z = root · ζ, given the others as normals (T, k−1)."""
     size = base.shape[1]
     rows, columns = entries(size)
     shift = factor[:, None] * np.einsum("tij,tj->ti", root[:, :, :-1], normals)
@@ -49,7 +49,7 @@ def mean_over_last(base: Array, factor: Array, root: Array, normals: Array) -> A
 def sampled_expectation(
     field: GaussianField, point: Array, radius: float, tolerance: float, most_samples: int, seed: int
 ) -> tuple[float, float, int]:
-    """Value, three standard errors, and samples used: doubled until the error is below tolerance · value or too many are used."""
+    """Return value, three standard errors, and samples used, doubled until the error is below tolerance · value."""
     count = 1024
     while True:
         values = np.array([_one_scrambling(field, point, radius, count, [seed, i]) for i in range(SCRAMBLINGS)])
@@ -81,7 +81,7 @@ def _one_scrambling(field: GaussianField, point: Array, radius: float, count: in
 
 
 def conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
-    """Density times E[|p| |det|]: with the weight |p| the normal variable p becomes a Rayleigh variable."""
+    """Return density times E[|p| |det|]: with the weight |p| the normal variable p becomes a Rayleigh variable."""
     from scipy.special import ndtri
 
     p = law.spread * np.sqrt(-2 * np.log(chances[:, 0]))
@@ -91,7 +91,7 @@ def conditional_mean(law: TangentLaw, radii: Array, chances: Array) -> Array:
 
 
 def sampled_angles(chance: Array, dimension: int, scales: Scales) -> tuple[Array, Array]:
-    """Angles to −u, and dφ/dt times the area of the parallel: uniform on the sphere from nearby."""
+    """Return angles to −u, and dφ/dt times the area of the parallel: uniform on the sphere from nearby."""
     from scipy.special import betaincinv
 
     if dimension == 1:
@@ -107,7 +107,7 @@ def sampled_angles(chance: Array, dimension: int, scales: Scales) -> tuple[Array
 
 
 def directions_at(angles: Array, chances: Array, point: Array) -> Array:
-    """Unit vectors at the angles from −u; what turns them about it is normal, or fixed for laws that do not see it."""
+    """Return unit vectors at the angles from −u; turned about it by normals, or fixed for laws without that angle."""
     from scipy.special import ndtri
 
     vectors = np.zeros((len(angles), len(point)))

@@ -54,7 +54,7 @@ def simulate_real_counts(
     device: str | None = None,
     keep: Path | None = None,
 ) -> SimulatedCounts:
-    """Real critical points of the distance from `point` to random members of a family.
+    """Return the real critical points of the distance from `point` to random members of a family.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _counted(count_batch: CountBatch, u: Array, tracker: Tracker, batch: Array) 
 
 
 def _in_order(results: Iterator[tuple[int, Counts]]) -> Iterator[Counts]:
-    """Batches as early as possible, but in their order: counts belong to networks."""
+    """Yield batches as early as possible, in their order: counts belong to networks."""
     waiting: dict[int, Counts] = {}
     following = 0
     for index, found in results:
@@ -130,10 +130,10 @@ def _count_zeros(parameters: Array, u: Array, tracker: Tracker) -> Counts:
 
 
 def _count_hyperplanes(parameters: Array, u: Array, tracker: Tracker) -> Counts:
-    """Every hyperplane has one foot."""
+    """Return 1 for each sample: every hyperplane has one nearest point."""
     return np.ones(len(parameters), dtype=np.int64), np.zeros(len(parameters), dtype=np.int64)
 
 
 def _univariate(family: Family) -> bool:
-    """Parameters are the coefficients of a polynomial in one variable, by rising powers."""
+    """Return whether the parameters are the coefficients of a polynomial in one variable, by rising powers."""
     return isinstance(family, ShallowFamily) and family.dimension == 1

@@ -32,7 +32,7 @@ class Start:
 
 
 def start_at_powers(dimension: int, degree: int, exponents: Sequence[tuple[int, ...]], seed: int) -> Start:
-    """Σ a_j x_j^D − c at the origin, with the coefficients of the given monomials as parameters."""
+    """Return Σ a_j x_j^D − c at the origin, with the coefficients of the given monomials as parameters."""
     start = critical_start(dimension, degree, np.random.default_rng([20267, seed]))
     coefficients = dict.fromkeys(exponents, 0j)
     coefficients[(0,) * dimension] = -start.level
@@ -43,7 +43,7 @@ def start_at_powers(dimension: int, degree: int, exponents: Sequence[tuple[int, 
 
 
 def start_at_boundary(boundary: Callable[[Array], Boundary], parameters: Array, seed: int) -> Start:
-    """A member of an architecture, at a generic complex point and level."""
+    """Return a member of an architecture, at a generic complex point and level."""
     member = boundary(parameters)
     base = base_solutions(member, Tracker(), seed=seed, cache=Cache.from_option(False))
     if base.unjudged:

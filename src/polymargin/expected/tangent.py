@@ -53,13 +53,13 @@ class ClosedLaw(Protocol):
 
 
 def entries(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and columns of the entries of a symmetric matrix that stand for it; the first diagonal entry comes last."""
+    """Return rows and columns of the upper triangle of a symmetric matrix; the first diagonal entry comes last."""
     rows, columns = np.triu_indices(size)
     return rows[::-1], columns[::-1]
 
 
 def tangent_law(field: GaussianField, points: Array, directions: Array) -> TangentLaw:
-    """The law at points (T, n) for unit directions (T, n)."""
+    """Return the law at points (T, n) for unit directions (T, n)."""
     if isinstance(field, ClosedLaw):
         return field.tangent_law(points, directions)
     jets, n = field.jets(points), field.dimension
@@ -93,13 +93,13 @@ def tangent_law(field: GaussianField, points: Array, directions: Array) -> Tange
 
 
 def _given_zero(jets: Jets) -> Array:
-    """Cov(∇f | f = 0)."""
+    """Return Cov(∇f | f = 0)."""
     share = jets.value_gradient / jets.value[:, None]
     return np.asarray(jets.gradient - share[:, :, None] * jets.value_gradient[:, None, :])
 
 
 def orthonormal_complements(directions: Array) -> Array:
-    """Orthonormal bases (T, n, n−1) of the hyperplanes across unit vectors (T, n), by Householder reflections."""
+    """Return orthonormal bases (T, n, n−1) of the hyperplanes across unit vectors (T, n), by Householder reflections."""
     n = directions.shape[1]
     mirror = directions.copy()
     mirror[:, 0] += np.where(directions[:, 0] < 0, -1.0, 1.0)

@@ -33,7 +33,7 @@ class Cell(Protocol):
 
     @property
     def single(self) -> bool:
-        """Whether it is one region, on which the network is one polynomial."""
+        """Return whether it is one region, on which the network is one polynomial."""
         ...
 
 
@@ -45,24 +45,24 @@ class Problem(Protocol[C]):
 
     @property
     def far(self) -> float:
-        """A distance beyond which nothing is looked for."""
+        """Return a distance beyond which nothing is looked for."""
         ...
 
     @property
     def programs(self) -> int:
-        """Quadratic programs solved so far."""
+        """Return the number of quadratic programs solved so far."""
         ...
 
     def roots(self) -> Iterable[C]:
-        """Cells that cover everything, one for each rival or more."""
+        """Return cells that cover everything, one for each rival or more."""
         ...
 
     def examine(self, cell: C, incumbent: Incumbent, reach: float) -> C:
-        """The cell with a better bound; ties at a distance of `reach` or more are of no interest."""
+        """Return the cell with a better bound; ties at a distance of `reach` or more are of no interest."""
         ...
 
     def branch(self, cell: C) -> Iterable[C]:
-        """Parts that cover the cell; none if the cell cannot be divided."""
+        """Return parts that cover the cell; none if the cell cannot be divided."""
         ...
 
 

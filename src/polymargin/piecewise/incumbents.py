@@ -67,14 +67,14 @@ class Incumbent:
 
 
 def distance_above(x: Array, u: Array) -> float:
-    """‖x − u‖, rounded up."""
+    """Return ‖x − u‖, rounded up."""
     square = sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x.tolist(), u.tolist(), strict=True)), Fraction(0))
     root = math.sqrt(square)
     return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
 
 
 def first_crossing(value: Callable[[Array], Array], start: Array, end: Array) -> Array:
-    """About the first point on the segment where a function, positive at the start, is no longer; it is not at the end."""
+    """Return about the first point on the segment where a function, positive at the start, no longer is."""
     low, high = 0.0, 1.0
     for _ in range(LOOKS):
         steps = np.linspace(low, high, SAMPLES)

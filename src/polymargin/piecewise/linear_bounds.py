@@ -28,7 +28,7 @@ class Cap:
     radius: float
 
     def largest(self, rows: Array) -> Array:
-        """max rows @ y over the cap, for each row."""
+        """Return max rows @ y over the cap, for each row."""
         sizes = np.linalg.norm(rows, axis=1)
         along = rows @ self.normal
         rim = np.sqrt(max((self.radius - self.depth) * (self.radius + self.depth), 0.0))
@@ -49,14 +49,14 @@ class PreactivationRanges:
         return np.asarray((self.low < 0) & (self.high > 0))
 
     def upper_lines(self) -> tuple[Array, Array]:
-        """Slopes and shifts of the upper lines; exact where the sign is known."""
+        """Return the slopes and shifts of the upper lines; exact where the sign is known."""
         undecided = self.undecided
         width = np.where(undecided, self.high - self.low, 1.0)
         slopes = np.where(undecided, self.high / width, (self.low >= 0).astype(np.float64))
         return slopes, np.where(undecided, -self.low * slopes, 0.0)
 
     def lower_slopes(self, values: Array | None = None) -> Array:
-        """Slopes of the lower lines: exact at `values` if given, else the line that loses less area."""
+        """Return the slopes of the lower lines: exact at `values` if given, else the line that loses less area."""
         active = self.high > -self.low if values is None else values > 0
         return np.where(self.undecided, active, self.low >= 0).astype(np.float64)
 
@@ -77,7 +77,7 @@ def lower_bounds(
     coefficients: Array,
     constants: Array,
 ) -> LinearBounds:
-    """Linear lower bounds in y of coefficients @ ρ(z) + constants, z the values of the last of `ranges`.
+    """Return linear lower bounds in y of coefficients @ ρ(z) + constants, z the values of the last of `ranges`.
 
     layers[i] = (W, b) leads to ranges[i]; slopes[i] are the slopes of the lower lines there.
     """
@@ -96,7 +96,7 @@ def lower_bounds(
 
 
 def losses(factors: Array, known: PreactivationRanges, lower_slopes: Array, values: Array) -> Array:
-    """By how much each neuron's line is off at `values`, times its factor: what deciding the neuron could gain."""
+    """Return the error of each neuron's line at `values` times its factor: the most that deciding the neuron can gain."""
     upper_slopes, shifts = known.upper_lines()
     active = np.maximum(values, 0.0)
     below = np.maximum(factors, 0.0) * (active - lower_slopes * values)

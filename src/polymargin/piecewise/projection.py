@@ -52,7 +52,7 @@ class Projection:
 
 
 def project_origin(rows: Array, limits: Array, *, reach: float = math.inf, warm: Array | None = None) -> Projection:
-    """The nearest point to the origin in {y : rows @ y ≤ limits}.
+    """Return the nearest point to the origin in {y : rows @ y ≤ limits}.
 
     A proof that there is no point within `reach` is answer enough. `warm` may hold weights that are nearly right.
 
@@ -82,7 +82,7 @@ def project_origin(rows: Array, limits: Array, *, reach: float = math.inf, warm:
 
 
 def _proved(weights: Array, rows: Array, levels: Array) -> tuple[float, Array]:
-    """The bound that the weights prove for unit rows, and its unit normal; nothing if they are not finite.
+    """Return the bound that the weights prove for unit rows, and its unit normal; nothing if they are not finite.
 
     Their size does not matter, but that of their products does: next to 1e-310 a length vanishes and seems to prove everything.
     """
@@ -102,7 +102,7 @@ def _proved(weights: Array, rows: Array, levels: Array) -> tuple[float, Array]:
 
 
 def _solve(rows: Array, levels: Array, reach: float, warm: Array | None) -> tuple[Array | None, Array]:
-    """Point and weights for unit rows and levels of which the least is −1."""
+    """Return point and weights for unit rows and levels of which the least is −1."""
     dimension = rows.shape[1]
     with_start = {} if warm is None or not (warm > 0).any() else {"dual_start": warm}
     y, _, exit_flag, info = _daqp()(
@@ -128,7 +128,7 @@ def _solve(rows: Array, levels: Array, reach: float, warm: Array | None) -> tupl
 
 
 def _least_squares(rows: Array, levels: Array) -> tuple[Array | None, Array]:
-    """min ‖Ew − e‖ over w ≥ 0 with E = −[rowsᵀ; levels], e = (0, …, 0, 1): the residual r gives y = −r / r_last."""
+    """Return min ‖Ew − e‖ over w ≥ 0 with E = −[rowsᵀ; levels], e = (0, …, 0, 1): the residual r gives y = −r / r_last."""
     from scipy.optimize import nnls
 
     useful = levels < LARGEST

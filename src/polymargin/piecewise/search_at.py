@@ -81,7 +81,7 @@ class SearchStart:
 
 
 def remarks(doubt: str, outcome: SearchOutcome, nothing: bool, far: float) -> tuple[str, ...]:
-    """What the search leaves to say."""
+    """Return remarks on the search."""
     notes = [doubt] if doubt else []
     if outcome.timed_out:
         notes.append(f"the time was up with {outcome.open_cells} cells open")
@@ -97,7 +97,7 @@ def remarks(doubt: str, outcome: SearchOutcome, nothing: bool, far: float) -> tu
 
 
 def is_relu(chain: Chain) -> bool:
-    """Whether all activations are ReLU."""
+    """Return whether all activations are ReLU."""
     return all(isinstance(stage, Piecewise) and stage.is_relu for stage in chain.stages)
 
 
@@ -113,7 +113,7 @@ def searchable(network: Network) -> Chain:
 
 
 def _check_scale(chain: Chain) -> None:
-    """Products of weights through the layers, and their squares, must stay within the range of doubles."""
+    """Refuse weights whose products through the layers, or the squares of these, leave the range of doubles."""
     smallest = largest = 0.0
     for layer in chain.layers:
         sizes = np.abs(layer.weights[layer.weights != 0])

@@ -51,7 +51,7 @@ class Root:
 
 
 def is_square(number: int, prime: int) -> bool:
-    """Whether a number is a nonzero square modulo an odd prime."""
+    """Return whether a number is a nonzero square modulo an odd prime."""
     return pow(number, (prime - 1) // 2, prime) == 1
 
 

@@ -76,7 +76,7 @@ class _Sums:
 
     @property
     def moving(self) -> NDArray[np.bool_]:
-        """Which of the values are not constant."""
+        """Return which of the values are not constant."""
         return np.asarray(self.squares.any(axis=1) | self.slopes.any(axis=1))
 
     def scaled(self, factors: Array) -> _Sums:
@@ -168,7 +168,7 @@ class _Hidden:
         return _Sums(np.zeros_like(slopes), slopes, np.zeros(count))
 
     def _is_unit(self, z: _Sums) -> bool:
-        """Whether the values are hidden values already."""
+        """Return whether the values are hidden values already."""
         slopes = z.slopes
         ones = np.count_nonzero(slopes, axis=1) == 1
         return not z.constants.any() and bool(np.all(ones & (slopes.sum(axis=1) == 1.0)))

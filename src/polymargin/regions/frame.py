@@ -38,12 +38,12 @@ class SkewFrame:
 
     @property
     def dimension(self) -> int:
-        """How many z there are."""
+        """Return how many z there are."""
         return len(self.turn)
 
     @cached_property
     def directions(self) -> Floats:
-        """E T (n, k)."""
+        """Return E T (n, k)."""
         return np.asarray(self.columns @ self.turn)
 
     def moved(self, point: Floats, steps: Floats) -> list[Fraction]:
@@ -79,7 +79,7 @@ def round_coordinates(region: Region, columns: Floats, most: float = LONGEST) ->
 
 
 def _rounding(metric: Floats, columns: Floats, turn: Floats) -> float:
-    """A bound of the errors in TᵀEᵀMET − 1, its own and those of a checker in doubles."""
+    """Return a bound of the errors in TᵀEᵀMET − 1, its own and those of a checker in doubles."""
     along = columns @ turn
     off = np.abs(along.T @ (metric @ along) - np.eye(len(turn))).sum(axis=1).max()
     sizes = np.abs(columns) @ np.abs(turn)

@@ -25,7 +25,7 @@ def length_above(region: Region, delta: Sequence[Fraction]) -> float:
 
 
 def _squared_length(region: Region, delta: Sequence[Fraction]) -> Fraction:
-    """δᵀMδ over the entries of δ that are not zero."""
+    """Return δᵀMδ over the entries of δ that are not zero."""
     moved = [i for i, step in enumerate(delta) if step]
     if not moved:
         return Fraction(0)

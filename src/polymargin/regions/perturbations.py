@@ -55,17 +55,17 @@ class Perturbations:
 
     @cached_property
     def square(self) -> float:
-        """At least r²."""
+        """Return a number of at least r²."""
         return square_up(self.radius)
 
     @cached_property
     def squared_weights(self) -> Floats:
-        """(d,) at most ω²."""
+        """Return numbers (d,) of at most ω²."""
         return square_down(self.weights)
 
     @cached_property
     def inverse_weights(self) -> Floats:
-        """(d,) at least 1/ω."""
+        """Return numbers (d,) of at least 1/ω."""
         return quotients_up(1.0, self.weights)
 
     def seen(self, rows: Floats) -> Floats:

@@ -63,7 +63,7 @@ class Region:
 
     @property
     def dimension(self) -> int:
-        """How many inputs there are."""
+        """Return how many inputs there are."""
         if self.stated_dimension is None:
             raise InputError(f"{self!r} has no dimension yet; call in_dimension(n)")
         return self.stated_dimension
@@ -81,19 +81,19 @@ class Region:
 
     @property
     def moving(self) -> tuple[int, ...]:
-        """The coordinates that may change."""
+        """Return the coordinates that may change."""
         return tuple(range(self.dimension)) if self.movable is None else self.movable
 
     @cached_property
     def root(self) -> Floats:
-        """R (n, n) with |Rδ|₂ the length for L2: upper triangular for an ellipsoid."""
+        """Return R (n, n) with |Rδ|₂ the length for L2: upper triangular for an ellipsoid."""
         if self.ellipsoid is not None:
             return np.asarray(np.linalg.cholesky(self.ellipsoid).T)
         return np.eye(self.dimension) if self.weights is None else np.diag(self.weights)
 
     @property
     def metric(self) -> Floats:
-        """M (n, n) with √(δᵀMδ) the length for L2."""
+        """Return M (n, n) with √(δᵀMδ) the length for L2."""
         if self.ellipsoid is not None:
             return self.ellipsoid
         return np.eye(self.dimension) if self.weights is None else np.diag(self.weights**2)
@@ -124,7 +124,7 @@ class Region:
 
     @cached_property
     def frame(self) -> SkewFrame | None:
-        """Coordinates in which the region is a ball; None where those of the input do."""
+        """Return coordinates in which the region is a ball; None if those of the input are."""
         return frame_of(self) if self.is_skew else None
 
     def at(self, u: Floats, radius: float) -> Perturbations:

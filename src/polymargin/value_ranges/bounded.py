@@ -42,7 +42,7 @@ def ranges(
     timeout: float | None = 60.0,
     seed: int = 0,
 ) -> Ranges:
-    """Return proved ranges of every pre-activation and logit over a set of inputs.
+    """Return the proved ranges of every pre-activation and logit over a set of inputs.
 
     domain    (low, high), numbers or one for each input: a box; points given beside it are shown as observed
     radius    with one point: all inputs that `within` (L2() if None) allows within the radius

@@ -30,7 +30,7 @@ class InputSet:
 
     @property
     def near(self) -> Perturbations:
-        """The perturbations of the point."""
+        """Return the perturbations of the point."""
         return self.region.at(self.point, self.radius)
 
 

@@ -124,7 +124,7 @@ def _bound(
 def _difference(
     function: Callable[[arb_series], arb_series], series: Chebyshev, low: float, high: float, place: arb
 ) -> arb_series:
-    """Return value and slope of activation − series, by Clenshaw's recurrence."""
+    """Return the value and slope of activation − series, by Clenshaw's recurrence."""
     x = arb_series([place, 1], 2)
     s = (2 * x - arb(low) - arb(high)) / (arb(high) - arb(low))
     one = two = arb_series([0], 2)

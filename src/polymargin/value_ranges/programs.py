@@ -68,7 +68,7 @@ class FormPrograms:
 
     @property
     def group(self) -> Group:
-        """The group whose forms are bounded."""
+        """Return the group whose forms are bounded."""
         return self.enclosures.expansion.groups[self.number]
 
     def bound(self, side: FormSide, width: float, deadline: Deadline) -> SideBound | None:

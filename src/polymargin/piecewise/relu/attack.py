@@ -20,7 +20,7 @@ POLISHES = 8
 
 
 def walk(view: ReLUView, rival: int, y: Array, steps: int) -> Array | None:
-    """A point with B ≤ 0, None if the walk meets none."""
+    """Return a point with B ≤ 0, None if the walk meets none."""
     for _ in range(steps):
         slope, shift = view.affine(rival, view.signs(y))
         value = float(slope @ y) + shift
@@ -34,7 +34,7 @@ def walk(view: ReLUView, rival: int, y: Array, steps: int) -> Array | None:
 
 
 def nearer_tie(view: ReLUView, rival: int, y: Array) -> Array:
-    """B(y) ≤ 0: a tie at most as far as y, nearest in its region and first on its ray."""
+    """Return a tie at most as far as y with B(y) ≤ 0, nearest in its region and first on its ray."""
     origin = np.zeros(view.size)
     best = first_crossing(lambda points: view.boundary(rival, points), origin, y)
     for _ in range(POLISHES):

@@ -73,7 +73,7 @@ class ReLUCells:
 
     @property
     def far(self) -> float:
-        """A distance beyond everything: a billion times the largest of u, of the way to a neuron's hyperplane, and of 1."""
+        """Return a distance beyond everything: 10⁹ times the largest of u, the way to a neuron's hyperplane, and 1."""
         weights, bias = self.view.hidden[0] if self.view.hidden else (self.view.last, self.view.last_bias)
         sizes = np.linalg.norm(weights, axis=1)
         lengths = np.abs(bias[sizes > 0]) / sizes[sizes > 0]
@@ -128,7 +128,7 @@ class ReLUCells:
     # -- one round -----------------------------------------------------------------------------
 
     def _ranges(self, cell: ReLUCell, cap: Cap) -> list[PreactivationRanges] | None:
-        """The ranges of all neurons on the cap, layer by layer; None if a fixed sign is impossible there."""
+        """Return the ranges of all neurons on the cap, layer by layer; None if a fixed sign is impossible there."""
         if cap.depth > cap.radius:
             return None
         known: list[PreactivationRanges] = []
@@ -153,7 +153,7 @@ class ReLUCells:
         return known
 
     def _inequalities(self, cell: ReLUCell, ranges: list[PreactivationRanges]) -> tuple[Array, Array, Array]:
-        """Those inherited, those of the fixed neurons, and B ≤ 0; with what is known of their multipliers."""
+        """Return inherited inequalities, those of the fixed neurons, and B ≤ 0; with known multipliers."""
         # The lower lines are made exact where the nearest point is expected.
         values = self.view.values(cell.lower * cell.normal)
         slopes = [known.lower_slopes(value) for known, value in zip(ranges, values, strict=True)]
@@ -181,7 +181,7 @@ class ReLUCells:
     def _improved(
         self, cell: ReLUCell, ranges: list[PreactivationRanges], rows: Array, limits: Array, found: Projection
     ) -> ReLUCell:
-        """The cell with what the projection showed, and the neuron whose sign would help most."""
+        """Return the cell with what the projection showed, and the neuron whose sign would help most."""
         mattered = found.weights > 0
         better = found.lower >= cell.lower
         return replace(
@@ -196,7 +196,7 @@ class ReLUCells:
         )
 
     def _split(self, rival: int, ranges: list[PreactivationRanges], found: Projection) -> tuple[int, int] | None:
-        """The open neuron that loses most at the nearest point, None if none is open."""
+        """Return the open neuron that loses most at the nearest point, None if none is open."""
         if not any(known.undecided.any() for known in ranges):
             return None
         y = np.zeros(self.view.size) if found.point is None else found.point
@@ -215,7 +215,7 @@ class ReLUCells:
     # -- ties ----------------------------------------------------------------------------------
 
     def _offer_tie(self, cell: ReLUCell, y: Array, incumbent: Incumbent) -> None:
-        """The nearest point of a single region is a tie; from that of another cell a few steps may lead to one."""
+        """Offer the nearest point of a single region as a tie; from that of another cell, walk a few steps towards one."""
         if cell.single:
             self._settle_region(cell, y, incumbent)
             return

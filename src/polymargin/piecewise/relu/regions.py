@@ -43,16 +43,16 @@ class LinearRegion:
     offset: Array
 
     def tie(self, label: int, rival: int) -> tuple[Array, float] | None:
-        """The hyperplane slope·x + shift = 0 that holds the tie of two classes, None if their difference is constant."""
+        """Return the hyperplane slope·x + shift = 0 that holds the tie of two classes, None if their difference is constant."""
         slope, shift = self.matrix[label] - self.matrix[rival], float(self.offset[label] - self.offset[rival])
         return (slope, shift) if slope.any() else None
 
     def distance(self, u: Array) -> float:
-        """From u to the closed region."""
+        """Return the distance from u to the closed region."""
         return project_origin(self.rows, self.limits - self.rows @ u).lower
 
     def nearest_tie(self, u: Array, label: int, rival: int) -> Array | None:
-        """The point of the tie in the closed region nearest to u."""
+        """Return the point of the tie in the closed region nearest to u."""
         tie = self.tie(label, rival)
         if tie is None:
             return None
@@ -65,7 +65,7 @@ class LinearRegion:
 
 @checked(Network)
 def linear_regions(network: Network, *, limit: int = DEFAULT_LIMIT) -> list[LinearRegion]:
-    """Every full-dimensional region; refused beyond `limit` of them.
+    """Return every full-dimensional region; refused beyond `limit` of them.
 
     >>> from polymargin.networks import ReLUNetwork
     >>> cross = ReLUNetwork([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
@@ -117,7 +117,7 @@ class _LayerRegion:
 
 
 def _split(part: _LayerRegion, matrix: Array, offset: Array) -> Iterator[tuple[tuple[bool, ...], Array, Array, Array]]:
-    """The parts into which the hyperplanes matrix[j]·x + offset[j] = 0 divide a region, depth first."""
+    """Yield the parts into which the hyperplanes matrix[j]·x + offset[j] = 0 divide a region, depth first."""
     stack: list[tuple[tuple[bool, ...], Array, Array, Array]] = [((), part.rows, part.limits, part.inner)]
     while stack:
         signs, rows, limits, inner = stack.pop()

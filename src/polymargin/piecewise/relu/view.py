@@ -29,11 +29,11 @@ class ReLUView:
         self.rivals = [rival for rival in range(len(self.last_bias)) if rival != label]
 
     def lift(self, y: Array) -> Array:
-        """x = u + Q y for one y (m,) or a batch."""
+        """Return X = u + Q y for one y (m,) or a batch."""
         return np.asarray(self.u + (y if self.basis is None else y @ self.basis.T))
 
     def values(self, y: Array) -> list[Array]:
-        """The values before each activation."""
+        """Return the values before each activation."""
         found, current = [], y
         for weights, bias in self.hidden:
             found.append(current @ weights.T + bias)
@@ -41,22 +41,22 @@ class ReLUView:
         return found
 
     def difference(self, rival: int) -> tuple[Array, float]:
-        """B = coefficients·ρ(z) + constant after the last hidden layer."""
+        """Return B = coefficients·ρ(z) + constant after the last hidden layer."""
         constant = float(self.last_bias[self.label] - self.last_bias[rival])
         return self.last[self.label] - self.last[rival], constant
 
     def boundary(self, rival: int, y: Array) -> Array:
-        """B at one y (m,) or a batch."""
+        """Return B at one y (m,) or a batch."""
         coefficients, constant = self.difference(rival)
         activations = np.maximum(self.values(y)[-1], 0.0) if self.hidden else y
         return np.asarray(activations @ coefficients + constant)
 
     def signs(self, y: Array) -> Signs:
-        """Which neurons are active."""
+        """Return which neurons are active."""
         return [value > 0 for value in self.values(y)]
 
     def affine(self, rival: int, signs: Signs) -> tuple[Array, float]:
-        """B(y) = slope·y + shift in the region with these active neurons."""
+        """Return B(y) = slope·y + shift in the region with these active neurons."""
         slope, shift = self.difference(rival)
         for (weights, bias), active in zip(reversed(self.hidden), reversed(signs), strict=True):
             through = np.where(active, slope, 0.0)
@@ -64,7 +64,7 @@ class ReLUView:
         return slope, shift
 
     def region(self, signs: Signs) -> tuple[Array, Array]:
-        """rows @ y ≤ limits: the closed region with these active neurons, one row per neuron."""
+        """Return the closed region rows @ y ≤ limits with these active neurons, one row per neuron."""
         rows, limits = [np.zeros((0, self.size))], [np.zeros(0)]
         matrix, offset = np.eye(self.size), np.zeros(self.size)
         for (weights, bias), active in zip(self.hidden, signs, strict=True):

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def offer_first_tie(view: SplineView, rival: int, y: Array, incumbent: Incumbent) -> None:
-    """B(y) ≤ 0: offer the first tie on the way from u to y."""
+    """Offer the first tie on the way from u to y, where B(y) ≤ 0."""
     tie = first_crossing(lambda points: view.boundary(rival, points), np.zeros(view.size), y)
     if np.linalg.norm(tie) < incumbent.distance:
         incumbent.offer(view.lift(tie), rival)

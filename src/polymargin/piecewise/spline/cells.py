@@ -68,7 +68,7 @@ class SplineCells:
 
     @property
     def far(self) -> float:
-        """A distance beyond everything: a million times the largest of u, of the way to a breakpoint, and of 1."""
+        """Return a distance beyond everything: a million times the largest of u, of the way to a breakpoint, and of 1."""
         view = self.view
         sizes = np.linalg.norm(view.matrix, axis=1)
         gaps = np.abs(view.offset[:, None] - view.breakpoints).max(axis=1)
@@ -137,7 +137,7 @@ class SplineCells:
         return np.minimum(low, high), np.maximum(low, high)
 
     def _inequalities(self, cell: SplineCell) -> tuple[Array, Array, Array]:
-        """Those inherited, those of the breakpoints, and B ≤ 0 with minorants in place of the neurons."""
+        """Return inherited inequalities, those of the breakpoints, and B ≤ 0 with minorants in place of the neurons."""
         floor, ceiling = np.isfinite(cell.floors), np.isfinite(cell.ceilings)
         factors, constant = self.view.difference(cell.rival)
         places = self.view.matrix @ (cell.lower * cell.normal) + self.view.offset
@@ -172,7 +172,7 @@ class SplineCells:
         )
 
     def _split(self, cell: SplineCell, found: Projection) -> tuple[int, float] | None:
-        """The neuron that spans a breakpoint and whose minorant loses most at the nearest point; its nearest breakpoint."""
+        """Return the neuron across a breakpoint whose minorant loses most at the nearest point, and its nearest breakpoint."""
         inner = (self.view.breakpoints > cell.low[:, None]) & (self.view.breakpoints < cell.high[:, None])
         spanning = np.flatnonzero(inner.any(axis=1))
         if not spanning.size:
@@ -189,7 +189,7 @@ class SplineCells:
     # -- ties ----------------------------------------------------------------------------------
 
     def _settle(self, cell: SplineCell, rows: Array, limits: Array, incumbent: Incumbent, reach: float) -> SplineCell:
-        """All ties of a single region that could be nearest; the bound becomes their distance."""
+        """Return all ties of a single region that could be nearest; the bound becomes their distance."""
         region = self._region(cell)
         nearest, complete = math.inf, True
         for face in region.hulls():
@@ -229,7 +229,7 @@ class SplineCells:
         return False
 
     def _region(self, cell: SplineCell) -> PieceRegion:
-        """The region that a cell without inner breakpoints lies in."""
+        """Return the region that a cell without inner breakpoints lies in."""
         view = self.view
         index = np.searchsorted(view.breakpoints, 0.5 * (cell.low + cell.high), side="right")
         ends = np.array([-math.inf, *view.breakpoints, math.inf])

@@ -86,7 +86,7 @@ class PieceSource:
         return np.full(points.shape[:-1], np.inf)
 
     def vanishes(self, point: Array) -> bool:
-        """Whether rounding could hide that the value at one point is zero."""
+        """Return whether rounding could hide that the value at one point is zero."""
         sizes = np.abs(self.weights) @ np.abs(point) + self.sizes
         terms = [
             np.polynomial.polynomial.polyval(size, np.abs(piece))
@@ -131,21 +131,21 @@ class PieceRegion:
 
     @classmethod
     def on_pieces(cls, source: PieceSource, low: Array, high: Array, left: Array, right: Array) -> PieceRegion:
-        """With the walls at the ends [left, right] of the pieces, where the ranges reach them."""
+        """Return the region with walls at the ends [left, right] of the pieces, where the ranges reach them."""
         floor, ceiling = np.isfinite(left) & (low <= left), np.isfinite(right) & (high >= right)
         rows = np.concatenate([-source.weights[floor], source.weights[ceiling]])
         limits = [source.offsets[floor] - left[floor], right[ceiling] - source.offsets[ceiling]]
         return cls(source, low, high, rows, np.concatenate(limits))
 
     def holds(self, places: Array) -> NDArray[np.bool_]:
-        """Which of the places (p, m) lie in it, up to rounding."""
+        """Return which of the places (p, m) lie in it, up to rounding."""
         values = places @ self.source.weights.T + self.source.offsets
         sizes = np.linalg.norm(self.source.weights, axis=1) * np.linalg.norm(places, axis=1)[:, None]
         room = INSIDE * (sizes + np.abs(self.source.offsets))
         return np.asarray(((values >= self.low - room) & (values <= self.high + room)).all(axis=1))
 
     def hulls(self) -> Iterator[CellFace]:
-        """The affine hulls of dimension at least one that sets of walls define, larger ones first."""
+        """Yield the affine hulls of dimension at least one that sets of walls define, larger ones first."""
         dimension = self.rows.shape[1]
         queue: list[tuple[int, ...]] = [()]
         for tight in queue:
@@ -157,7 +157,7 @@ class PieceRegion:
                 queue.extend((*tight, index) for index in range(tight[-1] + 1 if tight else 0, len(self.rows)))
 
     def _face(self, tight: tuple[int, ...], dimension: int) -> CellFace | None:
-        """None if the normals are dependent: then fewer of them define the same hull."""
+        """Return the face; None if the normals are dependent, because then fewer of them define the same hull."""
         if not tight:
             return CellFace((), np.zeros(dimension), np.eye(dimension))
         left, sizes, right = np.linalg.svd(self.rows[list(tight)])
@@ -185,7 +185,7 @@ class FaceTies:
 
 
 def ties_in_face(region: PieceRegion, face: CellFace, seed: int) -> FaceTies:
-    """Critical points of the distance from 0 to {P = 0} in the hull of the face, those in the region only."""
+    """Return the critical points of the distance from 0 to {P = 0} in the hull of the face, those in the region only."""
     boundary = Boundary(region.source.on_subspace(face.basis, face.origin), "one piece")
     centre = np.zeros(face.basis.shape[1])
     doubtful = False

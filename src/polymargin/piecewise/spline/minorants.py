@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def minorants(function: Piecewise, factors: Array, low: Array, high: Array, places: Array) -> tuple[Array, Array]:
-    """Slopes and constants of lines below factors·σ on [low, high], one per neuron, as good at `places` as two slopes allow.
+    """Return the slopes and constants of lines below factors·σ on [low, high], one per neuron, nearly best at `places`.
 
     The tangent at the place is right where the function is convex, the chord where it is concave.
     """
@@ -35,7 +35,7 @@ def minorants(function: Piecewise, factors: Array, low: Array, high: Array, plac
 
 
 def _least(function: Piecewise, factor: float, slope: float, low: float, high: float) -> float:
-    """min over [low, high] of factor·σ(z) − slope·z."""
+    """Return min over [low, high] of factor·σ(z) − slope·z."""
     if factor == 0.0:
         return float(min(-slope * low, -slope * high))
     points = np.array(function.breakpoints)
@@ -51,7 +51,7 @@ def _least(function: Piecewise, factor: float, slope: float, low: float, high: f
 
 
 def _with_slope(piece: tuple[float, ...], slope: float, left: float, right: float) -> list[float]:
-    """Places inside (left, right) where the polynomial has the given slope."""
+    """Return places inside (left, right) where the polynomial has the given slope."""
     derivative = [power * coefficient for power, coefficient in enumerate(piece)][1:]
     if len(derivative) < 2:
         return []

@@ -28,16 +28,16 @@ class SplineView:
         self.rivals = [rival for rival in range(len(self.last.bias)) if rival != label]
 
     def lift(self, y: Array) -> Array:
-        """x = u + Q y."""
+        """Return X = u + Q y."""
         return np.asarray(self.u + (y if self.basis is None else y @ self.basis.T))
 
     def difference(self, rival: int) -> tuple[Array, float]:
-        """B = factors·σ(z) + constant."""
+        """Return B = factors·σ(z) + constant."""
         last = self.last
         return last.weights[self.label] - last.weights[rival], float(last.bias[self.label] - last.bias[rival])
 
     def boundary(self, rival: int, y: Array) -> Array:
-        """B at one y (m,) or a batch."""
+        """Return B at one y (m,) or a batch."""
         factors, constant = self.difference(rival)
         return np.asarray(self.function.activate(y @ self.matrix.T + self.offset) @ factors + constant)
 
