@@ -1,4 +1,4 @@
-"""python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIFICATE ...]
+"""Check certificates: python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIFICATE ...].
 
 With --exact no floating-point arithmetic is trusted, however large the matrices. One line per certificate, which begins
 with PROVED or REFUSED, or with UNUSABLE where a file is no model or certificate at all. Exit status 0: all are proved;
@@ -18,6 +18,7 @@ USAGE = "usage: python -m polymargin_checker [--exact] MODEL CERTIFICATE [CERTIF
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the certificates named on the command line, and return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in (["-h"], ["--help"]):
         print(USAGE)

@@ -26,6 +26,7 @@ LARGEST_EXACT = 48
 
 @contextmanager
 def working_precision(bits: int) -> Iterator[None]:
+    """Compute with so many bits within the block."""
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -35,7 +36,7 @@ def working_precision(bits: int) -> Iterator[None]:
 
 
 def arithmetic_of(variables: int, exact: bool) -> type[Any]:
-    """The `Enclosure` for a proof in so many variables."""
+    """Return the `Enclosure` for a proof in so many variables."""
     if exact or variables <= LARGEST_EXACT:
         return Balls
     from polymargin_checker.floats import Floats  # NumPy is loaded only where it is needed
@@ -45,7 +46,7 @@ def arithmetic_of(variables: int, exact: bool) -> type[Any]:
 
 @contextmanager
 def judging(arithmetic: type[Any]) -> Iterator[None]:
-    """Inside, a proof is judged in this arithmetic."""
+    """Judge proofs in this arithmetic within the block."""
     with working_precision(PRECISION):
         if arithmetic is Balls:
             yield

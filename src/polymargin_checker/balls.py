@@ -97,12 +97,12 @@ class BallMatrix:
 
     @classmethod
     def stacked(cls, parts: Sequence[BallMatrix]) -> BallMatrix:
-        """Return matrices of one width below each other."""
+        """Return the matrices of one width below each other."""
         return cls(np.vstack([part.entries for part in parts]))
 
     @classmethod
     def beside(cls, parts: Sequence[BallMatrix]) -> BallMatrix:
-        """Return matrices of one height beside each other."""
+        """Return the matrices of one height beside each other."""
         return cls(np.hstack([part.entries for part in parts]))
 
     @property
@@ -208,7 +208,7 @@ class BallForms:
 
 
 def _above(value: arb) -> float:
-    """A double that is not below the ball."""
+    """Return a double that is not below the ball."""
     if not value.is_finite():
         return math.inf
     end = float(value.upper())

@@ -49,7 +49,7 @@ class Boundary:
         self._constant = acb(arb(bias[label]) - arb(bias[rival]))
 
     def work(self) -> int:
-        """Products for one jet with its Hessian, on real numbers."""
+        """Return products for one jet with its Hessian, on real numbers."""
         n, total = self.dimension, 0
         for stage in self.network.stages:
             for forms in stage.forms:
@@ -143,7 +143,7 @@ def _scaled(factors: list[acb], matrix: acb_mat) -> acb_mat:
 
 
 def _functions(stage: Polynomial) -> tuple[Function, Function, Function]:
-    """σ, σ' and σ'' of a ball."""
+    """Return σ, σ' and σ'' of a ball."""
     if stage.basis == "powers":
         sigma: Any = acb_poly([acb(value) for value in stage.coefficients.tolist()])
         return sigma, sigma.derivative(), sigma.derivative().derivative()
@@ -155,7 +155,7 @@ def _functions(stage: Polynomial) -> tuple[Function, Function, Function]:
 
 
 def _chebyshev_derivative(coefficients: list[arb]) -> list[arb]:
-    """d_(k−1) = d_(k+1) + 2 k c_k from the highest order down, and half of that for d_0."""
+    """Return d_(k−1) = d_(k+1) + 2 k c_k from the highest order down, and half of that for d_0."""
     degree = len(coefficients) - 1
     result = [arb(0)] * (degree + 2)
     for k in range(degree, 0, -1):

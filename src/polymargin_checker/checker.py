@@ -85,7 +85,7 @@ def check_rows(model: Any, certificate: Any, exact: bool = False, seconds: float
 
 
 def _parts(documents: list[Any], name: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What is shared, and the rows."""
+    """Return the shared part of a certificate, and its rows."""
     first = documents[0]
     _check_format(first, name)
     if "rows" not in first:
@@ -157,7 +157,7 @@ def _judged(together: Together, rows: dict[int, Row], results: dict[int, CheckRe
 
 @contextmanager
 def _ignoring_refusals() -> Iterator[None]:
-    """What is refused together is asked again row by row, in exact arithmetic."""
+    """Ignore refusals within the block: the rows are checked again one by one, in exact arithmetic."""
     try:
         yield
     except OutOfTime:
@@ -168,7 +168,7 @@ def _ignoring_refusals() -> Iterator[None]:
 
 @contextmanager
 def _answering(results: dict[int, CheckResult], place: int) -> Iterator[None]:
-    """Inside, what goes wrong becomes the answer of this row."""
+    """Turn errors within the block into the answer of this row."""
     try:
         yield
     except Unusable as refusal:
@@ -185,7 +185,7 @@ def _answering(results: dict[int, CheckResult], place: int) -> Iterator[None]:
 
 
 def _check_format(document: Any, path: Any) -> None:
-    """What says to be something else is no certificate, be it right or wrong."""
+    """Reject files with another format name."""
     if not isinstance(document, dict):
         raise Unusable(f"{path}: not a certificate but {shown(document)}; expected an object")
     if "format" not in document:

@@ -22,7 +22,7 @@ class Claim:
     upper: fmpq | None
 
     def about(self, distance: str) -> str:
-        """In words, for a person; `distance` says what is measured."""
+        """Return the claim in words; `distance` names the measured distance."""
         if self.kind == "robust":
             return f"robust: no other class ties or wins at {distance} below {rounded_down(self.lower)}"
         if self.kind == "vulnerable":
@@ -31,6 +31,7 @@ class Claim:
 
 
 def read_claim(entry: Any) -> Claim:
+    """Read a claim; refuse one that cannot be true."""
     word = kind(entry, "claim", ("robust", "vulnerable", "margin"))
     if word == "margin":
         fields(entry, "claim", ("kind", "lower", "upper"))

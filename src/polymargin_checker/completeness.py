@@ -240,7 +240,7 @@ def _disjoint(boxes: Boxes, proofs: Sequence[Listed]) -> NDArray[np.bool_]:
 
 
 def _distances(x: Floats, u: Floats, reach: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of ‖y − u‖ over |y − x| ≤ reach, entry by entry."""
+    """Return the bounds of ‖y − u‖ over |y − x| ≤ reach, entry by entry."""
     steps = np.abs(x - u)
     least = np.maximum(steps * (1 - 4 * UNIT) - SAFE * reach, 0.0)
     most = steps * (1 + 4 * UNIT) + SAFE * reach

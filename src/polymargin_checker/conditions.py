@@ -16,12 +16,12 @@ _NAMES = {"l2": "L2", "linf": "L∞", "l1": "L1"}
 
 
 def distance(near: StatedNeighbourhood) -> str:
-    """What is measured, with its article."""
+    """Return the measured distance in words, with its article."""
     return f"{'a weighted' if near.is_weighted else 'an'} {_NAMES[near.norm]} distance"
 
 
 def conditions(near: StatedNeighbourhood, size: int, label: int, classes: int) -> str:
-    """What else the claim rests on, for a point of so many coordinates and a model of so many classes."""
+    """Return the further conditions of the claim in words."""
     words = [perturbations(near, size), _rivals(near, label, classes)]
     if near.abstain > 0:
         words.append(f"a lead of at most {rounded_up(near.abstain)} counts as a tie")
@@ -29,7 +29,7 @@ def conditions(near: StatedNeighbourhood, size: int, label: int, classes: int) -
 
 
 def perturbations(near: StatedNeighbourhood, size: int) -> str:
-    """What may change, for a point of so many coordinates."""
+    """Return in words what may change, for a point of so many coordinates."""
     return ", ".join([_weights(near), _domain(near), _movable(near, size)])
 
 

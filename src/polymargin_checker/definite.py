@@ -11,7 +11,7 @@ from flint import arb_mat
 
 
 def positive_definite(matrix: arb_mat) -> bool:
-    """True only if the matrix is surely positive definite."""
+    """Return True only if the matrix is proved positive definite."""
     size = matrix.nrows()
     if size == 1:
         return bool(matrix[0, 0] > 0)

@@ -21,7 +21,7 @@ _BYTES = {b",": 40, b"[": 96, b"{": 320, b'"': 32}
 
 
 def read_documents(source: Any) -> list[Any]:
-    """The JSON values in a file, or in the bytes of one: a single one, or one in each line."""
+    """Return the JSON values in a file, or in the bytes of one: a single one, or one in each line."""
     content, name = (source, "the certificate") if isinstance(source, bytes) else (_content(source), source)
     if len(content) > LARGEST_FILE:
         raise Refused(f"the certificate has more than {LARGEST_FILE} bytes")
@@ -38,7 +38,7 @@ def read_documents(source: Any) -> list[Any]:
 
 
 def _is_lines(lines: list[bytes]) -> bool:
-    """Whether the first of several lines is a value by itself."""
+    """Return whether the first of several lines is a value by itself."""
     if len(lines) < 2:
         return False
     try:
@@ -53,7 +53,7 @@ def _value(text: bytes) -> Any:
 
 
 def _content(path: Any) -> bytes:
-    """Of a file; one byte more than is read at most, so that its length tells."""
+    """Return the bytes of a file, at most one more than the limit, so that its length tells."""
     file = Path(path)
     try:
         if not file.is_file():
@@ -65,7 +65,7 @@ def _content(path: Any) -> bytes:
 
 
 def fields(value: Any, name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A JSON object with exactly the expected keys."""
+    """Return a JSON object with exactly the expected keys."""
     if not isinstance(value, dict):
         raise Refused(f"{name}: expected an object, got {shown(value)}")
     for key in required:
@@ -79,7 +79,7 @@ def fields(value: Any, name: str, required: tuple[str, ...], optional: tuple[str
 
 
 def items(value: Any, name: str, length: int | None = None) -> list[Any]:
-    """A JSON array, of the given length."""
+    """Return a JSON array, of the given length."""
     if not isinstance(value, list):
         raise Refused(f"{name}: expected a list, got {shown(value)}")
     if length is not None and len(value) != length:
@@ -88,14 +88,14 @@ def items(value: Any, name: str, length: int | None = None) -> list[Any]:
 
 
 def integer(value: Any, name: str, least: int, most: int) -> int:
-    """A JSON integer from least to most; true and 1.0 are not integers."""
+    """Return a JSON integer from least to most; true and 1.0 are not integers."""
     if type(value) is not int or not least <= value <= most:
         raise Refused(f"{name}: expected an integer from {least} to {most}, got {shown(value)}")
     return value
 
 
 def kind(value: Any, name: str, known: tuple[str, ...]) -> str:
-    """The "kind" of a JSON object."""
+    """Return the "kind" of a JSON object."""
     if not isinstance(value, dict):
         raise Refused(f"{name}: expected an object, got {shown(value)}")
     word = value.get("kind")

@@ -22,7 +22,7 @@ _MOST_TERMS = 16
 
 
 def number(value: Any, name: str) -> fmpq:
-    """One finite number, exactly."""
+    """Return one finite number, exactly."""
     count_number()
     if isinstance(value, str):
         return _parse(value, name)
@@ -36,17 +36,17 @@ def number(value: Any, name: str) -> fmpq:
 
 
 def number_or_infinity(value: Any, name: str) -> fmpq | None:
-    """One number, or None for "inf"."""
+    """Return one number, or None for "inf"."""
     return None if value == "inf" else number(value, name)
 
 
 def at_least(large: fmpq | None, small: fmpq | None) -> bool:
-    """large ≥ small, where None is infinity."""
+    """Return whether large ≥ small; None is infinity."""
     return large is None or (small is not None and bool(large >= small))
 
 
 def ball(value: fmpq) -> arb:
-    """A ball around the number: exact if it fits the working precision, an enclosure otherwise."""
+    """Return a ball around the number: exact if it fits the working precision, an enclosure otherwise."""
     return arb(value)
 
 

@@ -34,73 +34,73 @@ class Enclosure(Protocol):
     def __add__(self, other: Self) -> Self: ...
     def __matmul__(self, other: Self) -> Self: ...
     def entrywise(self, other: Self) -> Self:
-        """The product entry by entry; a column stretches over all columns."""
+        """Return the product entry by entry; a column stretches over all columns."""
         ...
 
     def times(self, factor: fmpq) -> Self: ...
     def inverse(self) -> Self | None:
-        """One over every entry; None unless all are surely positive."""
+        """Return one over every entry; None unless all are surely positive."""
         ...
 
     def weighted_squares(self, weights: Self) -> Self:
-        """Σ_j d_j a_j a_jᵀ over the rows a_j, for a column d."""
+        """Return Σ_j d_j a_j a_jᵀ over the rows a_j, for a column d."""
         ...
 
     def form(self, weights: Self) -> Any:
-        """The same as a `TestedForm`, with less known about single entries."""
+        """Return the same as a `TestedForm`, with less known about single entries."""
         ...
 
     def congruence(self, core: Self) -> Any:
-        """SᵀHS as a `TestedForm`, for a symmetric H."""
+        """Return SᵀHS as a `TestedForm`, for a symmetric H."""
         ...
 
     def paired_form(self, other: Self, own: Self, mixed: Self, others: Self) -> Any:
-        """Σ_j own_j a_j a_jᵀ + mixed_j (a_j b_jᵀ + b_j a_jᵀ)/2 + others_j b_j b_jᵀ over the rows of one and of the other."""
+        """Return Σ_j own_j a_j a_jᵀ + mixed_j (a_j b_jᵀ + b_j a_jᵀ)/2 + others_j b_j b_jᵀ over the rows of both."""
         ...
 
     def row(self, index: int) -> Self:
-        """A row as a column."""
+        """Return a row as a column."""
         ...
 
     def support(self, rows: Sequence[int]) -> list[int]:
-        """Columns beyond which these rows are surely zero; all of them where nobody looks."""
+        """Return the columns outside which these rows are zero, or all columns."""
         ...
 
     def part(self, rows: Sequence[int], columns: Sequence[int]) -> Self: ...
     def row_norms(self) -> list[arb]:
-        """Upper bounds of the Euclidean lengths of the rows."""
+        """Return the upper bounds of the Euclidean lengths of the rows."""
         ...
 
     def row_largest(self) -> list[arb]:
-        """Upper bounds of the absolute values in each row."""
+        """Return the upper bounds of the absolute values in each row."""
         ...
 
     @property
     def absolute(self) -> Self:
-        """The absolute value of every entry."""
+        """Return the absolute value of every entry."""
         ...
 
     @classmethod
     def column(cls, values: Sequence[arb]) -> Self:
-        """A column of balls."""
+        """Return a column of balls."""
         ...
 
     def entries(self) -> list[arb]:
-        """Row by row, as balls."""
+        """Return the entries as balls, row by row."""
         ...
 
     @classmethod
     def stacked(cls, parts: Sequence[Self]) -> Self:
-        """One above the other; all have as many columns."""
+        """Return the matrices one above the other; all have as many columns."""
         ...
 
     @classmethod
     def symmetric(cls, blocks: Sequence[Sequence[Self]]) -> Self:
-        """From the lower triangle of blocks: row i has i + 1 of them."""
+        """Return a symmetric matrix from the lower triangle of blocks: row i has i + 1 of them."""
         ...
 
     def positive_definite(self) -> bool:
-        """True only if every symmetric matrix in the enclosure is."""
+        """Return True only if every symmetric matrix in the enclosure is positive definite."""
         ...
 
 
@@ -110,19 +110,19 @@ class TestedForm(Protocol):
     def __add__(self, other: Self) -> Self: ...
     def times(self, factor: fmpq) -> Self: ...
     def shifted(self, shift: fmpq, metric: Self | None, sign: int) -> Self:
-        """shift·metric + sign·self, where no metric is the identity."""
+        """Return shift·metric + sign·self, where no metric is the identity."""
         ...
 
     def with_diagonal(self, column: Any) -> Self:
-        """With a column added along the diagonal."""
+        """Return the matrix with a column added along the diagonal."""
         ...
 
     def bordered(self, corner: Any, border: Any) -> Self:
-        """With a first row and column more: a number and a column."""
+        """Return the matrix with a first row and column more: a number and a column."""
         ...
 
     def key(self) -> bytes | None:
-        """Equal for equal forms; None where that is not worth finding out."""
+        """Return a key that is equal for equal forms; None where comparing is not worth the time."""
         ...
 
     def positive_definite(self) -> bool: ...

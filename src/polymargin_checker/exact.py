@@ -41,7 +41,7 @@ class Fixed:
 
 
 def exact_logits(network: Network, point: Sequence[fmpq]) -> list[fmpq]:
-    """f(point) as exact rationals; the point is dyadic."""
+    """Return f(point) as exact rationals; the point is dyadic."""
     exponent = max(int(entry.q).bit_length() - 1 for entry in point)
     values = [Fixed([entry.p * ((fmpz(1) << exponent) // entry.q) for entry in point], exponent)]
     for stage in network.stages:
@@ -57,7 +57,7 @@ def exact_logits(network: Network, point: Sequence[fmpq]) -> list[fmpq]:
 
 
 def slope(network: Network, label: int, rival: int) -> list[fmpq]:
-    """w with f_label(x) − f_rival(x) = w·x + constant; polynomials of what varies are of degree at most one."""
+    """Return w with f_label(x) − f_rival(x) = w·x + constant; every polynomial is of degree at most one."""
     rows: dict[int, list[fmpq]] = {}
     constant = _constant(network)
     for source, block in network.readout.blocks:
@@ -79,7 +79,7 @@ def slope(network: Network, label: int, rival: int) -> list[fmpq]:
 
 
 def _constant(network: Network) -> set[int]:
-    """Places of polynomial stages that are the same at every input: of degree zero, or of such stages alone."""
+    """Return the places of polynomial stages that are constant: of degree zero, or of constant stages alone."""
     found: set[int] = set()
     for place, stage in enumerate(network.stages, 1):
         if isinstance(stage, Polynomial):
@@ -90,7 +90,7 @@ def _constant(network: Network) -> set[int]:
 
 
 def _sum_of_rows(block: Block, factors: Sequence[tuple[int, fmpq]]) -> list[fmpq]:
-    """Σ factor · row of the block."""
+    """Return Σ factor · row of the block."""
     total = [fmpq(0)] * block.shape[1]
     bits = max((int(f.p).bit_length() + int(f.q).bit_length() for _, f in factors), default=0)
     spend(_TOUCHED * len(block.weights), bits, _WORK)
@@ -102,7 +102,7 @@ def _sum_of_rows(block: Block, factors: Sequence[tuple[int, fmpq]]) -> list[fmpq
 
 
 def _form(forms: Forms, values: Sequence[Fixed]) -> Fixed:
-    """bias + Σ block @ values."""
+    """Return bias + Σ block @ values."""
     bias, exponent = dyadic(forms.bias)
     parts = [Fixed(bias, exponent)]
     for source, block in forms.blocks:
@@ -140,7 +140,7 @@ def _multiplied(left: Fixed, right: Fixed) -> Fixed:
 
 
 def _polynomial(stage: Polynomial, z: Fixed) -> Fixed:
-    """Horner's rule for powers, the recurrence of the basis for others."""
+    """Evaluate a polynomial by Horner's rule for powers, by the recurrence of the basis for others."""
     letter, (coefficients, own) = series.LETTERS[stage.basis], dyadic(stage.coefficients)
     degree, each = len(coefficients) - 1, series.bits_each(letter, z.exponent)
     growth = max(series.steps(letter, degree)).bit_length()
@@ -154,7 +154,7 @@ def _polynomial(stage: Polynomial, z: Fixed) -> Fixed:
 
 
 def _piecewise(stage: Piecewise, z: Fixed) -> Fixed:
-    """The piece to the right counts at a breakpoint."""
+    """Evaluate a piecewise polynomial; at a breakpoint the piece to the right counts."""
     rows, columns = stage.pieces.shape
     table, own = dyadic(stage.pieces.ravel())
     points, scale = dyadic(stage.breakpoints)
@@ -171,7 +171,7 @@ def _piecewise(stage: Piecewise, z: Fixed) -> Fixed:
 
 
 def _horner(coefficients: Sequence[Any], z: Any, exponent: int) -> Any:
-    """Σ c_k (z 2^(−e))^k times 2^(e·degree)."""
+    """Return Σ c_k (z 2^(−e))^k times 2^(e·degree)."""
     total = coefficients[-1]
     for step, c in enumerate(coefficients[-2::-1], start=1):
         total = total * z + (c << (exponent * step))
@@ -179,7 +179,7 @@ def _horner(coefficients: Sequence[Any], z: Any, exponent: int) -> Any:
 
 
 def dyadic(values: Floats) -> tuple[list[Any], int]:
-    """Doubles as integers over one power of two."""
+    """Return doubles as integers over one power of two."""
     ratios = [value.as_integer_ratio() for value in values.tolist()]
     exponent = max((q.bit_length() - 1 for _, q in ratios), default=0)
     longest = int(np.frexp(np.abs(values).max(initial=0.0))[1])

@@ -35,11 +35,11 @@ class StatedFrame:
 
     @property
     def size(self) -> int:
-        """How many z there are."""
+        """Return how many z there are."""
         return len(self.turn)
 
     def directions(self, arithmetic: type[Any]) -> Any:
-        """E T, enclosed."""
+        """Return E T, enclosed."""
         return _enclosed(arithmetic, self.columns) @ _enclosed(arithmetic, self.turn)
 
     def check(self, arithmetic: type[Any]) -> None:
@@ -56,7 +56,7 @@ class StatedFrame:
             raise Unproved("neighbourhood, frame: its coordinates are not shown to be at most as long as perturbations")
 
     def moved(self, point: Sequence[fmpq], along: Sequence[fmpq]) -> list[fmpq]:
-        """u + E y."""
+        """Return u + E y."""
         spend(self.size * len(point), _bits(along, *self.columns), "a counterexample in a subspace")
         return [
             value + sum((a * b for a, b in zip(row, along, strict=True)), fmpq(0))
@@ -65,14 +65,14 @@ class StatedFrame:
 
 
 def squared_length(metric: Rows, steps: Sequence[fmpq]) -> fmpq:
-    """δᵀMδ."""
+    """Return δᵀMδ."""
     spend(2 * len(steps) ** 2, 2 * _bits(steps, *metric), "the length of a counterexample")
     rows = (sum((a * b for a, b in zip(row, steps, strict=True)), fmpq(0)) for row in metric)
     return sum((value * step for value, step in zip(rows, steps, strict=True)), fmpq(0))
 
 
 def _bits(*lists: Sequence[fmpq]) -> int:
-    """Of the longest number."""
+    """Return the bits of the longest number."""
     return max(int(value.height_bits()) for values in lists for value in values)
 
 

@@ -56,7 +56,7 @@ class Jets:
 
     @property
     def work(self) -> int:
-        """Products of doubles for a jet with its Hessian at one place."""
+        """Return the products of doubles for a jet with its Hessian at one place."""
         n, parts = self.dimension, [*self._all_forms, self.network.readout]
         entries = sum(block.shape[0] * block.shape[1] for forms in parts for _, block in forms.blocks)
         return 16 * (entries * (n + 1) + sum(len(forms) for forms in parts) * (n + 1) ** 2)
@@ -129,7 +129,7 @@ class Jets:
 
     @cached_property
     def _series(self) -> dict[int, tuple[Discs, Discs, Discs]]:
-        """Coefficients of powers of σ, σ' and σ'' for the polynomial stages."""
+        """Return the coefficients of powers of σ, σ' and σ'' for the polynomial stages."""
         return {
             number: _derivatives(stage)
             for number, stage in enumerate(self.network.stages)
@@ -159,7 +159,7 @@ def _form(forms: Forms, values: Sequence[Discs]) -> Discs:
 
 
 def _slopes(forms: Forms, slopes: Sequence[Slopes | None]) -> Slopes:
-    """Rows of derivatives of forms: constant where they see the inputs alone."""
+    """Return rows of derivatives of forms: constant if they depend on the inputs alone."""
     total: Slopes | None = None
     for source, block in forms.blocks:
         below = slopes[source]
@@ -205,7 +205,7 @@ def _summed(terms: Discs) -> Discs:
 
 
 def _difference(left: Floats, right: Floats) -> Discs:
-    """Return differences of exact numbers."""
+    """Return the differences of exact numbers."""
     middle = left - right
     return Discs(middle.astype(np.complex128), 2 * UNIT * np.abs(middle))
 

@@ -27,7 +27,7 @@ Box = list[acb]
 def contract(
     boundary: Any, u: Sequence[arb], x: Sequence[acb], radius: float, of_multiplier: float, *, real: bool
 ) -> Box | None:
-    """K if the box around x passes the test, None if not; λ of its midpoint is chosen here, real for a real x."""
+    """Return K if the box around x passes the test, else None; λ of its midpoint is chosen, real for a real x."""
     n = boundary.dimension
     spend(boundary.work() + _INVERSE * (n + 1) ** 3, ctx.prec, f"Krawczyk's test in {n} variables")
     middle = [entry.mid() for entry in x]
@@ -58,7 +58,7 @@ def contract(
 
 
 def _multiplier(gradient: Sequence[acb], x: Sequence[acb], u: Sequence[arb], *, real: bool) -> acb | None:
-    """−⟨∇B, x − u⟩/⟨∇B, ∇B⟩, rounded; every number will do."""
+    """Return −⟨∇B, x − u⟩/⟨∇B, ∇B⟩, rounded; every number will do."""
     conjugates = [acb(entry.real, -entry.imag) for entry in gradient]
     steps = [xi - ui for xi, ui in zip(x, u, strict=True)]
     above = sum((c * step for c, step in zip(conjugates, steps, strict=True)), acb(0))
@@ -74,7 +74,7 @@ def _around(middle: acb, radius: float) -> acb:
 
 
 def _derivative(boundary: Any, box: Box) -> acb_mat:
-    """F'(X) = [[1 + λH, ∇Bᵀ], [∇B, 0]]."""
+    """Return F'(X) = [[1 + λH, ∇Bᵀ], [∇B, 0]]."""
     *x, multiplier = box
     n = len(x)
     jet = boundary.jet(x, hessian=True)

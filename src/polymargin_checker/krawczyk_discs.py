@@ -115,7 +115,7 @@ def _judged(
 
 
 def _product(left: Complexes, right: Complexes) -> Complexes:
-    """Return products of stacks of matrices by products of real ones."""
+    """Return the products of stacks of matrices by products of real ones."""
     m, n = left.shape[1], right.shape[2]
     over = np.concatenate([left.real, left.imag], axis=1)
     parts = over @ np.concatenate([right.real, right.imag], axis=2)

@@ -47,30 +47,30 @@ class StatedNeighbourhood:
 
     @property
     def is_ball(self) -> bool:
-        """Whether a proof on an L2 ball is a proof here: the ball of the same radius contains it, and no lead is asked for."""
+        """Return whether a proof on the L2 ball of the same radius is a proof here: the ball contains the neighbourhood."""
         return self.norm == "l2" and not self.is_weighted and self.abstain == 0
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the whole L2 ball."""
+        """Return whether it is the whole L2 ball."""
         return self.is_ball and self.low is None and self.movable is None and self.frame is None
 
     @property
     def round(self) -> StatedNeighbourhood:
-        """What is allowed in the coordinates of the frame: all that is short enough."""
+        """Return the neighbourhood in the coordinates of the frame: a ball."""
         return replace(PLAIN, abstain=self.abstain)
 
     def weight(self, coordinate: int) -> fmpq:
         return fmpq(1) if self.weights is None else self.weights[coordinate]
 
     def ends(self, coordinate: int) -> tuple[fmpq | None, fmpq | None]:
-        """Of the domain."""
+        """Return both ends of the domain."""
         if self.low is None or self.high is None:
             return None, None
         return self.low[coordinate], self.high[coordinate]
 
     def box(self, point: Sequence[fmpq], radius: fmpq) -> Box:
-        """What each coordinate may be at most within the radius."""
+        """Return the box that contains every allowed point within the radius."""
         result = []
         for coordinate, middle in enumerate(point):
             if self.movable is not None and coordinate not in self.movable:
@@ -83,7 +83,7 @@ class StatedNeighbourhood:
         return tuple(result)
 
     def within(self, point: Sequence[fmpq], x: Sequence[fmpq], radius: fmpq | None) -> bool:
-        """Whether x is a perturbation of the point of at most this length; None is infinity."""
+        """Return whether x is a perturbation of the point of at most this length; None is infinity."""
         steps = [a - b for a, b in zip(x, point, strict=True)]
         for coordinate, (value, step) in enumerate(zip(x, steps, strict=True)):
             low, high = self.ends(coordinate)
@@ -107,7 +107,7 @@ PLAIN = StatedNeighbourhood("l2", None, None, None, None, None, fmpq(0))
 
 
 def read_neighbourhood(value: Any, point: Sequence[fmpq], classes: int) -> StatedNeighbourhood:
-    """From a certificate; the point itself must lie in the domain."""
+    """Return the neighbourhood of a certificate; the point itself must lie in the domain."""
     fields(value, "neighbourhood", _FIELDS, _SKEW_FIELDS)
     norm = value["norm"]
     if not isinstance(norm, str) or norm not in NORMS:
@@ -160,7 +160,7 @@ def _frame(
 
 
 def _matrix(value: Any, name: str, rows: int, columns: int | None) -> Rows:
-    """Rows of equal length; of as many numbers as the first has, if that is not known."""
+    """Return rows of equal length: `columns` numbers, or as many as in the first row."""
     lists = items(value, name, rows)
     width = len(items(lists[0], name, columns))
     if width == 0:

@@ -34,7 +34,7 @@ _HEADER = re.compile(
 
 
 def read_entries(source: Any) -> dict[str, bytes]:
-    """The unpacked entries of an .npz file, or of the bytes of one, by name, without the suffix .npy."""
+    """Return the unpacked entries of an .npz file, or of the bytes of one, by name, without the suffix .npy."""
     name = "the model" if isinstance(source, bytes) else source
     try:
         with _opened(source) as stream:
@@ -57,7 +57,7 @@ def _opened(source: Any) -> BinaryIO:
 
 
 def array(content: bytes, name: str, descr: str, axes: int) -> NDArray[Any]:
-    """The numbers of one type with the given number of axes, in C order."""
+    """Return the numbers of one type with the given number of axes, in C order."""
     found, fortran, shape, start = _header(content, name)
     if found != descr or len(shape) != axes:
         raise Unusable(f"{name}: type {found!r} with shape {shape}; expected {descr!r} with {axes} axes")
@@ -101,7 +101,7 @@ def _unpack(archive: zipfile.ZipFile, path: Any) -> dict[str, bytes]:
 
 
 def _header(content: bytes, name: str) -> tuple[str, bool, tuple[int, ...], int]:
-    """Type, Fortran order, shape, and where the numbers start."""
+    """Return type, Fortran order, shape, and the offset of the numbers."""
     if content[:6] != b"\x93NUMPY" or len(content) < 12:
         raise Unusable(f"{name}: not an .npy entry")
     if content[6] not in (1, 2, 3):

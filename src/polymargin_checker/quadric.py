@@ -174,7 +174,7 @@ class Quadrics:
 
     @cached_property
     def space(self) -> Space:
-        """The directions that all rows see, found in doubles."""
+        """Return the directions that all rows see, found in doubles."""
         rows = [self._middle(self.left[1]), self._middle(self.right[1])[~self.is_square]]
         if not self.is_seen_through_forms:
             labels = np.arange(self.network.class_count)
@@ -188,7 +188,7 @@ class Quadrics:
 
     @cached_property
     def exact_space(self) -> Space:
-        """The span of the forms without an error: of the forms themselves, if nothing else is seen, else all directions."""
+        """Return the exact span of the forms: that of the forms themselves, if nothing else is used, else all directions."""
         parts = [part for stage in self.network.stages for part in stage.forms]
         blocks = [block.dense for part in parts for source, block in part.blocks if source == 0]
         rows = np.unique(np.vstack(blocks), axis=0) if blocks else np.zeros((0, self.network.dimension))

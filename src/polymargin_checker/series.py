@@ -1,4 +1,4 @@
-"""Series in polynomials of one variable that are given by a recurrence with whole numbers,
+"""Series in polynomials of one variable that are given by a recurrence with whole numbers.
 
     P_0 = 1,      d P_(k+1) = a z P_k − b P_(k−1),
 
@@ -20,7 +20,7 @@ LETTERS = {name: letter for letter, name in NAMES.items()}
 
 
 def steps(letter: str, k: int) -> tuple[int, int, int]:
-    """a, b and d of order k."""
+    """Return a, b and d of order k."""
     if letter == "A" or (letter == "C" and k == 0):
         return 1, 0, 1
     if letter == "C":
@@ -31,12 +31,12 @@ def steps(letter: str, k: int) -> tuple[int, int, int]:
 
 
 def bits_each(letter: str, exponent: int) -> int:
-    """P_k at a multiple of 2^(−exponent) is one of 2^(−k·bits); of Legendre's, 2^k P_k has whole coefficients of powers."""
+    """Return bits for which P_k at a multiple of 2^(−exponent) is a multiple of 2^(−k·bits)."""
     return exponent + (letter == "L")
 
 
 def value(letter: str, coefficients: Sequence[Any], z: Any, exponent: int) -> Any:
-    """Σ c_k P_k(z 2^(−exponent)) times 2^(bits·degree), from P_0 upwards; all divisions come out even."""
+    """Return Σ c_k P_k(z 2^(−exponent)) times 2^(bits·degree), from P_0 upwards; all divisions come out even."""
     bits = bits_each(letter, exponent)
     degree = len(coefficients) - 1
     z = z << (bits - exponent)
@@ -50,7 +50,7 @@ def value(letter: str, coefficients: Sequence[Any], z: Any, exponent: int) -> An
 
 
 def in_chebyshev(letter: str, coefficients: Sequence[float]) -> list[fmpq]:
-    """Coefficients of Chebyshev polynomials: z T_k = (T_(k+1) + T_(k−1)) / 2, z T_0 = T_1."""
+    """Return the coefficients of Chebyshev polynomials: z T_k = (T_(k+1) + T_(k−1)) / 2, z T_0 = T_1."""
 
     def times(row: list[fmpq]) -> list[fmpq]:
         result = [fmpq(0), row[0], *[fmpq(0)] * (len(row) - 1)]
@@ -63,12 +63,12 @@ def in_chebyshev(letter: str, coefficients: Sequence[float]) -> list[fmpq]:
 
 
 def in_powers(letter: str, coefficients: Sequence[float]) -> list[fmpq]:
-    """Coefficients of powers."""
+    """Return the coefficients of powers."""
     return _rewritten(letter, coefficients, lambda row: [fmpq(0), *row])
 
 
 def _rewritten(letter: str, coefficients: Sequence[float], times: Callable[[list[fmpq]], list[fmpq]]) -> list[fmpq]:
-    """Σ c_k P_k, every P_k written in the other basis."""
+    """Return Σ c_k P_k, every P_k written in the other basis."""
     count = len(coefficients)
     spend(8 * count * count, 16 * count + 1100, "the series of an activation")
     total = [fmpq(0)] * count

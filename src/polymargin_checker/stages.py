@@ -48,7 +48,7 @@ class Block:
 
     @property
     def rows(self) -> Wholes:
-        """The row of each weight."""
+        """Return the row of each weight."""
         return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
 
     @cached_property
@@ -184,7 +184,7 @@ def _update(digest: Any, forms: Forms) -> None:
 
 
 def _bytes(values: Floats) -> bytes:
-    """Little-endian, without negative zeros."""
+    """Return the numbers as bytes, little-endian, without negative zeros."""
     return (values + 0.0).astype("<f8").tobytes()
 
 
@@ -197,7 +197,7 @@ def read_network(source: Any) -> Network:
 
 
 def network_of(entries: Mapping[str, bytes], path: str) -> Network:
-    """The network in the unpacked entries of a file."""
+    """Return the network in the unpacked entries of a file."""
     header = _header(entries, path)
     reader = _Reader(entries, header["inputs"])
     stages = tuple(reader.stage(number, entry) for number, entry in enumerate(header["stages"], start=1))

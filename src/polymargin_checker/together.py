@@ -56,7 +56,7 @@ class Together:
         return result
 
     def _logits(self, points: Sequence[Floats | None]) -> tuple[Floats, Floats] | None:
-        """Return bounds of the logits in doubles; None where they are not for this."""
+        """Return the bounds of the logits in doubles; None where they are not for this."""
         stages, known = self._stages, [point for point in points if point is not None]
         if self._exact or not stages.is_polynomial or not known or len(known) < len(points):
             return None

@@ -28,7 +28,7 @@ Interval = tuple[arb, arb]
 
 
 def nonnegative(polynomial: arb_poly, interval: Interval) -> bool:
-    """True only if g ≥ 0 on the whole interval."""
+    """Return True only if g ≥ 0 on the whole interval."""
     waiting = [bernstein(polynomial, interval)]
     for _ in range(MOST_PIECES):
         if not waiting:
@@ -43,7 +43,7 @@ def nonnegative(polynomial: arb_poly, interval: Interval) -> bool:
 
 
 def shortfall(polynomial: arb_poly, interval: Interval) -> fmpq:
-    """A number e ≥ 0 with g + e ≥ 0 on the whole interval: 0 where g is shown to be nonnegative, else nearly the least."""
+    """Return a number e ≥ 0 with g + e ≥ 0 on the whole interval: 0 where g is shown to be nonnegative, else nearly the least."""
     if nonnegative(polynomial, interval):
         return fmpq(0)
     low = _lower_bound(bernstein(polynomial, interval))
@@ -54,13 +54,13 @@ def shortfall(polynomial: arb_poly, interval: Interval) -> fmpq:
 
 
 def value_range(polynomial: arb_poly, interval: Interval) -> Interval:
-    """Bounds on the values of g on the interval, nearly sharp."""
+    """Return bounds on the values of g on the interval, nearly sharp."""
     piece = bernstein(polynomial, interval)
     return _lower_bound(piece), -_lower_bound([-value for value in piece])
 
 
 def bernstein(polynomial: arb_poly, interval: Interval) -> list[arb]:
-    """The coefficients b_0, …, b_d; b_0 and b_d are the values at the ends."""
+    """Return the coefficients b_0, …, b_d; b_0 and b_d are the values at the ends."""
     low, high = interval
     spend(_AROUND * len(polynomial) ** 2, ctx.prec, "polynomials in one variable")
     shifted = polynomial(arb_poly([low, high - low])).coeffs() or [arb(0)]
@@ -71,7 +71,7 @@ def bernstein(polynomial: arb_poly, interval: Interval) -> list[arb]:
 
 
 def halves(piece: Sequence[arb]) -> tuple[list[arb], list[arb]]:
-    """The coefficients on the two halves of the interval."""
+    """Return the coefficients on the two halves of the interval."""
     spend(_AROUND * len(piece) ** 2, ctx.prec, "polynomials in one variable")
     left, right, current = [piece[0]], [piece[-1]], list(piece)
     while len(current) > 1:
@@ -82,7 +82,7 @@ def halves(piece: Sequence[arb]) -> tuple[list[arb], list[arb]]:
 
 
 def _lower_bound(piece: list[arb]) -> arb:
-    """A lower bound of the minimum, close to it unless the pieces run out."""
+    """Return a lower bound of the minimum, close to it unless the pieces run out."""
     attained = piece[0].lower().min(piece[-1].lower())  # more than that cannot be shown, however wide the balls are
     tolerance = max(value.abs_upper() for value in piece) * arb(2) ** -40
     waiting, settled = [piece], []
@@ -104,5 +104,5 @@ def _lower_bound(piece: list[arb]) -> arb:
 
 @cache
 def _ratios(degree: int, bits: int) -> list[list[arb]]:
-    """C(i,k) / C(d,k) for k ≤ i, at the working precision: from powers of t to Bernstein coefficients."""
+    """Return C(i,k) / C(d,k) for k ≤ i, at the working precision: from powers of t to Bernstein coefficients."""
     return [[arb(fmpq(comb(i, k), comb(degree, k))) for k in range(i + 1)] for i in range(degree + 1)]

@@ -16,17 +16,17 @@ _DIGITS = 16
 
 
 def rounded_down(value: fmpq | None) -> str:
-    """A decimal that is at most the value; None is infinity."""
+    """Return a decimal that is at most the value; None is infinity."""
     return _decimal(value, ROUND_FLOOR)
 
 
 def rounded_up(value: fmpq | None) -> str:
-    """A decimal that is at least the value; None is infinity."""
+    """Return a decimal that is at least the value; None is infinity."""
     return _decimal(value, ROUND_CEILING)
 
 
 def shown(value: Any) -> str:
-    """A short form of a foreign value for a message."""
+    """Return a short form of a foreign value for a message."""
     if isinstance(value, (dict, list)):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of length {len(value)}"
     if isinstance(value, int) and abs(value) > 10**12:
@@ -36,7 +36,7 @@ def shown(value: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with line breaks, control characters and other invisible ones escaped."""
+    """Return the text with line breaks, control characters and other invisible ones escaped."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 

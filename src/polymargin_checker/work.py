@@ -41,7 +41,7 @@ _budget: ContextVar[_Budget | None] = ContextVar("bit operations left", default=
 
 @contextmanager
 def limited_work(exact: bool = False, end: float | None = None) -> Iterator[None]:
-    """Inside, `spend` refuses what is beyond the limit, or would last beyond `end`, a reading of `perf_counter`."""
+    """Limit the work within the block: `spend` refuses work beyond the limit or after `end`, a reading of `perf_counter`."""
     patience = PATIENCE if exact else 1
     token = _budget.set(_Budget(FLAT * patience, PER_NUMBER * patience, exact, end))
     try:
@@ -67,14 +67,14 @@ def spend(products: int, bits: int, what: str) -> None:
 
 
 def more_work(certificates: int) -> None:
-    """So many more certificates are judged together."""
+    """Raise the limit for so many more certificates."""
     budget = _budget.get()
     if budget is not None:
         budget.left += certificates * FLAT * (PATIENCE if budget.exact else 1)
 
 
 def count_number(count: int = 1) -> None:
-    """So many more numbers of the certificate have been read."""
+    """Count so many more numbers of the certificate."""
     budget = _budget.get()
     if budget is not None:
         budget.left += count * budget.per_number

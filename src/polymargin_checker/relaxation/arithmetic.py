@@ -102,7 +102,7 @@ def rational(value: float) -> fmpq:
 
 
 def nearest(value: fmpq) -> float:
-    """The double next to a rational."""
+    """Return the double next to a rational."""
     try:
         return int(value.p) / int(value.q)
     except OverflowError:
@@ -110,11 +110,11 @@ def nearest(value: fmpq) -> float:
 
 
 def down(value: fmpq) -> float:
-    """The largest double that is at most the value."""
+    """Return the largest double that is at most the value."""
     double = nearest(value)
     return double if rational(double) <= value else float(np.nextafter(double, -np.inf))
 
 
 def up(value: fmpq) -> float:
-    """The smallest double that is at least the value."""
+    """Return the smallest double that is at least the value."""
     return -down(-value)

@@ -105,7 +105,7 @@ class Enclosures:
     # -- intervals of sums and products ------------------------------------------------------------------------------------
 
     def image(self, matrix: EnclosedMatrix, ends: Ends) -> Ends:
-        """Return ends of matrix @ v for v between the ends; what meets no end is unknown."""
+        """Return the ends of matrix @ v for v between the ends; what meets no end is unknown."""
         least, most = ends
         finite = np.isfinite(least) & np.isfinite(most)
         least, most = np.where(finite, least, 0.0), np.where(finite, most, 0.0)
@@ -120,7 +120,7 @@ class Enclosures:
         return sum(low[1:], low[0]).lower()[:, 0], sum(high[1:], high[0]).upper()[:, 0]
 
     def products(self, source: int) -> Ends:
-        """Return ends of the products t t' of a stage."""
+        """Return the ends of the products t t' of a stage."""
         first, second = self.expansion.values[source].factors
         exact, groups = self.expansion.arithmetic.exact, self.expansion.groups
         left, right = ([exact(end[None]) for end in self.of_forms(groups[k])] for k in (first, second))

@@ -218,7 +218,7 @@ class Expansion:
     def _polynomial_values(
         self, group: Group, first: int, c0: EnclosedMatrix, c1: EnclosedMatrix, c2: EnclosedMatrix, *, has_square: bool
     ) -> None:
-        """σ(p) + σ'(p) t + c₂ t² with coefficients for all neurons, or one row for all."""
+        """Set the values of a stage to σ(p) + σ'(p) t + c₂ t² with coefficients for all neurons, or one row for all."""
         p, two = group.value, self.arithmetic.exact([[2.0]])
         rise = c1 + two * c2 * p
         ones = self.arithmetic.exact(np.ones((len(group), 1)))
@@ -259,7 +259,7 @@ class Expansion:
         return place
 
     def _taylor(self, c: list[fmpq], places: EnclosedMatrix) -> EnclosedMatrix:
-        """Coefficients of σ(p + t) in powers of t, a row for each p."""
+        """Return the coefficients of σ(p + t) in powers of t, a row for each p."""
         spend(places.shape[0] * (_TAYLOR + len(c) ** 2), ctx.prec, "Taylor coefficients")
         sigma = arb_poly([arb(value) for value in c])
         found: list[arb] = []

@@ -128,7 +128,7 @@ def _bernstein(arithmetic: Arithmetic, coefficients: EnclosedMatrix, low: Floats
 
 
 def _halves(arithmetic: Arithmetic, bernstein: EnclosedMatrix) -> EnclosedMatrix:
-    """The coefficients on the left halves, then on the right ones."""
+    """Return the coefficients on the left halves, then on the right ones."""
     count, half = bernstein.shape[1], arithmetic.exact([[0.5]])
     spend_doubles(_OPERATIONS * bernstein.shape[0] * count * count // 2, "polynomials in one variable")
     left, right, current = [bernstein[:, :1]], [bernstein[:, -1:]], bernstein

@@ -107,7 +107,7 @@ class _Claim:
 
 
 def _check_decided(enclosures: Enclosures, group: Group) -> None:
-    """Every decided neuron must be on its piece for all z of the region."""
+    """Refuse a decided neuron that is not on its piece for all z of the region."""
     expansion = enclosures.expansion
     stage = expansion.network.stages[group.stage - 1]
     if not isinstance(stage, Piecewise):

@@ -14,7 +14,7 @@ from polymargin_checker.words import shown
 
 
 def double(value: Any, name: str) -> float:
-    """One double, in hexadecimal."""
+    """Return one double, in hexadecimal."""
     exact = number(value, name)
     result = nearest(exact)
     if rational(result) != exact:
@@ -50,7 +50,7 @@ class Multipliers:
         return None if found is None else self._checked(key, found)
 
     def free(self, key: str, length: int) -> Floats | None:
-        """Return numbers of any sign (count, length); None where there are none, or zeros only."""
+        """Return the numbers of any sign (count, length); None where there are none, or zeros only."""
         if key not in self.entry:
             return None
         found = doubles(self.entry[key], f"{self.name}, {key}", self._whole * length).reshape(self._whole, length)

@@ -52,17 +52,17 @@ class Region:
 
     @cached_property
     def square(self) -> float:
-        """At least r²."""
+        """Return a number of at least r²."""
         return up(rational(self.radius) ** 2)
 
     @cached_property
     def squared_weights(self) -> Floats:
-        """(d,) at most ω²."""
+        """Return numbers (d,) of at most ω²."""
         return np.array([down(rational(weight) ** 2) for weight in self.weights.tolist()])
 
     @cached_property
     def inverse_weights(self) -> Floats:
-        """(d,) at least 1/ω."""
+        """Return numbers (d,) of at least 1/ω."""
         return np.array([up(1 / rational(weight)) for weight in self.weights.tolist()])
 
     def seen(self, block: Floats) -> EnclosedMatrix:
@@ -110,7 +110,7 @@ class Region:
 
 
 def region_of(near: StatedNeighbourhood, point: Sequence[fmpq], radius: fmpq, arithmetic: Arithmetic) -> Region:
-    """All that the neighbourhood allows within the radius."""
+    """Return the set that the neighbourhood allows within the radius."""
     place = arithmetic.column(point)
     reach = up(radius)
     if near.frame is not None:

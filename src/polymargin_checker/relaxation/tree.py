@@ -129,7 +129,7 @@ def _radius(entry: Any) -> fmpq:
 
 
 def _decided(network: Network, value: Any) -> dict[int, NDArray[np.int8]]:
-    """The pieces of piecewise stages, which must all be listed, in order."""
+    """Return the pieces of piecewise stages, which must all be listed, in order."""
     expected = [k for k, stage in enumerate(network.stages, start=1) if isinstance(stage, Piecewise)]
     result: dict[int, NDArray[np.int8]] = {}
     for entry, number_ in zip(items(value, "decided", len(expected)), expected, strict=True):
@@ -146,7 +146,7 @@ def _decided(network: Network, value: Any) -> dict[int, NDArray[np.int8]]:
 
 
 def split_parts(node: Any, part: Enclosures) -> list[tuple[Any, Enclosures]]:
-    """The two sides of a split; the low one is looked at first."""
+    """Return the two sides of a split, the low one first."""
     fields(node, "a split of the tree", ("split", "low", "high"))
     word, index, value = items(node["split"], "split", 3)
     ends = {

@@ -28,7 +28,7 @@ def take_off_rows(forms: QuadraticForms, scene: Scene, multipliers: Floats, ends
 
 
 def _terms(scene: Scene, multipliers: Floats, ends: Ends) -> tuple[EnclosedMatrix, EnclosedMatrix]:
-    """−multiplier (l + h) and Σ multiplier l h."""
+    """Return −multiplier (l + h) and Σ multiplier l h."""
     exact, used = scene.arithmetic.exact, multipliers.any(axis=0)
     if not (np.isfinite(ends[0][used]).all() and np.isfinite(ends[1][used]).all()):
         raise Refused("a multiplier of an interval without ends")

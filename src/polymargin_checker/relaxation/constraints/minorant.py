@@ -52,7 +52,7 @@ def minorant(given: Multipliers, scene: Scene, forms: QuadraticForms) -> None:
 
 
 def _read(given: Multipliers, count: int) -> Parabolas | None:
-    """All parabolas with a weight."""
+    """Return all parabolas with a weight."""
     found: list[tuple[Any, ...]] = []
     for claim, entry in enumerate(given.entries("minorant")):
         name = f"{given.name}, minorant"
