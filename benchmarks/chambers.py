@@ -14,7 +14,7 @@ from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker, available_threads
 from polymargin.geometry import Plane
 from polymargin.geometry.discriminants.real_counts import RealCounter
-from polymargin.gpu.device import cupy_or_reason
+from polymargin.gpu.kernels import cupy_or_reason
 from polymargin.networks.attention import random_attention
 from polymargin.reproduce.figure_chambers import NETWORK_SEED, SLICES
 

@@ -120,13 +120,13 @@ def kernel_seconds(base: BaseSolutions, targets: common.ComplexArray) -> tuple[f
     """The GPU's time for all paths, best of three, and the rounds a path takes."""
     import cupy
 
-    layout = layout_for(tape(base))
+    layout, kernels = layout_for(tape(base)), gpu.Kernels()
     assert layout is not None
-    pending = device.launch(tape(base), layout, base.solutions, base.parameters, targets, TrackerSettings())
+    pending = device.launch(kernels, tape(base), layout, base.solutions, base.parameters, targets, TrackerSettings())
     ends = pending.wait()
     # A path begins and ends with a round of length zero.
     rounds = float((ends["steps"] + ends["rejections"]).mean()) + 2
-    kernel = device.kernel_for(tape(base), layout)
+    kernel = kernels.follower(tape(base), layout)
     times = []
     for _ in range(3):
         pending.arrays["next"].fill(0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -109,6 +111,32 @@ def test_the_command_line_starts_without_anything_heavy() -> None:
 
 def test_margins_do_not_import_what_they_do_not_need() -> None:
     assert loaded_after("import polymargin; polymargin.margin", "rich", "matplotlib", "torch", "sympy") == []
+
+
+def test_no_module_keeps_anything_between_calls() -> None:
+    """Mutable containers of modules are tables, with names in upper case, that nobody writes to; there are no caches."""
+    home = Path(pm.__file__).parent
+    for file in home.rglob("*.py"):
+        where = file.relative_to(home).as_posix()
+        if where.startswith("bounds/"):
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                decorators = {
+                    name.id for one in node.decorator_list for name in ast.walk(one) if isinstance(name, ast.Name)
+                }
+                assert not decorators & {"cache", "lru_cache"}, f"{where}: {node.name}"
+        for node in tree.body:
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and (value := node.value) is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+                called = (
+                    getattr(value.func, "attr", getattr(value.func, "id", "")) if isinstance(value, ast.Call) else ""
+                )
+                changes = isinstance(value, (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp))
+                if changes or called in ("dict", "list", "set", "local", "defaultdict", "WeakKeyDictionary", "deque"):
+                    assert all(name.strip("_").isupper() or name == "__all__" for name in names), f"{where}: {names}"
 
 
 def test_nothing_is_said_at_exit() -> None:

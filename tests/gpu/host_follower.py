@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import polymargin.gpu
 from polymargin.continuation import Paths, TrackerSettings
 from polymargin.gpu.jobs import RESULTS, make_job
+from polymargin.gpu.kernels import Kernels
 from polymargin.gpu.source import KernelSource, Layout, kernel_source
 from polymargin.gpu.surveys import SURVEYED, Rules, SurveyArrays, allocated, make_lists, survey_source
 from polymargin.gpu.tape import Tape
@@ -62,7 +63,7 @@ def host_follow(
     assert tape is not None
     starts, begin = (np.ascontiguousarray(array, dtype=np.complex128) for array in (starts, begin))
     targets = np.ascontiguousarray(np.atleast_2d(targets), dtype=np.complex128)
-    followed = host_launch(tape, layout, starts, begin, targets, settings or TrackerSettings(), selected)
+    followed = host_launch(Kernels(), tape, layout, starts, begin, targets, settings or TrackerSettings(), selected)
     return Paths(**followed.wait())
 
 
@@ -103,6 +104,7 @@ def host_survey(points: Any, ends: Any, condition: Any, targets: Any, rules: Rul
 
 
 def host_launch(
+    kernels: Kernels,
     tape: Tape,
     layout: Layout,
     starts: Any,

@@ -8,10 +8,10 @@ import pytest
 import polymargin as pm
 from polymargin import gpu
 from polymargin.continuation import Job, Tracker, TrackerSettings
-from polymargin.gpu import bundles, device
+from polymargin.gpu import bundles, kernels
 from polymargin.polynomials import Graph, Program, flatten, jacobian
 
-without_gpu = pytest.mark.skipif(not isinstance(device.cupy_or_reason(), str), reason="a GPU is there")
+without_gpu = pytest.mark.skipif(not isinstance(kernels.cupy_or_reason(), str), reason="a GPU is there")
 ELLIPSE = "x**3 + 4*y**2 - 4"
 
 

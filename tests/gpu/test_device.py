@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from gpu.follower_cases import BOUNDARIES, agree, base_of, network, stage_one, targets_for
 
-from polymargin import Boundary, PolynomialNetwork, margin
+from polymargin import Boundary, PolynomialNetwork, gpu, margin
 from polymargin.continuation import Job, Paths, Tracker, duplicates
 from polymargin.continuation.survey import survey_of
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
-from polymargin.gpu import bundles, device, tape_for
+from polymargin.gpu import bundles, device, kernels, tape_for
 from polymargin.gpu.source import THREAD, Layout
 from polymargin.polynomials import Program
 
-pytestmark = pytest.mark.skipif(isinstance(device.cupy_or_reason(), str), reason="no GPU")
+pytestmark = pytest.mark.skipif(isinstance(kernels.cupy_or_reason(), str), reason="no GPU")
 
 
 CORE = Tracker(device="cpu")
@@ -31,7 +31,7 @@ def _on_device(program: Program, starts: Any, begin: Any, targets: Any, layout: 
     )
     if layout is None:
         return Paths(**bundles.follow([bundles.Bundle(tape, starts, begin, targets)], CORE.settings)[0])
-    return Paths(**device.launch(tape, layout, starts, begin, targets, CORE.settings).wait())
+    return Paths(**device.launch(gpu.Kernels(), tape, layout, starts, begin, targets, CORE.settings).wait())
 
 
 @pytest.mark.parametrize("layout", [THREAD, Layout(2, 2), Layout(4, 3), Layout(8, 2), Layout(16, 2)], ids=str)

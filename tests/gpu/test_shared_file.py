@@ -63,10 +63,8 @@ def test_more_lanes_where_the_registers_of_a_tape_need_more_memory(monkeypatch: 
     boundary = Boundary.from_network(network(12, [12, 12], 2), 0, 1)
     tape = Tape.of(critical_system(boundary).target)
     assert tape is not None
-    monkeypatch.setattr(source, "_layouts", {})
     assert source.layout_for(tape) == Layout(4, 3)
     for kilobytes, layout in ((40, Layout(8, 2)), (20, Layout(16, 2)), (10, None)):
-        monkeypatch.setattr(source, "_layouts", {})
         monkeypatch.setattr(source, "SHARED_MEMORY", kilobytes * 1024)
         assert source.layout_for(tape) == layout
 

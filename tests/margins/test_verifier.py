@@ -7,7 +7,6 @@ import inspect
 import multiprocessing
 import os
 import pickle
-import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -90,15 +89,6 @@ def test_nothing_outlives_a_verifier() -> None:
     del network
     gc.collect()
     assert gone() is None
-
-
-def test_no_module_of_margins_remembers_anything() -> None:
-    """Mutable containers at module level are tables that nobody writes to: their names are upper case."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("polymargin.margins"):
-            for key, value in vars(module).items():
-                if isinstance(value, (list, dict, set, weakref.WeakKeyDictionary)) and not key.startswith("__"):
-                    assert key.isupper(), f"{name}.{key}"
 
 
 def test_public_functions_take_at_most_ten_options() -> None:

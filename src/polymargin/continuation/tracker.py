@@ -80,6 +80,7 @@ class Tracker:
     instruction_set: str | None = None
     device: str | None = None
     retry: bool = True
+    kernels: gpu.Kernels = field(default_factory=gpu.Kernels, compare=False, repr=False)
     deadline: Deadline = field(default=NEVER, compare=False)
 
     @classmethod
@@ -188,7 +189,7 @@ class Tracker:
             for job, count in zip(jobs, counts, strict=True)
         ]
         return [
-            None if tape is None else gpu.Bundle(tape, *given, job.selected)
+            None if tape is None else gpu.Bundle(tape, *given, job.selected, self.kernels)
             for job, tape, given in zip(jobs, tapes, arrays, strict=True)
         ]
 

@@ -4,6 +4,7 @@ from polymargin.gpu.algebra import dense_algebra
 from polymargin.gpu.bundles import DEVICE, Bundle, chosen_device, device_for, fits_survey, follow, survey, tape_for
 from polymargin.gpu.device import description
 from polymargin.gpu.jobs import NEEDS_EXCHANGES
+from polymargin.gpu.kernels import Kernels
 from polymargin.gpu.surveys import SURVEYED, Rules, SurveyArrays
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "NEEDS_EXCHANGES",
     "SURVEYED",
     "Bundle",
+    "Kernels",
     "Rules",
     "SurveyArrays",
     "chosen_device",

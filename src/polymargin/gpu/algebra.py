@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.gpu.bundles import chosen_device
-from polymargin.gpu.device import cupy_or_reason, required_cupy
+from polymargin.gpu.kernels import cupy_or_reason, required_cupy
 
 
 def dense_algebra() -> CupyAlgebra | None:

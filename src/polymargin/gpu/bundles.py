@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
-import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.gpu.device import Pending, cupy_or_reason, launch, required_cupy
+from polymargin.gpu.device import Pending, launch
 from polymargin.gpu.jobs import RESULTS
-from polymargin.gpu.source import MOST_UNKNOWNS, layout_for
+from polymargin.gpu.kernels import Kernels, cupy_or_reason, required_cupy
+from polymargin.gpu.source import MOST_UNKNOWNS, Layout, layout_for
 from polymargin.gpu.surveys import MOST_POINTS, SURVEY_ARRAYS, Rules, SurveyArrays
 from polymargin.gpu.tape import Tape
 from polymargin.polynomials import Program
@@ -62,15 +63,11 @@ def device_for(device: str | None, path_count: int) -> str:
 
 def tape_for(program: Program) -> Tape | None:
     """Return the tape of a program, made once per program; None for a program that is not symmetric or too large."""
-    key = id(program)
-    if key not in _tapes:
+    if Tape not in program.cache:
         tape = Tape.of(program) if program.input_count <= MOST_UNKNOWNS else None
-        _tapes[key] = None if tape is None or layout_for(tape) is None else tape
-        weakref.finalize(program, _tapes.pop, key, None)
-    return _tapes[key]
-
-
-_tapes: dict[int, Tape | None] = {}
+        program.cache[Tape] = None if tape is None or layout_for(tape) is None else tape
+    found: Tape | None = program.cache[Tape]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +79,25 @@ class Bundle:
     begin: ComplexArray
     targets: ComplexArray
     selected: NDArray[np.bool_] | None = None
+    kernels: Kernels = field(default_factory=Kernels)
 
     def __post_init__(self) -> None:
         _require("start points", self.starts.shape[1], self.tape.inputs)
         _require("start parameters", len(self.begin), self.tape.parameters)
         _require("target parameters", self.targets.shape[1], self.tape.parameters)
 
+    @cached_property
+    def layout(self) -> Layout:
+        """How the paths are spread."""
+        found = layout_for(self.tape)
+        assert found is not None  # as `tape_for` has seen
+        return found
+
     def launch(self, part: _Part, settings: Any, brought: Collection[str] = tuple(RESULTS)) -> Pending:
         """Start the kernel on a part of the bundle."""
-        layout = layout_for(self.tape)
-        assert layout is not None  # as `tape_for` has seen
         mask = None if self.selected is None else self.selected[part.targets, part.starts]
         starts, targets = self.starts[part.starts], self.targets[part.targets]
-        return launch(self.tape, layout, starts, self.begin, targets, settings, mask, brought)
+        return launch(self.kernels, self.tape, self.layout, starts, self.begin, targets, settings, mask, brought)
 
     def parts(self) -> Iterator[_Part]:
         """Yield blocks of targets with all starts, or of starts for one target if these are too many."""

@@ -9,18 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.errors import MissingExtraError
 from polymargin.gpu.jobs import RESULTS, make_job
-from polymargin.gpu.source import KernelSource, Layout, kernel_source
+from polymargin.gpu.kernels import Kernels, cupy_or_reason, required_cupy
+from polymargin.gpu.source import Layout
 from polymargin.gpu.surveys import (
-    MOST_POINTS,
     SLOT,
     SURVEYED,
     Rules,
@@ -28,7 +25,6 @@ from polymargin.gpu.surveys import (
     allocated,
     make_lists,
     slots_for,
-    survey_source,
     threads_for,
 )
 from polymargin.gpu.tape import Tape
@@ -38,29 +34,6 @@ ComplexArray = NDArray[np.complex128]
 # Seconds between two checks while waiting; signals are handled in between.
 PATIENCE = 2e-4
 NONE = np.zeros(0, dtype=np.intp)
-OPTIONS = ("--std=c++17", "--diag-suppress=177,550")
-
-
-@cache
-def cupy_or_reason() -> Any:
-    """Return CuPy if it sees a GPU, or the reason why not."""
-    try:
-        import cupy
-    except ImportError:
-        return "CuPy is not installed; install polymargin[cuda]"
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        return f"no GPU answers ({error}); check the driver with nvidia-smi"
-    return cupy if count else "this machine has no NVIDIA GPU"
-
-
-def required_cupy() -> Any:
-    """Return CuPy with a GPU; raise MissingExtraError if something is missing."""
-    cupy = cupy_or_reason()
-    if isinstance(cupy, str):
-        raise MissingExtraError(f"device 'cuda': {cupy}")
-    return cupy
 
 
 def description() -> str:
@@ -74,51 +47,10 @@ def description() -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
-    """A compiled follower for all tapes of one structure."""
-
-    source: KernelSource
-    function: Any
-    grid: int
-
-    def start(self, job: Any, tape: Tape) -> None:
-        """Follow the paths of a job that is on the GPU, for a tape of this structure."""
-        source = self.source
-        arguments = (job, *source.arguments(tape))
-        self.function((self.grid,), (source.threads,), arguments, shared_mem=source.shared_bytes)
-
-
-_kernels: dict[tuple[str, Layout], Kernel] = {}
-_compiling = Lock()
-
-
-def kernel_for(tape: Tape, layout: Layout) -> Kernel:
-    """Return a kernel from memory, from the cache on disk, or newly compiled."""
-    key = (tape.structure, layout)
-    with _compiling:
-        if key not in _kernels:
-            cupy = required_cupy()
-            source = kernel_source(tape, layout)
-            function = cupy.RawModule(code=source.text, options=OPTIONS).get_function("follow")
-            function.max_dynamic_shared_size_bytes = source.shared_bytes
-            multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-            _kernels[key] = Kernel(source, function, multiprocessors * source.blocks)
-        return _kernels[key]
-
-
-@cache
-def survey_function(threads: int) -> Any:
-    """Return the compiled survey for blocks of so many threads."""
-    cupy = required_cupy()
-    function = cupy.RawModule(code=survey_source(threads), options=OPTIONS).get_function("survey")
-    function.max_dynamic_shared_size_bytes = SLOT * MOST_POINTS
-    return function
-
-
-@dataclass(frozen=True, eq=False)
 class Pending:
     """Paths under way on the GPU, on a stream of their own that also brings back what was asked for."""
 
+    kernels: Kernels
     arrays: Mapping[str, Any]
     results: Mapping[str, NDArray[Any]]  # in pinned memory; there once `done` is
     path_count: int
@@ -159,7 +91,7 @@ class Pending:
 
         shape = self.arrays["points"].shape
         threads = threads_for(shape[1])
-        function = survey_function(threads)
+        function = self.kernels.survey(threads)
         with self.stream:
             given = {name: self.arrays[name] for name in ("targets", *SURVEYED)}
             arrays_of_survey = allocated(shape, cupy)
@@ -178,6 +110,7 @@ class Pending:
 
 
 def launch(
+    kernels: Kernels,
     tape: Tape,
     layout: Layout,
     starts: ComplexArray,
@@ -194,7 +127,7 @@ def launch(
     cupy = required_cupy()
     from cupyx import empty_pinned
 
-    kernel = kernel_for(tape, layout)
+    kernel = kernels.follower(tape, layout)
     shape = (len(targets), len(starts))
     inputs = {"coefficients": kernel.source.numbers(tape), "begin": begin, "targets": targets, "starts": starts}
     path_count = shape[0] * shape[1]
@@ -219,7 +152,7 @@ def launch(
         for name, result in results.items():
             arrays[name].get(stream=stream, out=result, blocking=False)
         done = stream.record()
-    return Pending(arrays, results, path_count, stream, done)
+    return Pending(kernels, arrays, results, path_count, stream, done)
 
 
 def _wait_for(event: Any) -> None:

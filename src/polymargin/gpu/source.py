@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
@@ -71,17 +70,10 @@ GROUPS = {12: Layout(4, 3), 16: Layout(8, 2), 24: Layout(8, 3), 32: Layout(16, 2
 
 
 MOST_UNKNOWNS = max(GROUPS) + 1
-_layouts: dict[str, Layout | None] = {}
 
 
 def layout_for(tape: Tape) -> Layout | None:
     """Return the fastest layout for so many unknowns whose shared memory holds the tape's registers; None if none does."""
-    if tape.structure not in _layouts:
-        _layouts[tape.structure] = _first_that_fits(tape)
-    return _layouts[tape.structure]
-
-
-def _first_that_fits(tape: Tape) -> Layout | None:
     if tape.inputs <= MOST_FOR_A_THREAD:
         return THREAD
     file = SharedFile(tape, None)
@@ -140,6 +132,5 @@ def kernel_source(tape: Tape, layout: Layout) -> KernelSource:
     return KernelSource(layout, threads, blocks, shared, "\n".join([head, *files]), stream, takes_numbers)
 
 
-@lru_cache
 def _written(name: str) -> str:
     return (files("polymargin.gpu") / "kernel" / name).read_text()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
@@ -81,7 +80,6 @@ def threads_for(points: int) -> int:
     return 64 if points <= 128 else 256
 
 
-@lru_cache
 def survey_source(threads: int) -> str:
     """Return the source of the survey kernel."""
     parts = [(files("polymargin.gpu") / "kernel" / name).read_text() for name in ("numbers.cuh", "survey.cuh")]

@@ -156,7 +156,7 @@ class Verifier:
         session = ProvedMargins(prepared, proof)
         if array.ndim == 1 and len(left):
             checked_point(array, self.model.dimension)
-        for block, found in self._answers(session, rows, left, array.ndim == 1):
+        for block, found in self._answers(session, rows, left, prepared.search.tracker, array.ndim == 1):
             parts.append((block, found))
             if store is not None:
                 done = zip(block.tolist(), found, strict=True)
@@ -240,10 +240,15 @@ class Verifier:
         return named(Attack(found.point, found.distance, label, found.rival, region.norm.value), network)
 
     def _answers(
-        self, session: ProvedMargins, points: NDArray[np.float64], rows: NDArray[np.intp], single: bool
+        self,
+        session: ProvedMargins,
+        points: NDArray[np.float64],
+        rows: NDArray[np.intp],
+        tracker: Tracker,
+        single: bool,
     ) -> Iterator[Ordinary]:
-        with blas_threads(self._tracker.threads):
-            yield from answers(session, points, rows, self._tracker, self._executor, single)
+        with blas_threads(tracker.threads):
+            yield from answers(session, points, rows, tracker, self._executor, single)
 
     def _checkpoint(
         self, file: str | Path | None, points: NDArray[np.float64], about: dict[str, Any], kind: Any

@@ -39,8 +39,13 @@ class Program:
     derivatives: tuple[int, ...]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the compiled program, which does not travel to other processes."""
-        return {name: value for name, value in self.__dict__.items() if name != "compiled"}
+        """Return the state without the compiled program and the cache, which do not travel to other processes."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("compiled", "cache")}
+
+    @cached_property
+    def cache(self) -> dict[Any, Any]:
+        """What later packages compute from the program, by keys of their own; it lives as long as the program."""
+        return {}
 
     @cached_property
     def compiled(self) -> _core.Program:

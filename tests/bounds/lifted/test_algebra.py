@@ -14,13 +14,13 @@ from polymargin.bounds.lifted import eigenvalues, question
 from polymargin.bounds.lifted.first_multipliers import first_multipliers
 from polymargin.bounds.lifted.radius import COSTLY
 from polymargin.bounds.provers import DEEP_TOLERANCE
-from polymargin.gpu import device
+from polymargin.gpu import kernels
 from polymargin.relaxation import algebra
 from polymargin.relaxation.algebra import NUMPY, WORTH_IT, Algebra, algebra_for
 from polymargin.relaxation.interior_point import SMALL, maximise
 from polymargin.relaxation.program import SemidefiniteProgram
 
-with_gpu = pytest.mark.skipif(isinstance(device.cupy_or_reason(), str), reason="no GPU")
+with_gpu = pytest.mark.skipif(isinstance(kernels.cupy_or_reason(), str), reason="no GPU")
 
 
 def _algebra(name: str) -> Algebra:
