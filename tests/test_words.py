@@ -15,18 +15,17 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
     "plots", "reports", "explorer", "soundness", "reproduce", "vnnlib", "learning", "quadric", "continuation", "enumeration",
-    "polynomials", "gpu",
+    "polynomials", "gpu", "boundary", "expected", "piecewise", "regions", "value_ranges",
 )  # fmt: skip
-MODULES = ("deadlines.py", "processes.py", "work.py", "times.py", "rows.py", "listing.py", "errors.py")
 SOURCES = [file for name in PACKAGES for file in sorted((ROOT / "src" / "polymargin" / name).rglob("*.py"))]
-SOURCES += [ROOT / "src" / "polymargin" / name for name in MODULES]
+SOURCES += sorted((ROOT / "src" / "polymargin").glob("*.py"))
 # Pages that are still written in other words.
 LATER = {"bounds.md", "certificates.md", "theorems.md"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PAGES += [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in LATER]
 
 # The pages together stay readable in an afternoon. The limit falls when pages get shorter; it never rises.
-MOST_WORDS = 34_300
+MOST_WORDS = 34_200
 
 WORDS = re.compile(
     r"\b(whoever|nobody|somebody|anybody|everybody|who asks|second look|as they come|to and fro|what it buys|all told"

@@ -23,7 +23,7 @@ from polymargin.standing import Standing
 Names = tuple[str, ...]
 Found = TypeVar("Found")
 
-NOBODY = "–"
+NO_CLASS = "–"
 # Fields of results that hold sentences, one or several. Errors already have the names of the model.
 SENTENCES = {"notes", "reason"}
 _SPOKEN = re.compile(r"\b(class|classes) (\d+)(?:( and )(\d+))?\b")
@@ -142,7 +142,7 @@ def _spelt(value: Any) -> str:
 def name_of(names: Sequence[str] | None, number: int | None) -> str:
     """Return the name of a class, its number if it has none, and a dash for no class."""
     if number is None:
-        return NOBODY
+        return NO_CLASS
     return str(number) if names is None else names[number]
 
 

@@ -1,7 +1,7 @@
 """Real matrices known up to an error: what the checks of lifted proofs need of them, and python-flint's balls for it.
 
 Balls are as precise as one likes, and slow. `floats.Floats` has the same operations in doubles. Every operation counts its
-work before it is done, so that whoever combines them need not.
+work before it is done, so that callers need not.
 """
 
 from __future__ import annotations

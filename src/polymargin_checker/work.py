@@ -3,8 +3,8 @@
 The unit is the bit operation: a product of two b-bit numbers counts b (log₂ b)², which is close to what python-flint
 takes at every length, about 10¹² in a second. A certificate may ask for `FLAT` of them, and for `PER_NUMBER` more
 with every number that it gives: a long proof may take long, a short one may not. Numbers below `SHORTEST` bits count
-as that many, for the work around a product does not shrink with it. Who asks for proofs without floating point
-(`exact`) is ready to wait, and both limits are `PATIENCE` times as large.
+as that many, for the work around a product does not shrink with it. A check without floating point
+(`exact`) has limits `PATIENCE` times as large.
 
 A caller may also give seconds. A step that is expected to end later is refused before it begins.
 """

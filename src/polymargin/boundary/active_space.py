@@ -2,7 +2,7 @@
 
 The *active subspace* of B is the span of all its gradients. A direction in which B bends by 2⁻⁶⁰ belongs to it as much as any
 other: it may be the one in which the boundary lies. So its dimension is the rank of gradients at random points modulo random
-primes, and its directions are rational vectors, rounded by whoever needs floats.
+primes, and its directions are rational vectors, rounded where floats are needed.
 
 A network sees its input through the rows of its first layer. As many columns of that matrix as its rank are enough to see
 everything the network does, so gradients are taken in those coordinates alone, however many inputs there are.

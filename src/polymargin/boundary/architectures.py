@@ -2,7 +2,7 @@
 
 The boundary polynomial of an architecture is written once, on whatever scalars: `weight(size)` supplies the next weight,
 whose natural magnitude is `size`, and may be a parameter of a program, a residue modulo a prime or a random number. The constant
-term, the difference of the last biases, is left out: whoever needs it adds it.
+term, the difference of the last biases, is left out; callers add it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Orthonormal axes on which a polynomial resembles a sum of powers.
 
-Stage 1 starts from Σ a_j z_j^D − c, and the way from there to B is the shorter the more B is like it. A rotation z = Q y changes
+Enumeration starts from Σ a_j z_j^D − c, and the path from there to B is short if B resembles it. A rotation z = Q y changes
 no distance, so Q is free: with orthonormal rows q_j the pure powers of B have the coefficients F(q_j), F being the leading
 form. For a shallow network with orthogonal weights they are all there is of F.
 

@@ -137,7 +137,7 @@ class NetworkSource:
 
 
 class PlainSource(Protocol):
-    """What a source says that knows nothing of the structure of its polynomial."""
+    """A source without knowledge of the structure of its polynomial."""
 
     @property
     def dimension(self) -> int: ...

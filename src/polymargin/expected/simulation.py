@@ -105,7 +105,7 @@ def _results(
     threads = ThreadPoolExecutor(GPU_BATCHES_UNDER_WAY)
     try:
         yield from _in_order(completed(count, batches, threads))
-    finally:  # whoever is interrupted waits for the batches under way, not for all
+    finally:  # on interruption, wait for the batches under way, not for all
         threads.shutdown(cancel_futures=True)
 
 

@@ -1,8 +1,8 @@
 """One member of a family with all its critical points, from which all others are reached.
 
 If every polynomial of its degree belongs to the family, B₀ = Σ a_j x_j^D − c does, and its critical points are known in closed
-form (`continuation.start_systems`). For the boundaries of an architecture, which may have fewer critical points, the package's
-stage 1 finds those of a random member, in its reduced coordinates x = centre + scale · Q y.
+form (`continuation.start_systems`). For the boundaries of an architecture, which may have fewer critical points,
+enumeration finds those of a random member, in its reduced coordinates x = centre + scale · Q y.
 """
 
 from __future__ import annotations

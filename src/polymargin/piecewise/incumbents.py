@@ -49,7 +49,7 @@ class Incumbent:
         self.by_rival: dict[int, tuple[float, Array]] = {}
 
     def offer(self, x: Array, rival: int) -> bool:
-        """Take the tie if a point just beyond it stands up to exact arithmetic; whether there is one."""
+        """Take the tie if a point just beyond it is confirmed in exact arithmetic; return whether there is one."""
         beyond = [self.u + (1 + nudge) * (x - self.u) for nudge in NUDGES]
         for candidate in (x, np.round(x * GRID) / GRID, *beyond):
             logits = self.network.exact_logits(candidate)
