@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from polymargin_checker.document import fields, read_documents
+from polymargin_checker.noise import read_noise
 from polymargin_checker.ranges import check_ranges, is_about_ranges
 from polymargin_checker.refusal import OutOfTime, Refused, Unusable
 from polymargin_checker.row import Row
@@ -26,7 +27,7 @@ from polymargin_checker.work import limited_work, more_work
 FORMAT = "polymargin-certificate-1"
 _SHARED = ("format", "model")
 _OF_ROW = ("point", "label", "claim", "rivals", "upper")
-_OPTIONAL = ("created", "neighbourhood", "ranges")
+_OPTIONAL = ("created", "neighbourhood", "ranges", "noise")
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,14 @@ def _check_rows(
     """Go through all rows step by step; a row that is refused stays behind."""
     results: dict[int, CheckResult] = {}
     rows: dict[int, Row] = {}
+    noise = read_noise(shared["noise"], network) if "noise" in shared else None
+    network = network if noise is None else noise.network
     for place, document in enumerate(documents):
         with _answering(results, place):
             if document is not shared:
                 fields(document, "row", _OF_ROW)
                 document = document | {key: shared[key] for key in ("neighbourhood", "ranges") if key in shared}
-            rows[place] = Row(network, document, exact)
+            rows[place] = Row(network, document, exact, noise)
     together = Together(network, exact)
     leads = dict.fromkeys(rows, False)
     with _ignoring_refusals():

@@ -15,6 +15,7 @@ from polymargin_checker.completeness import Completeness, Listed
 from polymargin_checker.conditions import conditions, distance
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import at_least, number_or_infinity
+from polymargin_checker.noise import StatedNoise
 from polymargin_checker.quadric import Asked
 from polymargin_checker.refusal import OutOfTime, Refused
 from polymargin_checker.rival_proof import check_proof
@@ -40,9 +41,9 @@ class Row:
     unshown    rivals that are to be shown to be behind the label at the point
     """
 
-    def __init__(self, model: Network, document: dict[str, Any], exact: bool) -> None:
+    def __init__(self, model: Network, document: dict[str, Any], exact: bool, noise: StatedNoise | None = None) -> None:
         self.document = document
-        self.situation: Situation = read_situation(model, document, exact)
+        self.situation: Situation = read_situation(model, document, exact, noise)
         self.claim: Claim = read_claim(document["claim"])
         self.upper: Counterexample | NamedPoint | None = None
         self.waiting: dict[int, tuple[fmpq | None, Listed | Asked]] = {}
@@ -82,7 +83,7 @@ class Row:
                 bounds = f"{rounded_down(lower)} is below the claimed {rounded_up(claim.lower)}"
                 raise Refused(f"rival {rival}: its lower bound {bounds}")
             with about(rival):
-                proof = check_proof(situation, rival, lower, entry["proof"])
+                proof = check_proof(situation, rival, self._needed(lower), entry["proof"])
             if proof is None:
                 self._complete[rival] = None
             else:
@@ -94,6 +95,11 @@ class Row:
                     continue
                 if rival != situation.label and rival not in self._complete and rival not in self.waiting:
                     raise Refused(f"rival {rival} is missing; every class but the label needs a proof")
+
+    def _needed(self, lower: fmpq | None) -> fmpq | None:
+        """Return what a proof must prove for a bound: with noise a little more."""
+        noise = self.situation.noise
+        return lower if noise is None or lower is None or lower <= 0 else lower + noise.slack
 
     def conclude(self, judged: dict[int, Completeness | Refused | bool], wins: bool) -> str:
         """Return the claim in words if everything is proved; `wins` if the counterexample is known to be one."""
@@ -115,6 +121,8 @@ class Row:
             check_counterexample(situation, self.upper)
         claimed, label = self.claim.about(distance(situation.near)), situation.label
         stated = conditions(situation.near, situation.model.dimension, label, situation.model.class_count)
+        if situation.noise is not None:
+            stated = f"{situation.noise.words}, {stated}"
         return f"class {label}{': ' if self.claim.kind == 'margin' else ' is '}{claimed} ({stated})"
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from flint import fmpq
 
-from polymargin_checker.arrays import Floats, read_point
+from polymargin_checker.arrays import Floats, as_doubles, read_point
 from polymargin_checker.document import integer
 from polymargin_checker.exact import exact_logits
 from polymargin_checker.lifted_spectra import Known
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
+from polymargin_checker.noise import StatedNoise
 from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_frame
 from polymargin_checker.relaxation.arithmetic import Arithmetic
@@ -33,6 +34,7 @@ class Situation:
     near: StatedNeighbourhood
     relaxations: Relaxations
     doubles: Floats | None
+    noise: StatedNoise | None = None
 
     @cached_property
     def view(self) -> View | None:
@@ -69,8 +71,12 @@ class Situation:
         return self.logits[self.label] - self.logits[rival]
 
 
-def read_situation(model: Network, document: dict[str, Any], exact: bool) -> Situation:
-    place = read_point(document["point"], "point", model.dimension)
+def read_situation(
+    model: Network, document: dict[str, Any], exact: bool, noise: StatedNoise | None = None
+) -> Situation:
+    """Read what a row is about; with noise the model is that over (x, e), and the point is x."""
+    size = model.dimension if noise is None else noise.inputs
+    place = read_point(document["point"], "point", size)
     point = place.exact
     label = integer(document["label"], "label", 0, model.class_count - 1)
     near = PLAIN
@@ -80,11 +86,15 @@ def read_situation(model: Network, document: dict[str, Any], exact: bool) -> Sit
             raise Refused(f"neighbourhood, rivals: class {label} is the label itself, so that no rival counts")
         if near.frame is not None:
             check_frame(near.frame, exact)
+    in_doubles = place.doubles
+    if noise is not None:
+        near, point = noise.around(near), noise.at(point)
+        in_doubles = as_doubles(point)
     shared = document.get("ranges")
     if "ranges" in document:
         check_shared(shared)
     relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
-    return Situation(model, point, label, exact, Known(), near, relaxations, place.doubles)
+    return Situation(model, point, label, exact, Known(), near, relaxations, in_doubles, noise)
 
 
 def rival_of(situation: Situation, value: Any, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
@@ -21,6 +21,7 @@ class RowOptions(TypedDict, total=False):
     timeout: float
     checkpoint: str | Path | None
     progress: Progress | None
+    noise: Mapping[int, Any] | Mapping[str, Any] | None
 
 
 class VerifierMarginOptions(RowOptions, total=False):

@@ -24,6 +24,8 @@ from polymargin.margins.case import Case
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.gathered import gathered
 from polymargin.margins.naming import RowLabels
+from polymargin.margins.noise import Noise, NoiseGiven
+from polymargin.margins.noisy_answers import NoiseBudget, NoisyMargin, NoisyVerdict
 from polymargin.margins.options import (
     DEFAULT_TIMEOUT,
     AttackOptions,
@@ -133,16 +135,21 @@ class Verifier:
         timeout: float = DEFAULT_TIMEOUT,
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
+        noise: NoiseGiven | None = None,
     ) -> Any:
         """Return the distance to the nearest tie: a `Margin` for one point (n,), `Margins` for a batch (m, n) or images (m, …).
 
         proof        prove the answer; False for the number alone
+        noise        {layer: size}: every form of these layers may be off by so much
         timeout      seconds per point, for its proofs
         checkpoint   a file that collects finished rows; the same call continues where it stopped
         progress     called with the number of a row and its answer as soon as there is one
         """
         array = one_or_many(points, self.model.dimension)
         prepared = self._prepared(timeout)
+        if noise is not None:
+            made = NoisyMargin(prepared.judge, self.threat, self._noise(noise, checkpoint), timeout, self.seed)
+            return self._rows(made, array, Margins, progress)
         rows = np.atleast_2d(array)
         about: dict[str, Any] = {"answers": "margins", "proof": proof}
         store = self._checkpoint(checkpoint, rows, about, Margin)
@@ -181,17 +188,22 @@ class Verifier:
         timeout: float = DEFAULT_TIMEOUT,
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
+        noise: NoiseGiven | None = None,
     ) -> Any:
         """Decide whether another class ties or wins at a distance of at most `radius`: a `Verdict`, or `Verdicts` for a batch.
 
         What is not decided after `timeout` seconds per point, checking included, is UNKNOWN, with the bounds reached. The other
-        options are those of `margin`.
+        options are those of `margin`. A counterexample with noise has the inputs and then the noise of its layers.
         """
         if isinstance(self.model, Boundary):
             raise InputError("a boundary alone has margins, but no classes that verify could speak of")
         prepared = self._prepared(timeout)
         question = VerdictQuestion(prepared, _radius(radius))
         array = one_or_many(points, self.model.dimension)
+        if noise is not None:
+            given = self._noise(noise, checkpoint)
+            made = NoisyVerdict(prepared.judge, self.threat, question.radius, given, timeout, self.seed)
+            return self._rows(made, array, Verdicts, progress)
         if not prepared.in_cells:
             self.threat.region.check_bounded()
         if array.ndim == 1:
@@ -201,6 +213,41 @@ class Verifier:
         store = self._checkpoint(checkpoint, array, about, Verdict)
         with blas_threads(self._tracker.threads):
             return Verdicts(row_answers(question, array, store=store, executor=self._executor, on_row=progress))
+
+    def _noise(self, given: NoiseGiven, checkpoint: object) -> Noise:
+        if isinstance(self.model, Boundary):
+            raise InputError("noise= speaks of layers; a boundary alone has none: leave it out")
+        if checkpoint is not None:
+            raise InputError("checkpoint= with noise=: rows with noise are not kept in files; leave one of them out")
+        return Noise.of(self.model, given)
+
+    def _rows(self, question: Any, array: NDArray[np.float64], listing: Any, progress: Progress | None) -> Any:
+        with blas_threads(self._tracker.threads):
+            if array.ndim == 1:
+                return named(question.at(array), self.model)
+            return listing(row_answers(question, array, executor=self._executor, on_row=progress))
+
+    def noise_budget(
+        self,
+        points: ArrayLike,
+        noise: NoiseGiven,
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return how much noise the class at each point bears, in units of the given sizes: a `Margin`, or `Margins` for a batch.
+
+        The inputs stay. Sizes in percent are of the largest absolute value in the layer at the point.
+
+        >>> from polymargin import PolynomialNetwork
+        >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])], degree=2)
+        >>> found = Verifier(net).noise_budget([3.0, 1.0], {"layer 0": 0.5})              # (3 − e)² = (1 + e)² for e = 1
+        >>> round(found.lower, 2), round(found.upper, 6)
+        (2.0, 2.0)
+        """
+        prepared, array = self._prepared(timeout), one_or_many(points, self.model.dimension)
+        made = NoiseBudget(prepared.judge, self._noise(noise, None), self.threat, timeout, self.seed)
+        return self._rows(made, array, Margins, progress)
 
     @overload
     def attack(self, points: ManyPoints, *, timeout: float = ...) -> list[Attack | None]: ...
@@ -284,6 +331,7 @@ def margin(
     workers: int | Workers | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
+    noise: NoiseGiven | None = None,
 ) -> Any:
     """Return the exact margin at one point (n,), or `Margins` for a batch (m, n) or images (m, …), with a proof.
 
@@ -301,6 +349,8 @@ def margin(
     workers      threads (all cores by default), or a `concurrent.futures.Executor` or Dask `Client` that takes the rows
     checkpoint   a file that collects finished rows; the same call continues where it stopped
     progress     called with the number of a row and its answer as soon as there is one
+    noise        {layer: size}, layers by name or number, sizes as numbers or as '0.1%' of the layer's proved range: every form
+                 of these layers may be off by so much
 
     Who asks the same model often makes a `Verifier` of it once.
 
@@ -311,7 +361,7 @@ def margin(
     Margin(0.75, class 1 against 0, CERTIFIED by quadric)
     """
     made = Verifier(model, within=within, rivals=rivals, abstain=abstain, seed=seed, device=device, workers=workers)
-    return made.margin(points, proof=proof, timeout=timeout, checkpoint=checkpoint, progress=progress)
+    return made.margin(points, proof=proof, timeout=timeout, checkpoint=checkpoint, progress=progress, noise=noise)
 
 
 @overload
@@ -334,6 +384,7 @@ def verify(
     workers: int | Workers | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
+    noise: NoiseGiven | None = None,
 ) -> Any:
     """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
 
@@ -352,7 +403,7 @@ def verify(
     Verdicts(2 points: 1 ROBUST, 1 VULNERABLE)
     """
     made = Verifier(model, within=within, rivals=rivals, abstain=abstain, seed=seed, device=device, workers=workers)
-    return made.verify(points, radius, timeout=timeout, checkpoint=checkpoint, progress=progress)
+    return made.verify(points, radius, timeout=timeout, checkpoint=checkpoint, progress=progress, noise=noise)
 
 
 @overload

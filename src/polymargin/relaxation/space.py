@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 THINNEST = 1e-12
 """Half of an interval at least, relative to the size of its ends: a variable that is constant keeps a direction of its own."""
+SMALLEST = 1e-40
+"""The size of ends that are zero; multipliers are divided by squares of halves, which must not vanish."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,7 @@ class Space:
     @cached_property
     def half(self) -> Array:
         low, high = (ends[: self.variables] for ends in self.enclosures.variables)
-        return np.maximum((high - low) / 2, THINNEST * np.maximum(1e-200, np.maximum(np.abs(low), np.abs(high))))
+        return np.maximum((high - low) / 2, THINNEST * np.maximum(SMALLEST, np.maximum(np.abs(low), np.abs(high))))
 
     def row(self, constant: Array | float, slopes: Array, tail: Array) -> Array:
         """Return constant + slopes · δ + tail · (w, y) as rows (h, size) over (1, s)."""

@@ -16,6 +16,7 @@ from polymargin.deadlines import Deadline
 from polymargin.margins.certificate import FORMAT, Certificate, in_base64, neighbourhood
 from polymargin.margins.judge import Judge
 from polymargin.networks.network import Network
+from polymargin.networks.noisy import layer_names
 from polymargin.regions import Region, ThreatModel
 from polymargin.regions.norms import Norm
 from polymargin.relaxation.constraints.encoding import number
@@ -82,13 +83,12 @@ def _with_ends(found: FoundRange, plain: FoundRange) -> FoundRange:
 
 
 def _layers(model: Network, search: RangeSearch, found: list[FoundRange], inputs: InputSet) -> list[LayerRanges]:
-    names = model.layer_names or [*(f"layer {k}" for k in range(len(model.stages))), "logits"]
+    names = layer_names(model)
     values = None if inputs.data is None else model.values(inputs.data)
     layers: list[LayerRanges] = []
     for number_, stage in enumerate(search.stages):
-        for operand, forms in enumerate(stage.forms):
-            one = found[len(layers)]
-            name = names[number_] + (("", " (right)")[operand] if len(stage.forms) > 1 else "")
+        for forms in stage.forms:
+            one, name = found[len(layers)], names[len(layers)]
             seen = None if values is None else forms(values[: number_ + 1])
             lowest, highest = (_inside(inputs, places) for places in (one.lowest, one.highest))
             layers.append(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polymargin.relaxation.constraints.constraint import Array, Squares, Unknowns
 from polymargin.relaxation.constraints.encoding import scattered
-from polymargin.relaxation.space import Space
+from polymargin.relaxation.space import SMALLEST, THINNEST, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,4 +41,4 @@ class Argument:
     @property
     def _ends(self) -> tuple[Array, Array]:
         low, high = (ends[self.chosen] for ends in self.space.enclosures.arguments)
-        return (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
+        return (low + high) / 2, np.maximum((high - low) / 2, THINNEST * SMALLEST)

@@ -16,10 +16,16 @@ from polymargin.relaxation.space import Space
 INWARD = 1 - 1e-12
 """Room for rounding: the sum of the parts stays below one."""
 
+NARROW, SHARE = 1e-3, 0.1
+"""A box is narrow if it is within this of the ball; the part of the sum that narrow coordinates have beside a ball."""
+
 
 @dataclass(frozen=True, eq=False)
 class EllipsoidShape:
-    """D_i² = norm · ω_i² / r² + box_i: the ball of the norm, or half axes √n times those of the box."""
+    """D_i² = norm · ω_i² / r² + box_i: the ball of the norm, or half axes √n times those of the box.
+
+    Coordinates whose box is far narrower than the ball, as that of noise is, have half axes of their own.
+    """
 
     norm: float
     box: NDArray[np.float64]
@@ -28,10 +34,14 @@ class EllipsoidShape:
     @classmethod
     def around(cls, region: Perturbations) -> EllipsoidShape:
         """Return an ellipsoid around a region: the ball of its norm if it has one, else that around the box |δ| ≤ r/ω."""
+        reach, ends = region.radius * region.inverse_weights, np.maximum(np.abs(region.low), np.abs(region.high))
+        narrow = ends < NARROW * reach
         if region.has_ball:
-            norm, box = INWARD, np.zeros(region.dimension)
+            share = SHARE if narrow.any() else 0.0
+            norm, box = (1 - share) * INWARD, np.zeros(region.dimension)
+            box[narrow] = share * INWARD / (narrow.sum() * ends[narrow] ** 2)
         else:
-            norm, box = 0.0, INWARD / (region.dimension * (region.radius * region.inverse_weights) ** 2)
+            norm, box = 0.0, INWARD / (region.dimension * np.where(narrow, ends, reach) ** 2)
         return cls(norm, box, norm * region.squared_weights / region.square + box)
 
     @property

@@ -104,9 +104,9 @@ class Minorant:
         for neurons in self.space.neurons:
             own = neurons.number + np.arange(len(neurons.forms))
             known = self.reference[own] >= 0
-            bend = self.weights[own] * self.parabolas.a[self.reference[own]]
+            bend = self.weights[own][known] * self.parabolas.a[self.reference[own][known]]
             whole = np.zeros(len(self.space.expansion.groups[neurons.group]))
-            whole[neurons.forms] = np.where(known, np.maximum(0.0, -bend), 0.0)
+            whole[neurons.forms[known]] = np.maximum(0.0, -bend)
             found[neurons.group] = whole
         return found
 
