@@ -10,6 +10,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
+from polymargin.deadlines import Deadline
 from polymargin.margins import judge, provers
 from polymargin.margins.case import Case
 from polymargin.margins.proofs import RivalProof
@@ -91,5 +92,5 @@ def test_a_false_proof_of_the_solver_is_not_believed(monkeypatch: pytest.MonkeyP
 
 
 def test_the_checker_gets_a_quarter_of_the_time_at_least() -> None:
-    case = Case(pm.Verifier(NET)._prepared(100.0), POINT, timeout=100)
+    case = Case(pm.Verifier(NET)._prepared(100.0), POINT, Deadline.after(100))
     assert case.end.end - case.deadline.end == pytest.approx(25, abs=1)

@@ -14,6 +14,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin import Answer, Standing
+from polymargin.deadlines import Deadline
 from polymargin.margins.case import Case
 from polymargin.margins.rivals import prove_by_enumeration
 from polymargin_checker.checker import check
@@ -234,7 +235,7 @@ def test_a_hyperplane_does_not_speak_for_squares(tmp_path: Path) -> None:
 
 def test_enumeration_is_not_begun_without_the_time_for_it() -> None:
     network = random_network([13, 14, 2], 3, seed=2)
-    case = Case(pm.Verifier(network)._prepared(1e-9), np.full(13, 0.1), timeout=1e-9)
+    case = Case(pm.Verifier(network)._prepared(1e-9), np.full(13, 0.1), Deadline.after(1e-9))
     proof, nearest, reason = prove_by_enumeration(case, case.rivals[0])
     assert proof is None
     assert nearest is None

@@ -25,10 +25,11 @@ CHECKING = 0.25
 
 
 class Case:
-    """`deadline` is that of the search; what is left of the time then is for the checker."""
+    """`end` is the deadline of the call, `deadline` that of the search; what is left between them is for the checker."""
 
-    def __init__(self, prepared: Prepared, point: ArrayLike, timeout: float | None) -> None:
+    def __init__(self, prepared: Prepared, point: ArrayLike, end: Deadline) -> None:
         network = prepared.network
+        self.started, self.end = perf_counter(), end
         self.prepared, self.network, self.threat = prepared, network, prepared.threat
         self.threat.region.check_bounded()
         self.u = checked_point(point, network.dimension)
@@ -39,9 +40,8 @@ class Case:
         if self.tied is not None and self.tied not in self.rivals:
             tied = " and ".join(map(prepared.name_of, (self.label, self.tied)))
             raise InputError(f"classes {tied} tie at the point: it has no class of its own")
-        self.started = perf_counter()
-        self.end = Deadline.after(timeout)
-        self.deadline = self.end.part(1 - CHECKING)
+        network.prepare_exact()
+        self.deadline = end.part(1 - CHECKING)
 
     @staticmethod
     def check_size(network: Network, u: NDArray[np.float64]) -> None:

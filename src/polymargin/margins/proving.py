@@ -20,6 +20,7 @@ from polymargin.margins import provers
 from polymargin.margins.acceptance import accepted_bounds
 from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.case import Case
+from polymargin.margins.pairs import FOLLOWING
 from polymargin.margins.prepared import Prepared
 from polymargin.margins.proofs import RivalProof, counterexample_json, trivial
 from polymargin.margins.result import Margin, Ordinary
@@ -35,11 +36,11 @@ AGREEMENT = 1e-6
 PROOF = 256
 
 
-def with_proof(prepared: Prepared, u: provers.Array, found: Margin) -> Margin:
+def with_proof(prepared: Prepared, u: provers.Array, found: Margin, deadline: Deadline) -> Margin:
     """Return the answer with proved bounds and their certificate; the answer itself where there is nothing to prove."""
     if found.standing is Standing.FAILED or found.radius == 0 or not prepared.has_proofs:
         return found
-    case = Case(prepared, u, prepared.search.timeout)
+    case = Case(prepared, u, deadline)
     if case.tied is not None or found.label != case.label:
         return found
     accepted, loss, notes = _bounds(case, found)
@@ -193,17 +194,22 @@ class ProvedMargins:
     def ordinary(self, points: provers.Array, tracker: Tracker) -> Ordinary:
         if self._prepared.in_cells:
             return np.zeros(0, dtype=np.intp), []
-        places, found = self._prepared.margins.ordinary(points, tracker)
+        following = tracker.until(tracker.deadline.part(FOLLOWING))
+        places, found = self._prepared.margins.ordinary(points, following)
         if not self._proof:
             return places, found
-        proofs = self._together(points[places])
+        proofs = self._together(points[places], tracker.deadline)
         rows = zip(places.tolist(), found, strict=True)
         return places, [
-            _proved(one, proofs[row]) if row in proofs else self._alone(points[place], one)
+            _proved(one, proofs[row]) if row in proofs else self._alone(points[place], one, self._deadline(tracker))
             for row, (place, one) in enumerate(rows)
         ]
 
-    def _together(self, points: provers.Array) -> dict[int, Accepted]:
+    def _deadline(self, tracker: Tracker) -> Deadline:
+        """Return the deadline of the call where there is one, else that of a row of a batch."""
+        return self._prepared.search.deadline(tracker)
+
+    def _together(self, points: provers.Array, end: Deadline) -> dict[int, Accepted]:
         """The bounds of those rows that are proved at the first try."""
         block, timeout = self._prepared.block_proofs, self._prepared.search.timeout
         proofs: dict[int, Accepted] = {}
@@ -212,7 +218,7 @@ class ProvedMargins:
         size = block.size()
         for start in range(0, len(points), size):
             part = points[start : start + size]
-            deadline = Deadline.after(None if timeout is None else timeout * len(part) / 2)
+            deadline = Deadline.after(None if timeout is None else timeout * len(part) / 2).within(end.left)
             try:
                 proofs |= {start + row: accepted for row, accepted in block.prove(part, deadline).items()}
             except (PolymarginError, TimeUpError, ArithmeticError, np.linalg.LinAlgError):
@@ -220,15 +226,15 @@ class ProvedMargins:
         return proofs
 
     def margin_at(self, u: provers.Array, tracker: Tracker) -> Margin:
-        prepared = self._prepared
+        prepared, deadline = self._prepared, self._deadline(tracker)
         if prepared.cells is not None:
-            return prepared.cells.margin_at(u, prepared.search.timeout)
-        found = prepared.margins.margin_at(u, tracker)
-        return self._alone(u, found) if self._proof or found.standing is Standing.BRACKETED else found
+            return prepared.cells.margin_at(u, deadline.left if deadline.exists else None)
+        found = prepared.margins.margin_at(u, tracker.until(deadline))
+        return self._alone(u, found, deadline) if self._proof or found.standing is Standing.BRACKETED else found
 
-    def _alone(self, u: provers.Array, found: Margin) -> Margin:
+    def _alone(self, u: provers.Array, found: Margin, deadline: Deadline) -> Margin:
         try:
-            return with_proof(self._prepared, u, found)
+            return with_proof(self._prepared, u, found, deadline)
         except (PolymarginError, TimeUpError, ArithmeticError, np.linalg.LinAlgError) as error:
             reason = str(error) or "the time is up"
             return replace(found, notes=(*found.notes, f"no proof: {reason}"))

@@ -160,10 +160,11 @@ class Verifier:
         if progress is not None:
             for row, result in stored.items():
                 progress(row, labels(result, row))
-        session = ProvedMargins(prepared, proof)
+        session, tracker = ProvedMargins(prepared, proof), prepared.search.tracker
         if array.ndim == 1 and len(left):
             checked_point(array, self.model.dimension)
-        for block, found in self._answers(session, rows, left, prepared.search.tracker, array.ndim == 1):
+            tracker = tracker.until(Deadline.after(timeout))
+        for block, found in self._answers(session, rows, left, tracker, array.ndim == 1):
             parts.append((block, found))
             if store is not None:
                 done = zip(block.tolist(), found, strict=True)
@@ -269,8 +270,9 @@ class Verifier:
 
     def _attack_at(self, point: NDArray[np.float64], timeout: float) -> Attack | None:
         network, region = self.model, self.threat.region
-        u = checked_point(point, network.dimension)
+        deadline, u = Deadline.after(timeout), checked_point(point, network.dimension)
         Case.check_size(network, u)
+        network.prepare_exact()
         label, tied = predicted_class(network, u)
         if tied is not None:
             names = " and ".join(class_name(network, one) for one in (label, tied))
@@ -279,7 +281,7 @@ class Verifier:
         options: dict[str, Any] = {
             "abstain": self.threat.abstain,
             "seed": self.seed,
-            "deadline": Deadline.after(timeout),
+            "deadline": deadline,
         }
         found = provers.nearest_loss(network, u, label, rivals, region, **options)
         if found is None:

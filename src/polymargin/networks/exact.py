@@ -8,7 +8,7 @@ columns, because most weights of a convolution are zeros. Half a million weights
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -162,5 +162,9 @@ def integers(values: Array) -> tuple[list[int], int]:
     trailing = np.log2(np.maximum(whole & -whole, 1).astype(np.float64)).astype(np.int64)
     lowest = exponents - 53 + trailing
     exponent = max(0, -int(lowest[whole != 0].min(initial=0)))
-    pairs: Iterable[tuple[int, int]] = zip((whole >> trailing).tolist(), (lowest + exponent).tolist(), strict=True)
-    return [odd << shift if odd else 0 for odd, shift in pairs], exponent
+    odd, shifts = whole >> trailing, lowest + exponent
+    if not (whole != 0).any() or int((53 - trailing + shifts)[whole != 0].max()) < 63:
+        return (odd << np.where(whole != 0, shifts, 0)).tolist(), exponent
+    return [
+        entry << shift if entry else 0 for entry, shift in zip(odd.tolist(), shifts.tolist(), strict=True)
+    ], exponent

@@ -152,6 +152,10 @@ class Network:
         """Return the logits at one point of doubles, or of dyadic Fractions, without rounding."""
         return self._exact(point)
 
+    def prepare_exact(self) -> None:
+        """Write the weights as integers. It takes a second for a few million of them; called early, a deadline counts it."""
+        _ = self._exact
+
     @cached_property
     def _exact(self) -> ExactStages:
         return ExactStages(self.stages, self.readout)
