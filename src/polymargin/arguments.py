@@ -1,4 +1,4 @@
-"""What public functions may be given, checked in one place before any work begins.
+"""Checks of the arguments of public functions, in one place, before any work begins.
 
 A parameter name means the same everywhere: `seed`, `threads`, `limit`, `timeout`, and the model, which comes first. So
 `@checked(...)` above a public function checks them by name; the kinds of model it takes stand in the brackets. Points need a

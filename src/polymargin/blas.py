@@ -1,4 +1,4 @@
-"""How many threads BLAS may use while a function runs: one, unless `workers=` says more.
+"""The number of BLAS threads while a function runs: one, unless `workers=` is larger.
 
 By default BLAS takes every core for every product. The matrices of bounds have some hundred rows and gain little from that, and
 where others are at work too each product waits for the slowest of its threads: bounds took fifteen times as long. BLAS has one

@@ -1,9 +1,8 @@
-"""What classes are called where a model comes from, and how results say it.
+"""Names of classes, and results that use them.
 
-A network counts its classes; an estimator has names for them, and a person thinks in these. The network keeps them
-(`class_names`), every result takes them over in one place (`named`), and whatever prints a class asks the result. Inside the
-package classes stay numbers: a session that serves two models with the same weights knows no names, so sentences that speak of
-"class 2" are put into the model's words when the result is handed out.
+A network numbers its classes; an estimator has names for them. The network keeps the names (`class_names`), and every result
+takes them over in one place (`named`). Inside the package classes are numbers, so that models with the same weights can share
+work; sentences about "class 2" get the name when the result is returned.
 """
 
 from __future__ import annotations

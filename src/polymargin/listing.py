@@ -34,7 +34,7 @@ STYLES = {
 
 
 class Listed(HasStanding, Protocol):
-    """What a listing is made of."""
+    """An entry of a listing."""
 
     def to_row(self) -> dict[str, Any]:
         """Return plain values by column: texts, numbers, None."""

@@ -34,7 +34,7 @@ TASKS_PER_WORKER = 8
 
 
 class PointQuestion(Protocol[Row]):  # type: ignore[misc]  # answers only come out of it
-    """What is asked about every point; it travels to workers, so it is made of plain values and a network."""
+    """A computation for every point. It is sent to workers, so it consists of plain values and a network."""
 
     @property
     def network(self) -> Any:

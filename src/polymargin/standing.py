@@ -1,4 +1,4 @@
-"""How an answer is known. No number leaves the package without its standing."""
+"""The standing of an answer: how it was established. No number leaves the package without its standing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Standing(Enum):
-    """The value is what it means, for a person."""
+    """The standing of an answer; the value is its meaning in words."""
 
     CERTIFIED = "proved: by a certificate that the checker accepted in the same call, or by exact arithmetic alone"
     NUMERICAL = "all critical points found in floating point, counts agree, the nearest tie confirmed; no proof made"

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 @runtime_checkable
 class Cluster(Protocol):
-    """What is used of a Dask `Client`."""
+    """The part of a Dask `Client` that is used."""
 
     def get_executor(self, **options: Any) -> Any:
         """Return an executor."""

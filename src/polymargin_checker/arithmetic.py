@@ -1,4 +1,4 @@
-"""What proofs are judged in: ball arithmetic of a working precision, or doubles where a proof is large.
+"""The arithmetic of proofs: balls of a working precision, or doubles for large proofs.
 
 python-flint keeps one precision for the whole process. This is the only place that sets it, and it is always restored. No
 precision can make the checker wrong: balls and doubles with radii enclose the true numbers, and where they are too coarse the

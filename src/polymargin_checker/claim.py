@@ -1,4 +1,4 @@
-"""What a certificate claims: a ball without ties, a tie within a ball, or a margin between two numbers."""
+"""The claim of a certificate: a ball without ties, a tie within a ball, or a margin between two numbers."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ MOST_BOXES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """What a completeness proof lists: midpoints (boxes, n), what is to be added to them, radii of x and λ (boxes, 2).
+    """The boxes of a completeness proof: midpoints (boxes, n), their corrections, radii of x and λ (boxes, 2).
 
     The first `reals` midpoints are real. `boundary` makes B in balls.
     """

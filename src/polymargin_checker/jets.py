@@ -40,7 +40,7 @@ class DiscJet:
 
 @dataclass(frozen=True, eq=False)
 class _Passed:
-    """What happened at a stage: the values of its forms, and their slopes if a Hessian is asked for."""
+    """The outcome at a stage: the values of its forms, and their slopes if a Hessian is asked for."""
 
     forms: list[Discs]
     slopes: list[Slopes]

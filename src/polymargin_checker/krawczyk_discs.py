@@ -51,7 +51,7 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Contracted:
-    """What the test says: whether it is passed, the λ of the midpoints, and s (places, n + 1)."""
+    """The outcome of the test: whether it is passed, the λ of the midpoints, and s (places, n + 1)."""
 
     passed: NDArray[np.bool_]
     multipliers: Complexes

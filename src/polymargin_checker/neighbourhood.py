@@ -1,4 +1,4 @@
-"""What a perturbation may be, as a certificate states it: norm, weights, domain, movable coordinates, rivals, a lead.
+"""The perturbations that a certificate states: norm, weights, domain, movable coordinates, rivals, a lead.
 
 Without this entry a certificate speaks of the L2 norm, all perturbations and all rivals. Lengths are compared in rationals.
 A matrix of weights and a subspace come with a frame, in whose coordinates proofs are made.

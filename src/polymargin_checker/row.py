@@ -35,7 +35,7 @@ _AT_THE_POINT = ("lifted", "products", "relaxation")
 
 
 class Row:
-    """What a row says, and what is proved of it so far.
+    """A row of a certificate, and the facts proved so far.
 
     waiting    proofs that are judged together with those of other rows, by rival
     unshown    rivals that are to be shown to be behind the label at the point

@@ -1,4 +1,4 @@
-"""What many rows ask of one model, judged together: labels, counterexamples, critical points, quadrics.
+"""Many rows of one model, judged together: labels, counterexamples, critical points, quadrics.
 
 Doubles with error bounds decide first; balls and rationals decide what is left.
 """

@@ -1,4 +1,4 @@
-"""What the checker says, so that it can be believed as it is printed.
+"""Numbers and foreign text in messages, rounded and escaped so that a printed line is true.
 
 Decimals are rounded outward: a lower bound down, an upper bound up, so that the sentence is true of the printed number.
 Foreign text is escaped: nothing in a file or in its name can start a line of its own or hide a part of one.

@@ -1,4 +1,4 @@
-"""What a polynomial depends on, decided exactly.
+"""The directions on which a polynomial depends, decided exactly.
 
 The *active subspace* of B is the span of all its gradients. A direction in which B bends by 2⁻⁶⁰ belongs to it as much as any
 other: it may be the one in which the boundary lies. So its dimension is the rank of gradients at random points modulo random

@@ -1,4 +1,4 @@
-"""Where a boundary polynomial comes from.
+"""Sources of boundary polynomials: networks, expressions, affine substitutions.
 
 A source can write its polynomial on symbolic scalars, evaluate it on points, and say which directions
 it can depend on at most. That is all the later stages ask.

@@ -1,4 +1,4 @@
-"""Where paths end when the end is singular or at infinity: Cauchy's integral over the local monodromy.
+"""Endpoints of paths that are singular or at infinity: Cauchy's integral over the local monodromy.
 
 Near the end of a path its coordinates are Laurent–Puiseux series x(s) = Σ_{k ≥ −p} c_k s^{k/w} in the remaining way s.
 Going once around s = 0 on a small circle permutes the paths; a path comes back to itself after w turns, the length of its

@@ -23,7 +23,7 @@ CORRECTIONS_APART = 100.0
 
 
 class Gathered:
-    """What is known of T systems in n unknowns, the last of them a multiplier, with at most N solutions each.
+    """Solutions gathered for T systems in n unknowns, the last of them a multiplier, with at most N solutions each.
 
     counts       (T,) solutions known, conjugates included; N + 1 where more came together than there can be
     real_counts  (T,) how many of them are real

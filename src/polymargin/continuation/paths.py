@@ -1,4 +1,4 @@
-"""What became of each path: a named end, and the numbers that go with it."""
+"""The outcome of each path: a named state, and the numbers that belong to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class PathEnd(Enum):
-    """How a path ended. The value is (code of the core, message, remedy)."""
+    """The state in which a path ended. The value is (code of the core, message, remedy)."""
 
     CONVERGED = (0, "reached a regular solution", "")
     START_REJECTED = (1, "began at a point that does not solve the start system", "check the start solutions")

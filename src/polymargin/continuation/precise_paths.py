@@ -50,7 +50,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 class End(Enum):
-    """Where a path leads."""
+    """The endpoint of a path."""
 
     REGULAR = "a regular solution, proved to be one"
     MULTIPLE = "a solution that stayed multiple as far as it was followed"

@@ -16,7 +16,7 @@ HASTY = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackerSettings:
-    """How carefully paths are followed.
+    """Tolerances and limits of path tracking.
 
     contraction     largest accepted Newton contraction after a prediction
     correction      largest accepted first Newton correction, relative to the point

@@ -43,7 +43,7 @@ class Closest:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What is known of lists of solutions of critical equations in n unknowns, q of them clear.
+    """A summary of lists of solutions of critical equations in n unknowns, q of them clear.
 
     rows         (q,) the clear ones; the other fields have an entry for each of these
     real_counts  (q,) number of real points

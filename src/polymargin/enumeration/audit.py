@@ -24,7 +24,7 @@ class Audit:
     ends               what became of the M paths
     without_conjugate  nonreal points that lack their partner
     unjudged           base paths whose endpoint is unknown: M may be too small
-    remarks            what was met on the way: multiple points, singular points of the boundary, families
+    remarks            multiple points, singular points of the boundary, families
     """
 
     bound: int

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OrdinaryPoints:
-    """What is known of p points u (p, n) together.
+    """Critical points of p points u (p, n) together.
 
     rows          (q,) those that are ordinary; the other fields have an entry for each of these
     real_counts   (q,) number of real critical points

@@ -1,4 +1,4 @@
-"""How the expected number of real critical points grows with the degree: like d^{n/2}, the square root of the complex number.
+"""Growth of the expected number of real critical points with the degree: like d^{n/2}, the square root of the complex number.
 
 The theorem bounds it by C d^{n/2}. The leading term is exact. For large d the part −rZ dominates p(I − rM) in the determinant
 of `tangent`, except near the test point; what remains is c(x) · 2σ² r^{n−1} E|det Z|. With Z = √B_P G √B_P and

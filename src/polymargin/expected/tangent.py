@@ -1,4 +1,4 @@
-"""What a critical point in a given direction needs: the law of the gradient along it and of the Hessian across it.
+"""Laws for a critical point in a given direction: the law of the gradient along it and of the Hessian across it.
 
 The theorem counts zeros of F(x, λ) = (f(x), x − u + λ∇f(x)) by the integral over (x, λ) of
 

@@ -1,4 +1,4 @@
-"""Where the registers of a tape are in the file that a group of lanes shares.
+"""Places of the registers of a tape in the file that a group of lanes shares.
 
 A zero and the constants stay; everything else is written anew for every evaluation, so an instruction may take the place of a
 value that is not read any more. Then the elimination takes all of it but the zero and the constants, for its columns.

@@ -30,7 +30,7 @@ SHARED_MEMORY, PER_BLOCK = 227 * 1024, 1024
 
 @dataclass(frozen=True)
 class Layout:
-    """How a path is spread: over how many lanes, and how many rows of the matrix each of them holds."""
+    """The lanes over which a path is spread, and the rows of the matrix that each of them holds."""
 
     lanes: int
     rows: int

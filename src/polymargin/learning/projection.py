@@ -31,7 +31,7 @@ HALVINGS = 30
 
 @dataclass(frozen=True)
 class LocusProjection:
-    """Where `project` ended: the scaled factor before and after, the steps, and how far the weights moved."""
+    """The outcome of `project`: the scaled factor before and after, the steps, and how far the weights moved."""
 
     before: float
     after: float

@@ -1,4 +1,4 @@
-"""Which stratum a quadric lies in, up to a tolerance, and the ED degree there.
+"""The stratum of a quadric, up to a tolerance, and the ED degree there.
 
 Weights found by training are on no special locus exactly; they come near one. What is measured is how near, as the
 relative distance in the space of symmetric matrices (spectral norm): to the matrices of lower rank it is the smallest

@@ -17,7 +17,7 @@ from polymargin.learning.extra import torch_package
 
 @dataclass(frozen=True)
 class Training:
-    """How a training went: the loss without and the penalty of the last step, and the accuracy on the training data."""
+    """The outcome of a training: loss without penalty and penalty of the last step, accuracy on the training data."""
 
     steps: int
     loss: float

@@ -41,7 +41,7 @@ C = TypeVar("C", bound=Cell)
 
 
 class Problem(Protocol[C]):
-    """What the loop asks for."""
+    """The interface of a problem for the loop."""
 
     @property
     def far(self) -> float:
@@ -68,7 +68,7 @@ class Problem(Protocol[C]):
 
 @dataclass
 class SearchOutcome:
-    """What a search has done and what it knows: ties with a rival are no nearer than lower[rival]."""
+    """The outcome of a search: ties with a rival are no nearer than lower[rival]."""
 
     lower: dict[int, float]
     cells: int = 0

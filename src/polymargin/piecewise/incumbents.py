@@ -25,7 +25,7 @@ SAMPLES, LOOKS = 33, 11
 
 
 class Classifier(Protocol):
-    """What a search needs to know of a network."""
+    """The interface of a network for the search."""
 
     @property
     def dimension(self) -> int: ...

@@ -37,7 +37,7 @@ MISSED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """What is known about the nearest point.
+    """The nearest point of a polyhedron, or a proof that there is none nearby.
 
     point    (n,), None if none was found: the polyhedron is empty, or out of reach, as far as `lower` proves it
     lower    no point of the polyhedron is nearer to the origin

@@ -1,4 +1,4 @@
-"""What margins and verdicts of a piecewise network begin with: its class at the point, and the search over cells around it."""
+"""The start of margins and verdicts of a piecewise network: its class at the point, and the search over cells around it."""
 
 from __future__ import annotations
 

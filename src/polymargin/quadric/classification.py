@@ -1,4 +1,4 @@
-"""What kind of quadric B(x) = xᵀAx + bᵀx + c is, by the signatures of A and of M = [[A, b/2], [bᵀ/2, c]], and its name.
+"""The kind and name of a quadric B(x) = xᵀAx + bᵀx + c, by the signatures of A and of M = [[A, b/2], [bᵀ/2, c]], and its name.
 
 Who finds the signatures, in rational arithmetic, with a tolerance for rounding or with one for "nearly there", is another
 matter; a conic has the same name for all of them.

@@ -41,7 +41,7 @@ class QuadricCriticalPoints:
     distances       (N,) from u for the real ones, infinity for the others
     multiplicities  (N,)
     families        (N,) dimension of the family that the point stands for; 0 for an isolated one
-    notes           what was met: multiple points, families, singular points
+    notes           multiple points, families, singular points
     """
 
     points: Complex

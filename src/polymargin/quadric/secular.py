@@ -28,7 +28,7 @@ from enum import IntEnum
 
 
 class NearestKind(IntEnum):
-    """What the nearest point is; the core knows these numbers."""
+    """The kind of a nearest point; the core uses the same numbers."""
 
     REGULAR = 0
     SPHERE = 1  # one of a sphere of nearest points (two of them if the sphere has dimension 0)

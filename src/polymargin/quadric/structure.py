@@ -1,4 +1,4 @@
-"""What must not be decided by rounding: ranks, and which eigenvalues of A are equal.
+"""Structure that rounding must not decide: ranks, and which eigenvalues of A are equal.
 
 Over the rationals everything is exact: ranks by elimination, the number of distinct nonzero eigenvalues as the degree of the
 squarefree part of the characteristic polynomial without its root 0.

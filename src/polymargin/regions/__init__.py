@@ -1,4 +1,4 @@
-"""What a perturbation may be: a norm, a domain, coordinates that move. Values without a solver."""
+"""Sets of perturbations: a norm, a domain, coordinates that move. Values without a solver."""
 
 from polymargin.regions.norms import Norm
 from polymargin.regions.perturbations import Perturbations

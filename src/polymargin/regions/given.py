@@ -1,4 +1,4 @@
-"""What users give to a region, as arrays; a wrong value gets one sentence."""
+"""Arguments of regions as arrays; a wrong value is refused in one sentence."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Norm(StrEnum):
-    """How the length of a perturbation is measured."""
+    """The norm of a perturbation."""
 
     L2 = "l2"
     LINF = "linf"

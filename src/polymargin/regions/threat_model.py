@@ -1,4 +1,4 @@
-"""What an answer is asked against: the perturbations of a region, the rivals whose ties count, and the lead that is asked for."""
+"""A threat model: the perturbations of a region, the rivals whose ties count, and the required lead."""
 
 from __future__ import annotations
 

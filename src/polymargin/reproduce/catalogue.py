@@ -1,4 +1,4 @@
-"""Everything of the paper that can be reproduced, in its order, with what a full and a quick run mean.
+"""The tables and figures of the paper in its order, with the sizes of a full and of a quick run.
 
 A quick run leaves out table rows that take minutes, draws fewer samples and trains for fewer steps where that takes long; it
 computes everything else the same way.

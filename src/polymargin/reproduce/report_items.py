@@ -1,4 +1,4 @@
-"""What a reproduced table or figure consists of, before anyone writes a page about it."""
+"""The parts of a reproduced table or figure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What a computation left behind: files, comparisons, and remarks that a reader needs to judge them.
+    """The outcome of a computation: files, comparisons, and remarks.
 
     `seconds` is given where the computation knows its time better than a clock: rows kept from an earlier run took time then.
     """
@@ -51,7 +51,7 @@ class Reproduced:
 
 @dataclass(frozen=True)
 class Run:
-    """How something is to be reproduced: where the files go, with which seed, and whether it has to be quick."""
+    """The setting of a reproduction: folder, seed, full or quick."""
 
     directory: Path
     seed: int = 0

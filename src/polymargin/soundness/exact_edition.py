@@ -39,7 +39,7 @@ TRIES_PER_POINT, MOST_NETWORKS = 2, 30
 
 @dataclass(frozen=True)
 class ExactPlan:
-    """Which random networks: widths and activation degree of shallow and deep ones, (t, d, d', a) of attention modules.
+    """The random networks of an exact edition: widths and degree of layered ones, (t, d, d', a) of attention modules.
 
     points   for each network; six radii each
     """

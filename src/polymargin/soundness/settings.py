@@ -1,4 +1,4 @@
-"""What a soundness benchmark is made of: sizes, radius, and how its networks are trained.
+"""Settings of a soundness benchmark: sizes, radius, training.
 
 The numbers of the paper (Appendix C) are the defaults; everything else is an option.
 """
@@ -75,7 +75,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Plan:
-    """How networks are trained, as in the paper.
+    """The training of networks, as in the paper.
 
     epochs, rate   full-batch steps of Adam and the largest rate of its cyclic schedule
     hinge          by how much a planted class should win

@@ -35,7 +35,7 @@ SLIVER = 1e-9
 
 @dataclass(frozen=True)
 class VerifierOutcome:
-    """What was found about one instance.
+    """The outcome for one instance.
 
     margin, standing, method     of `margin`; margin_seconds its time, shared_seconds the network's share done once
     result                       sat or unsat where the checker proves the verdict, unknown otherwise; verdict_seconds its time

@@ -1,4 +1,4 @@
-"""What this solver can do, in the words of the VNN-LIB 2.0 standard: one entry per option of its `supports` command."""
+"""The abilities of this solver, in the words of the VNN-LIB 2.0 standard: one entry per option of its `supports` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case says about the outputs, as networks for which `verify` answers it.
+"""The output conditions of a case, as networks for which `verify` answers them.
 
 A linear condition g(Y) = Σ a_j Y_j + t ≥ 0 is the question whether a rival logit ties with or beats a label logit. Where g
 compares two outputs, or an output with a number, the two logits are rows of the network's read-out; otherwise g becomes a

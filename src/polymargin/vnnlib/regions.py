@@ -91,7 +91,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class QueryRegion:
-    """What a case says about the inputs.
+    """The inputs of a case.
 
     balls       balls that contain the region, the smallest first
     box         the box, if every input is bounded

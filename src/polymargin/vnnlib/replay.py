@@ -24,7 +24,7 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What ONNX Runtime computes at a point, in the file's own element type."""
+    """The outputs of ONNX Runtime at a point, in the file's own element type."""
 
     outputs: Array
     agrees: bool

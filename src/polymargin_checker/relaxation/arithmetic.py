@@ -1,4 +1,4 @@
-"""What relaxation proofs ask of matrices: the names that `intervals` and `balls` share."""
+"""Matrices of relaxation proofs: the names that `intervals` and `balls` share."""
 
 from __future__ import annotations
 

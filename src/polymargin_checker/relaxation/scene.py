@@ -1,4 +1,4 @@
-"""What constraints see: rows over ξ in the coordinates of a proof, up to a group or all, with the intervals that hold there."""
+"""The view of constraints: rows over ξ in the coordinates of a proof, up to a group or all, with their intervals."""
 
 from __future__ import annotations
 

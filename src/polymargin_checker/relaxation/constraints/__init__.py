@@ -1,4 +1,4 @@
-"""What is ≥ 0 or = 0 on the region: each function reads its multipliers and takes multiplier · constraint off the forms."""
+"""Functions ≥ 0 or = 0 on the region: each reads its multipliers and takes multiplier · constraint off the forms."""
 
 from polymargin_checker.relaxation.constraints.argument import argument
 from polymargin_checker.relaxation.constraints.ball import ball
