@@ -20,6 +20,7 @@ from pathlib import Path
 from time import perf_counter
 
 from polymargin.boundary import NetworkArchitecture, architecture_family
+from polymargin.continuation import Tracker
 from polymargin.geometry import monodromy_count
 
 FAMILIES = (
@@ -60,14 +61,14 @@ def main() -> None:
         seconds = []
         for threads in (1, None):
             started = perf_counter()
-            found = monodromy_count(architecture_family(architecture), threads=threads)
+            found = monodromy_count(architecture_family(architecture), Tracker(threads=threads))
             seconds.append(perf_counter() - started)
         theirs, wall = run_macaulay2(architecture, options.timeout)
         ratios = [f"{wall / own:7.0f}" if theirs is not None else "      –" for own in seconds]
         count = "–" if theirs is None else str(theirs)
         state = "" if found.complete else "  NOT COMPLETE"
         print(
-            f"{architecture!s:24} {found.value:6d} {seconds[0]:9.2f} {seconds[1]:7.2f} {count:>6} {wall:9.1f} "
+            f"{architecture!s:24} {len(found.solutions):6d} {seconds[0]:9.2f} {seconds[1]:7.2f} {count:>6} {wall:9.1f} "
             f"{ratios[0]} {ratios[1]}{state}",
             flush=True,
         )

@@ -16,13 +16,13 @@ from adversarial.families import case
 from certificates import planted_ties
 from curve_families import CURVES, curve, planted_tie, surface_text
 from eliminants import ed_degree_in_plane, nearest_in_plane, real_critical_count, real_critical_points_in_plane
+from geometry.algebra.minors import minors_count
 from problems import asked
 
 import polymargin as pm
 from polymargin.continuation import Tracker
 from polymargin.errors import PolymarginError
 from polymargin.geometry import Plane, boundary_count, chambers, discriminant_crossings
-from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.standing import Standing
 
 WINDOW = (-2.03, 1.98, -1.97, 2.06)
@@ -56,7 +56,7 @@ def surface_count(number: int) -> str:
     """Surfaces: paths alone, and `ed_degree`; the truth is Singular's, by the other ideal."""
     text = surface_text(number)
     boundary = pm.Boundary.from_expression(text)
-    truth = int(symbolic_ed_degree(boundary, form="minors", engine="Singular", seed=1))
+    truth = minors_count(boundary, seed=1)
     assert int(pm.ed_degree(boundary, threads=1, cache=False)) == truth, text
     return _counted(text, boundary_count(boundary, Tracker(threads=1), cache=False), truth)
 

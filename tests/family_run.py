@@ -1,7 +1,8 @@
-"""python tests/family_run.py [--cases 2000] [--seconds 120] [--only "margin of"]: the families at length.
+"""python tests/family_run.py [--cases 2000] [--seconds 120] [--only "margin of"] [--extend]: the families at length.
 
 Every check gets the members from `--first` on, up to so many or for so much CPU time. What it answers is kept under
-results/families. Status 1 if an answer is wrong.
+results/families. With `--extend` a check goes on behind the members it has had, up to `--cases` in all. Status 1 if an answer is
+wrong.
 """
 
 from __future__ import annotations
@@ -31,11 +32,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="most CPU time of a check")
     parser.add_argument("--first", type=int, default=1000, help="the first member; the suite has those from 0 on")
     parser.add_argument("--only", default="", help="checks whose names contain this")
+    parser.add_argument("--extend", action="store_true", help="add to what is kept")
     arguments = parser.parse_args()
     wrong = 0
     for name, check in CHECKS.items():
         if arguments.only in name:
-            found = answers(check, arguments.first, arguments.cases, arguments.seconds)
+            before = kept().get(name) if arguments.extend else None
+            had = 0 if before is None else before["cases"]
+            first = arguments.first if before is None else before["first"] + had
+            found = answers(check, first, arguments.cases - had, arguments.seconds)
+            if not found["cases"]:
+                continue
+            if before is not None:
+                found = together(before, found)
             keep(name, found)
             print(f"{name}: {found}", flush=True)
             wrong += len(found["wrong"])
@@ -56,9 +65,26 @@ def answers(check: Callable[[int], str], first: int, cases: int, seconds: float)
     return {"first": first, "cases": number - first, "cpu_seconds": spent, "answers": dict(words), "wrong": wrong}
 
 
+def together(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Two runs one after the other."""
+    return {
+        "first": before["first"],
+        "cases": before["cases"] + found["cases"],
+        "cpu_seconds": round(before["cpu_seconds"] + found["cpu_seconds"], 1),
+        "answers": dict(Counter(before["answers"]) + Counter(found["answers"])),
+        "wrong": before["wrong"] | found["wrong"],
+    }
+
+
+def kept() -> dict[str, Any]:
+    """What earlier runs found, by check."""
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    return found
+
+
 def keep(name: str, found: dict[str, Any]) -> None:
     """Written check by check: what was interrupted keeps what it has."""
-    content = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    content = kept()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -42,7 +42,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "ranges": {"model": POLYNOMIAL, "points": U, "radius": 0.1},
     "report": {"model": POLYNOMIAL, "points": [U]},
     "solve": {"system": ["x**2 - 1"]},
-    "symbolic_parameter_discriminant": {"widths": (2, 2, 2)},
     "to_onnx": {"network": POLYNOMIAL, "path": "never-written.onnx"},
     "to_torch": {"network": POLYNOMIAL},
     "verify": {"model": POLYNOMIAL, "points": U, "radius": 0.1},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction
 from typing import Any
 
@@ -10,9 +11,9 @@ import flint
 import pytest
 from curve_families import CURVES, curve, planted_tie
 from eliminants import RING, ed_degree_in_plane, nearest_in_plane, real_critical_count, sturm_count
-from geometry.algebra.engines_here import needs_msolve
 
-from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
+from polymargin.geometry.algebra.counting import count
+from polymargin.geometry.algebra.equations import exact_equations
 
 x, y = RING.gens()
 # ED degrees by Macaulay2 and PHCpack, or from the class and the singular points.
@@ -34,12 +35,14 @@ def test_known_counts(polynomial: Any, expected: int) -> None:
 
 
 @pytest.mark.parametrize("family", CURVES)
-@needs_msolve
 def test_counts_by_another_ideal_and_another_program(family: str) -> None:
     for number in range(4):
         one = curve(family, number)
-        lagrange = symbolic_ed_degree(one.boundary(), form="lagrange", engine="msolve")
-        assert int(lagrange) == ed_degree_in_plane(one.polynomial), one.text
+        generator = random.Random(number)
+        equations = exact_equations([one.boundary()], 1073741789)
+        offsets = equations.offsets(equations.random_vector(generator))
+        found, _ = count(equations.normal_to(1, offsets, generator), 60)
+        assert found == ed_degree_in_plane(one.polynomial), one.text
 
 
 def test_real_roots() -> None:

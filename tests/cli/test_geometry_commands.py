@@ -26,7 +26,7 @@ def test_all_ways_of_counting_agree() -> None:
     assert data["ed_degree"] == 36
     assert "does not apply" in data["methods"]["formula"]["refused"]
     assert data["methods"]["numeric"]["trace"]["passed"]
-    assert {data["methods"][way]["ed_degree"] for way in ("numeric", "blend")} == {36}
+    assert {data["methods"][way]["ed_degree"] for way in ("numeric", "symbolic")} == {36}
 
 
 def test_the_architecture_is_named_with_its_classes() -> None:
@@ -52,7 +52,7 @@ def test_attention_as_a_table() -> None:
         (("--attention", "2,2,1,1", "--architecture", "2,2,2"), "--architecture and --attention given"),
         (
             ("--attention", "2,2,1,1", "--method", "guess"),
-            "expected one of auto, formula, numeric, blend, symbolic, all",
+            "expected one of auto, formula, numeric, symbolic, all",
         ),
         (("--attention", "2,2,1,1", "--method", "formula"), "no formula is known"),
     ],

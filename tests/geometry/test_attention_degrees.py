@@ -54,7 +54,5 @@ def test_what_is_not_shared() -> None:
     with pytest.raises(pm.InputError, match="d' = a"):
         AttentionArchitecture(2, 2, 2, 1, "KV")
     shared = AttentionArchitecture(2, 2, 1, 1, "KQ")
-    with pytest.raises(pm.InputError, match="blend"):
-        pm.ed_degree(shared, method="blend")
     with pytest.raises(pm.InputError, match="symmetries"):
         parameterisation(shared)

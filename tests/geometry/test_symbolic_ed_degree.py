@@ -1,30 +1,23 @@
-"""ED degrees by exact algebra: four ways against each other, against theorems and against the tables."""
+"""ED degrees by exact algebra: against another ideal and program, against theorems and against the tables."""
 
 from __future__ import annotations
+
+import random
 
 import numpy as np
 import pytest
 from geometry.algebra.engines_here import needs_msolve, needs_singular
+from geometry.algebra.minors import PRIME, minors_count
 from problems import PROBLEMS, Problem
 from quadric.samples import sample
 
 import polymargin as pm
-import polymargin.geometry.ed_degrees.groebner as under_test
+import polymargin.geometry.algebra.counting as under_test
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, generic_critical_count
-from polymargin.geometry.algebra import EngineError, OutOfTimeError
-from polymargin.geometry.algebra.msolve import SolutionCount
-from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
-from polymargin.networks import LightningAttention
+from polymargin.geometry.algebra import EngineError, OutOfTimeError, exact_equations, random_equations
+from polymargin.geometry.algebra.counting import count, exact_ed_degree
 from polymargin.quadric import quadric_ed_degree
 from polymargin.reproduce.ed_degree_tables import table1_rows, table2_rows
-
-WAYS = [
-    pytest.param("lagrange", "msolve", marks=needs_msolve),
-    pytest.param("lagrange", "Singular", marks=needs_singular),
-    pytest.param("minors", "resultants"),
-    pytest.param("minors", "Singular", marks=needs_singular),
-]
-FIELDS = ["modular", "rational"]
 
 FIRST = ([[1.0, 2.0], [3.0, 1.0]], [0.0, 1.0]), ([[2.0, 1.0], [1.0, 2.0]], [2.0, 1.0])
 SECOND = ([[1.0, 2.0], [3.0, 1.0]], [1.0, 2.0]), ([[2.0, 1.0], [1.0, 2.0]], [1.0, 1.0])
@@ -48,38 +41,41 @@ CURVES = {
 }
 
 
-@pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize(("form", "engine"), WAYS)
+def ed_degree(source: pm.Boundary | NetworkArchitecture | AttentionArchitecture, seed: int = 0) -> int:
+    return exact_ed_degree([source] if isinstance(source, pm.Boundary) else source, seed=seed).value
+
+
 @pytest.mark.parametrize(("layers", "expected"), [(FIRST, 4), (SECOND, 2)])
-def test_examples_of_the_paper(layers: tuple, expected: int, form: str, engine: str, field: str) -> None:
+def test_examples_of_the_paper(layers: tuple, expected: int) -> None:
     boundary = pm.Boundary.from_network(pm.PolynomialNetwork(layers, degree=2), 0, 1)
-    found = symbolic_ed_degree(boundary, form=form, engine=engine, field=field)
-    assert (int(found), found.form, found.engine) == (expected, form, engine)
-    assert len(found.primes) == (0 if field == "rational" else 2)
-
-
-@pytest.mark.parametrize(("form", "engine"), WAYS)
-@pytest.mark.parametrize(("text", "expected"), CURVES.items(), ids=str)
-def test_plane_curves(text: str, expected: int, form: str, engine: str) -> None:
-    boundary = pm.Boundary.from_expression(text, "x y")
-    assert int(symbolic_ed_degree(boundary, form=form, engine=engine)) == expected
+    found = exact_ed_degree([boundary])
+    assert (found.value, found.engine, len(found.primes)) == (expected, "resultants", 2)
 
 
 @pytest.mark.parametrize(("text", "expected"), CURVES.items(), ids=str)
-def test_plane_curves_over_the_rationals(text: str, expected: int) -> None:
+def test_plane_curves(text: str, expected: int) -> None:
+    """By resultants, and by the Lagrange equations that are used in more variables."""
     boundary = pm.Boundary.from_expression(text, "x y")
-    for seed in range(3):
-        assert int(symbolic_ed_degree(boundary, field="rational", seed=seed)) == expected
+    assert [ed_degree(boundary, seed) for seed in range(3)] == [expected] * 3
+    equations, generator = exact_equations([boundary], PRIME), random.Random(1)
+    offsets = equations.offsets(equations.random_vector(generator))
+    assert count(equations.normal_to(1, offsets, generator), 60)[0] == expected
 
 
-def test_two_variables_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+@needs_singular
+@pytest.mark.parametrize(("text", "expected"), CURVES.items(), ids=str)
+def test_plane_curves_by_minors(text: str, expected: int) -> None:
+    assert minors_count(pm.Boundary.from_expression(text, "x y")) == expected
+
+
+def test_few_variables_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "find_engine", lambda name: None)
-    found = symbolic_ed_degree(NetworkArchitecture((2, 2, 1, 1, 2), 2))
-    assert (int(found), found.engine) == (16, "resultants")
-    assert int(symbolic_ed_degree(NetworkArchitecture((5, 2, 2), 3))) == 9  # five inputs, two active variables
-    assert symbolic_ed_degree(NetworkArchitecture((3, 3, 2), 3)).engine == "linear algebra"
+    found = exact_ed_degree(NetworkArchitecture((2, 2, 1, 1, 2), 2))
+    assert (found.value, found.engine) == (16, "resultants")
+    assert ed_degree(NetworkArchitecture((5, 2, 2), 3)) == 9  # five inputs, two active variables
+    assert exact_ed_degree(NetworkArchitecture((3, 3, 2), 3)).engine == "linear algebra"
     with pytest.raises(ImportError, match=r"msolve.*polymargin\[symbolic\]"):
-        symbolic_ed_degree(NetworkArchitecture((6, 6, 2), 3))
+        ed_degree(NetworkArchitecture((6, 6, 2), 3))
 
 
 @needs_msolve
@@ -87,60 +83,44 @@ def test_two_variables_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     ("dimension", "degree"), [(3, 2), (8, 2), (3, 3), (4, 3), (5, 3), (6, 3), (3, 4), (4, 4), (3, 5), (2, 6)]
 )
 def test_shallow_networks_are_generic(dimension: int, degree: int) -> None:
-    found = symbolic_ed_degree(NetworkArchitecture((dimension, dimension + 1, 2), degree))
-    assert int(found) == generic_critical_count(dimension, degree)
+    architecture = NetworkArchitecture((dimension, dimension + 1, 2), degree)
+    assert ed_degree(architecture) == generic_critical_count(dimension, degree)
 
 
-@needs_msolve
 @needs_singular
 @pytest.mark.parametrize("seed", range(16))
 def test_quadrics_of_every_stratum(seed: int) -> None:
     """Planted eigenvalues, repeated and zero ones among them; ellipsoids, paraboloids, cones, cylinders."""
-    quadric = sample(np.random.default_rng(seed), 3)
-    boundary = quadric.boundary()
+    boundary = sample(np.random.default_rng(seed), 3).boundary()
     expected = quadric_ed_degree(boundary).of_set
-    assert expected == quadric.ed_degree or symbolic_ed_degree(boundary).repeated
-    for form, engine in (("lagrange", "msolve"), ("minors", "Singular")):
-        assert int(symbolic_ed_degree(boundary, form=form, engine=engine)) == expected
+    assert ed_degree(boundary) == minors_count(boundary) == expected
 
 
 @needs_msolve
 @pytest.mark.parametrize("problem", [p for p in PROBLEMS if p.critical_points < 200], ids=lambda p: p.name)
 def test_networks_with_their_weights(problem: Problem) -> None:
-    boundary = pm.Boundary.from_network(problem.network(), 0, 1)
-    found = symbolic_ed_degree(boundary)
-    assert int(found) == problem.critical_points
-    assert found.variables == min(problem.inputs, problem.hidden[0])
-
-
-@needs_msolve
-def test_attention_with_its_weights_over_the_rationals() -> None:
-    """The coefficients of msolve's answer have more than 4,300 digits."""
-    generator = np.random.default_rng(3)
-    shapes = (2, 2), (2, 2), (2, 2), (2, 4), (2,)
-    network = LightningAttention(*(generator.normal(size=shape) for shape in shapes))
-    assert int(symbolic_ed_degree(pm.Boundary.from_network(network, 0, 1), field="rational")) == 39
+    found = exact_ed_degree([pm.Boundary.from_network(problem.network(), 0, 1)])
+    assert (found.value, found.variables) == (problem.critical_points, min(problem.inputs, problem.hidden[0]))
 
 
 @needs_msolve
 @pytest.mark.parametrize(("architecture", "printed"), table1_rows(), ids=str)
 def test_table_1(architecture: NetworkArchitecture, printed: int) -> None:
-    assert int(symbolic_ed_degree(architecture)) == printed
+    assert ed_degree(architecture) == printed
 
 
 @needs_msolve
 @pytest.mark.parametrize(("architecture", "printed"), [row for row in table2_rows() if row[0].inputs <= 6], ids=str)
 def test_table_2_up_to_six_variables(architecture: AttentionArchitecture, printed: int) -> None:
-    assert int(symbolic_ed_degree(architecture)) == printed
+    assert ed_degree(architecture) == printed
 
 
 @needs_singular
 @pytest.mark.parametrize("sizes", [(2, 2, 1, 1), (2, 2, 2, 2), (2, 3, 1, 1)], ids=str)
 def test_attention_by_minors(sizes: tuple[int, int, int, int]) -> None:
-    """Algorithm 2 to the letter finds what the Lagrange form finds."""
     printed = {str(architecture): value for architecture, value in table2_rows()}
     architecture = AttentionArchitecture(*sizes)
-    assert int(symbolic_ed_degree(architecture, form="minors")) == printed[str(architecture)]
+    assert minors_count(random_equations(architecture, PRIME, random.Random(3))) == printed[str(architecture)]
 
 
 # Two printed values are too low; (4, 2, 2, 2) is not printed. Each the same for several primes and draws of the weights.
@@ -148,9 +128,9 @@ CORRECTED = {(3, 3, 3, 2): 743, (2, 5, 2, 3): 1035}
 
 
 @needs_msolve
-@pytest.mark.parametrize("prime", [1073741789, 1073741783, 536870909])
-def test_attention_4_2_2_2(prime: int) -> None:
-    assert int(symbolic_ed_degree(AttentionArchitecture(4, 2, 2, 2), prime=prime, seed=prime)) == 117
+@pytest.mark.parametrize("seed", range(3))
+def test_attention_4_2_2_2(seed: int) -> None:
+    assert ed_degree(AttentionArchitecture(4, 2, 2, 2), seed) == 117
 
 
 @pytest.mark.slow
@@ -159,46 +139,51 @@ def test_attention_4_2_2_2(prime: int) -> None:
 def test_table_2_beyond(architecture: AttentionArchitecture, printed: int) -> None:
     sizes = (architecture.t, architecture.d, architecture.d_prime, architecture.a)
     expected = CORRECTED.get(sizes, printed)
-    assert int(symbolic_ed_degree(architecture)) == expected
+    assert ed_degree(architecture) == expected
     if sizes in CORRECTED:
-        assert int(symbolic_ed_degree(architecture, seed=1, prime=1073741783)) == expected
+        assert ed_degree(architecture, 1) == expected
 
 
-@needs_msolve
 def test_what_the_result_says() -> None:
-    found = symbolic_ed_degree(NetworkArchitecture((4, 3, 2), 3), seed=7)
-    assert (found.value, found.counts, found.variables, found.seed, found.repeated) == (21, (21,), 3, 7, False)
-    assert found.description == f"lagrange form modulo {found.primes[0]} in 3 variables by msolve, seed 7"
-    assert found.seconds > 0
-    assert symbolic_ed_degree(pm.Boundary.from_expression("(x*y - 1)**2*z", "x y z")).repeated
+    found = exact_ed_degree(NetworkArchitecture((4, 3, 2), 3), seed=7)
+    assert (found.values, found.variables) == ((21,), 3)
+    assert found.note == f"modulo {found.primes[0]} in 3 variables by {found.engine}"
+    doubled = pm.Boundary.from_expression("(x*y - 1)**2*z", "x y z")
+    assert ed_degree(doubled) == ed_degree(pm.Boundary.from_expression("(x*y - 1)*z", "x y z"))
 
 
 @needs_msolve
 def test_out_of_time() -> None:
     with pytest.raises(OutOfTimeError, match="msolve did not finish"):
-        symbolic_ed_degree(NetworkArchitecture((9, 9, 2), 4), timeout=1e-9)
+        exact_ed_degree(NetworkArchitecture((9, 9, 2), 4), timeout=1e-9)
 
 
-@pytest.mark.parametrize("count", [None, SolutionCount(5, 4)])
-def test_an_unlucky_draw_is_no_answer(count: SolutionCount | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_test, "count_solutions", lambda system, timeout: count)
+def test_an_unlucky_draw_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_test, "count", lambda system, timeout: (None, "msolve"))
     with pytest.raises(EngineError, match="unlucky"):
-        symbolic_ed_degree(NetworkArchitecture((3, 3, 2), 3))
+        ed_degree(NetworkArchitecture((3, 3, 2), 3))
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"field": "real"}, "field 'real'"),
-        ({"form": "dual"}, "form 'dual'"),
-        ({"engine": "macaulay"}, "engine 'macaulay'"),
-        ({"form": "lagrange", "engine": "resultants"}, "lagrange with msolve"),
-        ({"engine": "resultants"}, "3 variables: resultants"),
-        ({"field": "rational"}, "architecture is counted modulo a prime"),
-    ],
-)
-def test_refusals(options: dict, sentence: str) -> None:
-    with pytest.raises(pm.InputError, match=sentence):
-        symbolic_ed_degree(NetworkArchitecture((3, 3, 2), 3), **options)
+def test_constants_are_refused() -> None:
     with pytest.raises(pm.InputError, match="constant"):
-        symbolic_ed_degree(pm.Boundary.from_expression("x - x + 1", "x y"))
+        ed_degree(pm.Boundary.from_expression("x - x + 1", "x y"))
+
+
+def test_primes_are_drawn_from_the_boundary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coefficient is a prime that was the only one for a while: modulo itself the count is 6 instead of 9."""
+    text = "x**3+1073741789*y**3-x*y-1"
+    found = exact_ed_degree([pm.Boundary.from_expression(text)])
+    assert (found.value, len(set(found.primes))) == (9, 2)
+    assert found.primes == exact_ed_degree([pm.Boundary.from_expression(text)]).primes
+    others = exact_ed_degree([pm.Boundary.from_expression(text)], seed=1).primes
+    assert set(found.primes).isdisjoint(others)
+    primes = iter([1073741789, 1073741783, 1073741741])
+    monkeypatch.setattr(under_test, "random_prime", lambda *arguments: next(primes))
+    decided = exact_ed_degree([pm.Boundary.from_expression(text)])  # 6, 9, and a third one decides
+    assert (decided.value, len(decided.primes)) == (9, 3)
+
+
+def test_a_prime_that_divides_a_denominator_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_test, "random_prime", lambda *arguments: 7)
+    with pytest.raises(pm.InputError, match="divides a denominator"):
+        ed_degree(pm.Boundary.from_expression("x**3/7 + y**2 - 1"))

@@ -13,14 +13,14 @@ from polymargin.errors import InputError
 from polymargin.geometry import parameter_discriminant
 
 
-def run_discriminant(subject: GivenModel, *, exact: bool, as_json: bool) -> int:
+def run_discriminant(subject: GivenModel, *, as_json: bool) -> int:
     """The parameter discriminant of one boundary and the stratum it lies in."""
     if subject.expressions and subject.variables is not None:
         return _of_family(subject, as_json)
     boundary = subject.boundary()
     if boundary.degree > 2:
         raise InputError(f"{subject.name}: the boundary has degree {boundary.degree}; this needs degree at most two")
-    found = parameter_discriminant(boundary, exact=exact or bool(subject.expressions))
+    found = parameter_discriminant(boundary)
     if as_json:
         asked = {"version": __version__, "model": subject.name, "label": subject.label, "rival": subject.rival}
         print_json({**asked, **found.to_dict()})
@@ -33,10 +33,9 @@ def run_discriminant(subject: GivenModel, *, exact: bool, as_json: bool) -> int:
         ("discriminant of the characteristic polynomial", found.eigenvalue_factor),
         ("rank of A, of M", f"{found.rank}, {found.augmented_rank}"),
         ("ED degree", f"{found.ed_degree} (generic {found.generic_ed_degree})"),
-        ("arithmetic", "exact" if found.exact else f"doubles, relative tolerance {found.tolerance:g}"),
     ]
-    if found.conic is not None:
-        rows.insert(1, ("conic", found.conic.name))
+    if found.dimension == 2:
+        rows.insert(1, ("conic", found.name))
     for name, value in rows:
         table.add_row(name, f"{float(value):.10g}" if not isinstance(value, (str, int)) else str(value))
     wide_console().print(table)

@@ -8,7 +8,7 @@ from polymargin.geometry.discriminants.result import DiscriminantComponent, EDDi
 from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count
 from polymargin.geometry.ed_degrees.ed_degree import EDDegree, ed_degree
 from polymargin.geometry.ed_degrees.formulas import Formula, degree_bounds, formula
-from polymargin.geometry.ed_degrees.monodromy_count import MonodromyCount, monodromy_count
+from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.geometry.ed_degrees.multiplicities import CriticalMultiplicities, critical_points_with_multiplicity
 from polymargin.geometry.ed_degrees.parameterisation import Parameterisation, parameterisation
 from polymargin.geometry.kkt_system import (
@@ -19,19 +19,14 @@ from polymargin.geometry.kkt_system import (
     kkt_margin,
     kkt_solutions,
 )
-from polymargin.geometry.strata.conics import Conic
-from polymargin.geometry.strata.parameter_strata import ParameterDiscriminant, parameter_discriminant
-from polymargin.geometry.strata.symbolic_discriminant import (
-    SymbolicParameterDiscriminant,
-    symbolic_parameter_discriminant,
-)
-from polymargin.geometry.varieties.degrees import polar_degrees
+from polymargin.geometry.strata.parameter_discriminant import ParameterDiscriminant, parameter_discriminant
+from polymargin.geometry.strata.parameter_polynomials import shallow_family
+from polymargin.geometry.varieties.polar_degrees import polar_degrees
 from polymargin.geometry.varieties.variety import Variety
 
 __all__ = [
     "BoundaryCount",
     "Chambers",
-    "Conic",
     "CriticalMultiplicities",
     "Crossing",
     "DiscriminantComponent",
@@ -40,11 +35,9 @@ __all__ = [
     "Formula",
     "KKTMargin",
     "KKTSolutions",
-    "MonodromyCount",
     "ParameterDiscriminant",
     "Parameterisation",
     "Plane",
-    "SymbolicParameterDiscriminant",
     "Variety",
     "boundary_count",
     "chambers",
@@ -62,5 +55,5 @@ __all__ = [
     "parameter_discriminant",
     "parameterisation",
     "polar_degrees",
-    "symbolic_parameter_discriminant",
+    "shallow_family",
 ]

@@ -162,8 +162,7 @@ def _draw_example(axes: Any, example: StrataExample, linear: tuple[float, float]
         axes.plot(*np.stack([example.point, foot]).T, color=FOOT, linewidth=1.1, zorder=3)
     axes.plot(*feet.T, "o", color=FOOT, markersize=4.5, zorder=4)
     axes.plot(*example.point, "o", color=POINT, markersize=6.5, markeredgecolor="white", zorder=5)
-    name = "conic" if stratum.conic is None else stratum.conic.name
-    axes.set_title(f"{name}\nED degree {stratum.ed_degree}, {len(feet)} real", fontsize=9, color=INK)
+    axes.set_title(f"{stratum.name}\nED degree {stratum.ed_degree}, {len(feet)} real", fontsize=9, color=INK)
     axes.set(aspect="equal", xticks=[], yticks=[], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     for side in axes.spines.values():
         side.set(color=INK, alpha=0.35)

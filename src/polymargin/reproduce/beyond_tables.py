@@ -7,10 +7,11 @@ from concurrent.futures import Executor
 from functools import partial
 from itertools import product
 from pathlib import Path
+from time import perf_counter
 
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture
 from polymargin.geometry import degree_bounds
-from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
+from polymargin.geometry.algebra.counting import exact_ed_degree
 from polymargin.plots.ed_degree_trends import draw_trends
 from polymargin.reproduce.ed_degree_tables import table1_rows, table2_rows, write_csv
 from polymargin.reproduce.rows import Row, resumable_rows
@@ -75,7 +76,8 @@ def trends(rows: list[Row], file: Path) -> Path:
 
 def symbolic_row(architecture: Architecture, *, seed: int, timeout: float) -> Row:
     """Return one row: the degree, the bounds of theorems, and the printed value if the paper has the row."""
-    found = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
+    started = perf_counter()
+    found = exact_ed_degree(architecture, seed=seed, timeout=timeout)
     rows: list[tuple[Architecture, int]] = [*table1_rows(), *table2_rows()]
     printed = {row.reduced(): value for row, value in rows}
     lower, upper = degree_bounds(architecture)
@@ -86,5 +88,5 @@ def symbolic_row(architecture: Architecture, *, seed: int, timeout: float) -> Ro
         "printed": printed.get(architecture.reduced()),
         "engine": found.engine,
         "variables": found.variables,
-        "seconds": round(found.seconds, 2),
+        "seconds": round(perf_counter() - started, 2),
     }

@@ -21,9 +21,8 @@ def figure_conics(directory: Path) -> Reproduced:
         found = parameter_discriminant(example_boundary(example))
         kind = _kind(found)
         agrees = found.ed_degree <= 2 if kind == "degenerate" else str(found.ed_degree) == PRINTED[kind]
-        name = "conic" if found.conic is None else found.conic.name
         rows.append(
-            Comparison(f"{name} at s = {example.s}, t = {example.t}", PRINTED[kind], str(found.ed_degree), agrees)
+            Comparison(f"{found.name} at s = {example.s}, t = {example.t}", PRINTED[kind], str(found.ed_degree), agrees)
         )
     note = (
         "The paper's figure is a sketch, in which the curves cross. On a real slice A = [[1, s], [s, t]] the parabolas "

@@ -10,7 +10,7 @@ import flint
 import pytest
 
 import polymargin as pm
-from polymargin.geometry.algebra import OutOfTimeError, exact_hypersurface
+from polymargin.geometry.algebra import OutOfTimeError, exact_equations
 from polymargin.geometry.algebra.evolute import centre_map, circle_centre, evolute
 from polymargin.geometry.algebra.interpolation import interpolate, simplex
 from polymargin.geometry.algebra.reconstruction import Residues
@@ -31,7 +31,7 @@ RATIONAL = {
 
 
 def found_evolute(text: str):
-    surface = exact_hypersurface(pm.Boundary.from_expression(text, "x y"))
+    surface = exact_equations([pm.Boundary.from_expression(text, "x y")])
     centres = centre_map(surface, surface.polynomial)
     return centres, evolute(centres, deadline=math.inf)
 
@@ -112,7 +112,7 @@ def test_straight_lines_and_circles_have_none() -> None:
 
 
 def test_out_of_time() -> None:
-    surface = exact_hypersurface(pm.Boundary.from_expression("y - x**2", "x y"))
+    surface = exact_equations([pm.Boundary.from_expression("y - x**2", "x y")])
     with pytest.raises(OutOfTimeError, match="degree 3"):
         evolute(centre_map(surface, surface.polynomial), deadline=-math.inf)
 

@@ -9,10 +9,9 @@ from geometry.algebra.engines_here import needs_msolve
 
 import polymargin as pm
 from polymargin.boundary import NetworkArchitecture
-from polymargin.geometry.algebra import Ring, exact_hypersurface, random_hypersurface
-from polymargin.geometry.algebra.critical_ideals import System, lagrange_system
-from polymargin.geometry.algebra.linear_quotient import quotient_dimension_modulo
-from polymargin.geometry.algebra.msolve import count_solutions
+from polymargin.geometry.algebra import Ring, System, exact_equations, random_equations
+from polymargin.geometry.algebra.counting import msolve_count
+from polymargin.geometry.algebra.linear_quotient import quotient, quotient_dimension_modulo
 
 PRIME = 1073741789
 RING = Ring(("x", "y", "z"), PRIME)
@@ -38,9 +37,18 @@ def test_small_systems(polynomials: tuple, expected: int | None) -> None:
     assert quotient_dimension_modulo(System(RING, polynomials), most_entries=200_000) == expected
 
 
-def test_a_prime_is_needed() -> None:
-    with pytest.raises(pm.InputError, match="modulo a prime"):
-        quotient_dimension_modulo(System(Ring(("x",)), Ring(("x",)).variables))
+def test_multiplication_over_the_rationals() -> None:
+    """x³ = 2 and y = x² / 3: the matrices commute, satisfy the equations, and have the traces of their eigenvalues."""
+    ring = Ring(("x", "y"))
+    x, y = ring.variables
+    found = quotient(System(ring, (x**3 - 2, 3 * y - x**2)))
+    assert found is not None
+    X, Y = found.multiplication(0), found.multiplication(1)
+    assert len(found) == 3
+    assert X * Y == Y * X
+    assert (X**3).table() == (X**0 * 2).table()
+    assert Y * 3 == X**2
+    assert str(X.charpoly()) == "x^3 + (-2)"
 
 
 @pytest.mark.parametrize(
@@ -50,11 +58,9 @@ def test_a_prime_is_needed() -> None:
 def test_the_same_as_msolve(source: str | NetworkArchitecture) -> None:
     generator = random.Random(3)
     surface = (
-        exact_hypersurface(pm.Boundary.from_expression(source), PRIME)
+        exact_equations([pm.Boundary.from_expression(source)], PRIME)
         if isinstance(source, str)
-        else random_hypersurface(source, PRIME, generator)
+        else random_equations(source, PRIME, generator)
     )
-    system = lagrange_system(surface, [surface.ring.random_scalar(generator) for _ in range(3)])
-    count = count_solutions(system, timeout=60)
-    assert count is not None
-    assert quotient_dimension_modulo(system) == count.with_multiplicity == count.distinct
+    system = surface.normal_to(1, surface.offsets(surface.random_vector(generator)), generator)
+    assert quotient_dimension_modulo(system) == msolve_count(system, timeout=60)

@@ -58,9 +58,6 @@ def discriminant(
     ] = False,
     label: Label = 0,
     rival: Rival = 1,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="With --parameters: take the weights as exact rationals.")
-    ] = False,
     window: Annotated[str, typer.Option(help="Window left,right,bottom,top of the picture.")] = "-3,3,-3,3",
     plot: Plots = None,
     timeout: Annotated[float, typer.Option(help="Seconds for the exact polynomial.")] = 120.0,
@@ -79,7 +76,7 @@ def discriminant(
     if parameters:
         from polymargin.cli.quadrics import run_discriminant
 
-        raise typer.Exit(run_discriminant(subject, exact=exact, as_json=as_json))
+        raise typer.Exit(run_discriminant(subject, as_json=as_json))
     from polymargin.cli.discriminants import run_ed_discriminant
 
     raise typer.Exit(
@@ -102,7 +99,7 @@ def ed_degree(
     architecture: Annotated[str | None, typer.Option(help="Inputs, hidden widths, classes: 3,3,2,2.")] = None,
     degree: Annotated[int | None, typer.Option(min=1, help="Degree of the activation, with --architecture.")] = None,
     attention: Annotated[str | None, typer.Option(help="Lightning self-attention t,d,d',a: 2,2,1,1.")] = None,
-    method: Annotated[str, typer.Option(help="auto, formula, numeric, blend, symbolic or all.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, formula, numeric, symbolic or all.")] = "auto",
     label: Label = 0,
     rival: Rival = 1,
     seed: Seed = 0,

@@ -2,16 +2,17 @@
 
 from polymargin.geometry.algebra.components import PrimaryComponent
 from polymargin.geometry.algebra.engines import EngineError, OutOfTimeError, find_engine
-from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface, random_hypersurface
+from polymargin.geometry.algebra.equations import Equations, System, exact_equations, random_equations
 from polymargin.geometry.algebra.rings import Ring
 
 __all__ = [
     "EngineError",
-    "Hypersurface",
+    "Equations",
     "OutOfTimeError",
     "PrimaryComponent",
     "Ring",
-    "exact_hypersurface",
+    "System",
+    "exact_equations",
     "find_engine",
-    "random_hypersurface",
+    "random_equations",
 ]

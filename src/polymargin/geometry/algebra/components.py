@@ -36,6 +36,16 @@ class PrimaryComponent:
             return f"PrimaryComponent({ideal}, dimension {self.dimension})"
         return f"PrimaryComponent({ideal}, points: {self.size}, real: {len(self.real_points)}, multiplicity: {self.multiplicity})"
 
+    def vanishes(self, polynomial: Any) -> bool:
+        """Whether a polynomial in the same variables vanishes at the points."""
+        total: Any = flint.fmpq_poly([])
+        for powers, coefficient in polynomial.to_dict().items():
+            value: Any = flint.fmpq_poly([flint.fmpq(coefficient)])
+            for coordinate, power in zip(self.coordinates, powers, strict=True):
+                value = value * pow(coordinate, int(power)) % self.minimal
+            total += value
+        return bool(total == 0)
+
     @property
     def size(self) -> int | None:
         """The number of points over the complex numbers; None for families."""

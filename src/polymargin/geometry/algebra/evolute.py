@@ -1,6 +1,6 @@
 """The evolute of a plane curve: the equation of its centres of curvature.
 
-For the critical points of {b = 0} with metric G (see `hypersurface`) two of them merge where the Jacobian of the Lagrange
+For the critical points of {b = 0} with metric G (see `equations`) two of them merge where the Jacobian of the Lagrange
 equations is singular. In two variables its determinant is linear in λ, so that every point y of the curve has one centre
 
     v = y − (N/q) G∇b,     N = ∇bᵀ G ∇b,     q = det G · ∇bᵀ adj(H) ∇b,     H the Hessian of b.
@@ -24,7 +24,7 @@ import flint
 
 from polymargin.errors import InputError
 from polymargin.geometry.algebra.engines import OutOfTimeError
-from polymargin.geometry.algebra.hypersurface import Hypersurface
+from polymargin.geometry.algebra.equations import Equations
 from polymargin.geometry.algebra.plane import univariate
 from polymargin.geometry.algebra.reconstruction import Residues
 from polymargin.geometry.algebra.rings import Ring, gradient, integer_form
@@ -74,7 +74,7 @@ class CentreMap:
         return first * inverse % curve, second * inverse % curve, curve
 
 
-def centre_map(surface: Hypersurface, factor: Any) -> CentreMap:
+def centre_map(surface: Equations, factor: Any) -> CentreMap:
     """The centres of the component {factor = 0} of a curve over the rationals."""
     y1, y2 = surface.ring.variables
     first, second = gradient(factor, 2)

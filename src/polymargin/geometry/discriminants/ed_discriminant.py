@@ -11,7 +11,7 @@ from polymargin.arguments import checked
 from polymargin.boundary import Boundary, in_metric
 from polymargin.errors import InputError
 from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
-from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface
+from polymargin.geometry.algebra.equations import Equations, exact_equations
 from polymargin.geometry.algebra.rings import Ring, integer_form
 from polymargin.geometry.algebra.small_bases import reduced_basis
 from polymargin.geometry.discriminants.elimination import eliminated_components
@@ -50,7 +50,7 @@ def ed_discriminant(
     (16*u2^3 - 27*u1^2 - 24*u2^2 + 12*u2 - 2,)
     """
     start = time.perf_counter()
-    surface = exact_hypersurface(in_metric(boundary, metric))
+    surface = exact_equations([in_metric(boundary, metric)])
     method = _choice(method, surface)
     if surface.dimension == 1 or surface.degree == 1:
         components: list[DiscriminantComponent] = []  # parallel hyperplanes: their critical points never meet
@@ -67,7 +67,7 @@ def ed_discriminant(
     return EDDiscriminant(generators, tuple(components), method, time.perf_counter() - start)
 
 
-def _choice(method: str, surface: Hypersurface) -> str:
+def _choice(method: str, surface: Equations) -> str:
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
     size, degree = surface.dimension, surface.degree
@@ -82,7 +82,7 @@ def _choice(method: str, surface: Hypersurface) -> str:
     return method
 
 
-def _in_data(ring: Ring, surface: Hypersurface, component: DiscriminantComponent) -> DiscriminantComponent:
+def _in_data(ring: Ring, surface: Equations, component: DiscriminantComponent) -> DiscriminantComponent:
     """A component in the variables v = W u as one in u."""
     inputs, degree = len(ring.names), max(p.total_degree() for p in component.generators)
     terms = comb(inputs + degree, degree)

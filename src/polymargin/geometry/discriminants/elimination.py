@@ -7,27 +7,29 @@ primes, which are what Singular is asked for.
 
 from __future__ import annotations
 
+import random
 from itertools import combinations
 
-from polymargin.geometry.algebra.critical_ideals import MULTIPLIER, System, lagrange_equations, lagrange_jacobian
-from polymargin.geometry.algebra.hypersurface import Hypersurface
-from polymargin.geometry.algebra.rings import determinant
+from polymargin.geometry.algebra.equations import Equations, System
+from polymargin.geometry.algebra.rings import determinant, gradient
 from polymargin.geometry.algebra.singular import eliminated_primes
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 
-def eliminated_components(surface: Hypersurface, *, timeout: float) -> list[DiscriminantComponent]:
+def eliminated_components(surface: Equations, *, timeout: float) -> list[DiscriminantComponent]:
     """The pieces in variables u1, u2, … that stand for v: the minimal primes of the eliminated ideal, hence of its radical."""
     size = surface.dimension
-    ring = surface.ring.extended(MULTIPLIER, *(f"u{index}" for index in range(1, size + 1)))
-    equations = lagrange_equations(ring, surface, ring.variables[size + 1 :])
-    jacobian = lagrange_jacobian(ring, surface)
+    names = [f"u{index}" for index in range(1, size + 1)]
+    variables = surface.ring.extended("m1", *names).variables
+    offsets = [y - v for y, v in zip(variables[:size], variables[size + 1 :], strict=True)]
+    lagrange = surface.normal_to(1, offsets, random.Random(0), *names)
+    jacobian = [gradient(equation, size + 1) for equation in lagrange.polynomials]
     everything = range(size + 1)
     minors = [
         determinant([[jacobian[i][j] for j in columns] for i in rows])
         for rows in combinations(everything, size)
         for columns in combinations(everything, size)
     ]
-    system = System(ring, (*equations, determinant(jacobian)))
+    system = System(lagrange.ring, (*lagrange.polynomials, determinant(jacobian)))
     primes = eliminated_primes(system, size, saturate=minors, timeout=timeout)
     return [DiscriminantComponent(tuple(prime), size - dimension) for dimension, prime in primes]

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from polymargin.geometry.algebra.equations import Equations, System
 from polymargin.geometry.algebra.evolute import centre_map, circle_centre, evolute
 from polymargin.geometry.algebra.factorisation import irreducible_factors
-from polymargin.geometry.algebra.hypersurface import Hypersurface
-from polymargin.geometry.algebra.plane_points import singular_points
-from polymargin.geometry.algebra.rings import integer_form
+from polymargin.geometry.algebra.finite_ideals import primary_components
+from polymargin.geometry.algebra.rings import gradient, integer_form
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 
 def plane_components(
-    surface: Hypersurface, *, deadline: float, progress: Callable[[int], None] | None = None
+    surface: Equations, *, deadline: float, progress: Callable[[int], None] | None = None
 ) -> list[DiscriminantComponent]:
     """The pieces of the discriminant of a curve over the rationals, in its own two variables."""
     ring = surface.ring
@@ -38,8 +38,8 @@ def plane_components(
             pairs = zip(ring.variables, circle_centre(centres), strict=True)
             points.append(tuple(integer_form(v - c) for v, c in pairs))
     curve = prod(factors, start=integer_form(ring.constant(1)))
-    groups = singular_points(ring, surface.polynomial)
-    points += [group.ideal(ring) for group in groups if not group.annihilates(curve)]
+    singular = primary_components(System(ring, (surface.polynomial, *gradient(surface.polynomial, 2))))
+    points += [component.prime for component in singular if not component.vanishes(curve)]
     components = [DiscriminantComponent((factor,), 1) for factor in factors]
     for point in points:
         if all(point != component.generators for component in components):

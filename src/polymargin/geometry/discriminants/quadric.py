@@ -1,6 +1,6 @@
 """The ED discriminant of a quadric: one univariate discriminant.
 
-Let b(y) = yᵀAy + aᵀy + c with metric G (see `algebra.hypersurface`) and K = GA, whose eigenvalues μ_j are real. The critical
+Let b(y) = yᵀAy + aᵀy + c with metric G (see `algebra.equations`) and K = GA, whose eigenvalues μ_j are real. The critical
 points are y = (1 + 2λK)⁻¹(v − λGa) for the roots λ of E(λ) = b(y(λ)). With m(λ) = ∏(1 + 2λμ_j) over the different eigenvalues
 other than 0, P = m²E is a polynomial in λ with coefficients of degree 2 in v, and
 
@@ -34,8 +34,8 @@ import flint
 
 from polymargin.errors import InputError
 from polymargin.geometry.algebra.engines import OutOfTimeError
+from polymargin.geometry.algebra.equations import Equations
 from polymargin.geometry.algebra.factorisation import irreducible_factors
-from polymargin.geometry.algebra.hypersurface import Hypersurface
 from polymargin.geometry.algebra.interpolation import interpolate, simplex
 from polymargin.geometry.algebra.linear_spaces import kernel, linear_forms, vanishes_on
 from polymargin.geometry.algebra.rings import Ring, integer_form
@@ -65,7 +65,7 @@ class SecularPolynomial:
         return polynomial.discriminant() / extraneous
 
 
-def quadric_components(surface: Hypersurface, *, deadline: float) -> list[DiscriminantComponent]:
+def quadric_components(surface: Equations, *, deadline: float) -> list[DiscriminantComponent]:
     """The pieces of the discriminant of a hypersurface of degree two over the rationals, in its own variables."""
     if surface.dimension > LARGEST_DIMENSION:
         raise InputError(
@@ -84,7 +84,7 @@ def quadric_components(surface: Hypersurface, *, deadline: float) -> list[Discri
     return components
 
 
-def _form(surface: Hypersurface) -> tuple[Any, list[Any]]:
+def _form(surface: Equations) -> tuple[Any, list[Any]]:
     """A and a of b = yᵀAy + aᵀy + c."""
     b, size = surface.polynomial, surface.dimension
     origin = [flint.fmpq(0)] * size
@@ -92,7 +92,7 @@ def _form(surface: Hypersurface) -> tuple[Any, list[Any]]:
     return flint.fmpq_mat(size, size, entries), [b.derivative(i)(*origin) for i in range(size)]
 
 
-def _secular(surface: Hypersurface, A: Any, a: list[Any], K: Any) -> SecularPolynomial:
+def _secular(surface: Equations, A: Any, a: list[Any], K: Any) -> SecularPolynomial:
     """P = m² b((1 + 2λK)⁻¹(v − λGa)); the inverse is adj(1 + 2λK)/det, and what they have in common cancels."""
     size = surface.dimension
     ring = surface.ring.extended("l")
@@ -176,7 +176,7 @@ def _degree(secular: SecularPolynomial, size: int) -> int:
     return int(P.discriminant(1).total_degree() - P.resultant(m, 1).total_degree())
 
 
-def _double_eigenspaces(surface: Hypersurface, a: list[Any], K: Any) -> list[tuple[Any, ...]]:
+def _double_eigenspaces(surface: Equations, a: list[Any], K: Any) -> list[tuple[Any, ...]]:
     """Equations of the v without a part in an eigenspace of dimension two."""
     pieces = []
     for factor, multiplicity in _nonzero_eigenvalues(K):
@@ -194,7 +194,7 @@ def _nonzero_eigenvalues(K: Any) -> list[tuple[Any, int]]:
     return [(factor, multiplicity) for factor, multiplicity in K.charpoly().factor()[1] if factor[0] != 0]
 
 
-def _eigenspace_forms(surface: Hypersurface, a: list[Any], K: Any, eigenvalue: Any) -> tuple[Any, ...]:
+def _eigenspace_forms(surface: Equations, a: list[Any], K: Any, eigenvalue: Any) -> tuple[Any, ...]:
     """ℓ(v − λGa) for the left eigenvectors ℓ of an eigenvalue μ and λ = −1/(2μ): they vanish where w does, if v is real."""
     size = surface.dimension
     unit = flint.fmpq_mat(size, size, [eigenvalue * int(i == j) for i in range(size) for j in range(size)])
@@ -204,7 +204,7 @@ def _eigenspace_forms(surface: Hypersurface, a: list[Any], K: Any, eigenvalue: A
     return linear_forms(surface.ring, rows)
 
 
-def _is_cone(surface: Hypersurface, A: Any, a: list[Any]) -> bool:
+def _is_cone(surface: Equations, A: Any, a: list[Any]) -> bool:
     """rank M = rank A: the quadric has a singular point."""
     half = [entry / 2 for entry in a]
     constant = surface.polynomial(*[flint.fmpq(0)] * surface.dimension)
@@ -212,9 +212,7 @@ def _is_cone(surface: Hypersurface, A: Any, a: list[Any]) -> bool:
     return bool(flint.fmpq_mat([*rows, [*half, constant]]).rank() == A.rank())
 
 
-def _degenerate_locus(
-    surface: Hypersurface, secular: SecularPolynomial, A: Any, a: list[Any], K: Any
-) -> tuple[Any, ...]:
+def _degenerate_locus(surface: Equations, secular: SecularPolynomial, A: Any, a: list[Any], K: Any) -> tuple[Any, ...]:
     """w₁ = w₂ = 0 for a cone with two eigenvalues; w is the square of a linear form for a simple one."""
     eigenvalues = _nonzero_eigenvalues(K)
     if all(multiplicity == 1 for _, multiplicity in eigenvalues):

@@ -1,7 +1,7 @@
 """How many critical points are real, at many points of one boundary.
 
 All regular critical points at one generic complex point are followed to every point asked for, and a survey counts the real ones
-of most points. That these are all is confirmed by algebra where it counts (`exact_count`), elsewhere by the trace test and by the
+of most points. That these are all is confirmed by algebra where it counts (`exact_check`), elsewhere by the trace test and by the
 endpoint of every path. The others are looked at closely, and at last one by one, with proofs (`regular_ends`). The number of real
 ones has the parity of their total. Where it has not, or where a path or an imaginary part stays undecided, the sample is marked:
 it lies on the ED discriminant or next to it.
@@ -25,7 +25,7 @@ from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.regular_ends import Endpoints, regular_ends
 from polymargin.errors import InputError, PolymarginError
 from polymargin.geometry.ed_degrees.boundary_count import ends_at_level_zero, level_zero
-from polymargin.geometry.ed_degrees.exact_check import exact_count
+from polymargin.geometry.ed_degrees.exact_check import exact_check
 from polymargin.work import Workers, completed
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class RealCounter:
         if key in boundary.cache:
             known: RealCounter = boundary.cache[key]
             return known
-        expected = exact_count(boundary, seed=seed).value
+        expected = exact_check(boundary, seed=seed)[0]
         for attempt in range(ATTEMPTS):
             base = base_solutions(boundary, tracker, seed=seed + attempt, cache=Cache.from_option(cache))
             ends, parameters = ends_at_level_zero(base, tracker), level_zero(base)

@@ -58,19 +58,19 @@ def boundary_count(
     >>> boundary_count(Boundary.from_expression("(x**2 + y**2 - 1) * (x - 3*y + 1)"), Tracker(), cache=False).components
     (2, 1)
     """
-    if not _has_factors(boundary) and not is_reduced(boundary.source):
+    if not has_factors(boundary) and not is_reduced(boundary.source):
         raise InputError(
             f"the boundary ({boundary.name}) has a repeated factor, on which no critical point is regular; "
             "count it with method='symbolic', which takes every factor once"
         )
-    factored = _has_factors(boundary)
+    factored = has_factors(boundary)
     parts = rational_factors(boundary) if factored else [boundary]
     counts = [_irreducible_count(part, tracker, seed, limit, cache) for part in parts]
     values = sorted((value for value, _ in counts), reverse=True)
     return BoundaryCount(sum(values), tuple(values) if factored else None, sum(undecided for _, undecided in counts))
 
 
-def _has_factors(boundary: Boundary) -> bool:
+def has_factors(boundary: Boundary) -> bool:
     """Whether the boundary is a polynomial with rational coefficients, written out, which can be factored."""
     return isinstance(boundary.source, ExpressionSource) and not boundary.source.radicands
 

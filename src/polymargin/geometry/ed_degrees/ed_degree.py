@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
-
-import numpy as np
 
 from polymargin.arguments import DEFAULT_LIMIT, checked
 from polymargin.boundary import (
     Architecture,
     AttentionArchitecture,
     Boundary,
-    ExpressionSource,
     Metric,
     NetworkArchitecture,
     architecture_family,
@@ -24,18 +20,17 @@ from polymargin.boundary import (
 from polymargin.continuation import Tracker
 from polymargin.enumeration import TraceTest
 from polymargin.errors import InputError
-from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count, rational_factors
-from polymargin.geometry.ed_degrees.exact_check import ExactCount, exact_count
+from polymargin.geometry.algebra.counting import exact_ed_degree
+from polymargin.geometry.ed_degrees.boundary_count import BoundaryCount, boundary_count, has_factors, rational_factors
+from polymargin.geometry.ed_degrees.exact_check import exact_check
 from polymargin.geometry.ed_degrees.formulas import degree_bounds, formula
-from polymargin.geometry.ed_degrees.groebner import symbolic_ed_degree
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.geometry.varieties.variety import Variety
-from polymargin.networks import Network, PolynomialNetwork
-from polymargin.networks.attention import random_attention
+from polymargin.networks import Network
 from polymargin.quadric import quadric_ed_degree
 from polymargin.standing import Standing
 
-METHODS = ("auto", "formula", "numeric", "blend", "symbolic")
+METHODS = ("auto", "formula", "numeric", "symbolic")
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class EDDegree:
     """A number of critical points and its standing.
 
     value       the ED degree; int(result) gives it too
-    method      "formula", "numeric" (monodromy), "blend" or "symbolic"
+    method      "formula", "numeric" (paths) or "symbolic"
     standing    CERTIFIED for a theorem, NUMERICAL for a count that passed its test or was made by algebra, BRACKETED otherwise
     lower       no fewer
     upper       no more: the generic hypersurface of the same degree
@@ -57,10 +52,17 @@ class EDDegree:
     standing: Standing
     lower: int
     upper: int
-    seconds: float
+    seconds: float = 0.0
     trace: TraceTest | None = None
     components: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def known(
+        cls, value: int, method: str, *notes: str, standing: Standing = Standing.NUMERICAL, **others: Any
+    ) -> EDDegree:
+        """A count that nothing speaks against."""
+        return cls(value, method, standing, value, value, notes=notes, **others)
 
     def __int__(self) -> int:
         return self.value
@@ -104,13 +106,12 @@ def ed_degree(
     ----------
     source   a Boundary, a Variety, a network (with `label` and `rival`), a NetworkArchitecture or an AttentionArchitecture
     method   "formula": a theorem, refused outside its hypotheses; "numeric": for architectures monodromy with a trace test, for a
-             boundary its components at a generic point; "blend": all paths from the closed-form start system, for random
-             weights; "symbolic": a Gröbner basis modulo primes, within `timeout` seconds; "auto": a theorem if one
-             applies, otherwise numeric. A boundary with at most 200 critical points is counted again by algebra modulo two
-             primes: where paths find another number, "auto" returns the exact one, and the others a bracket
+             boundary its components at a generic point; "symbolic": algebra modulo primes, within `timeout` seconds; "auto":
+             a theorem if one applies, otherwise numeric. A boundary with at most 200 critical points is counted again by
+             algebra modulo two primes: where paths find another number, "auto" returns the exact one, and "numeric" a bracket
     metric   positive weights, one for each input, a positive definite matrix, or "generic", a random one; Euclidean if None. The
              ED degree of a network architecture is the same in every metric
-    limit    a boundary that may have more critical points is not counted by "numeric" and "blend", but refused
+    limit    a boundary that may have more critical points is not counted by "numeric", but refused
 
     >>> int(ed_degree(NetworkArchitecture((3, 3, 2, 2), 2)))
     36
@@ -120,190 +121,103 @@ def ed_degree(
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
     started, tracker = perf_counter(), Tracker(threads=threads)
-    if isinstance(source, (NetworkArchitecture, AttentionArchitecture)):
-        chosen = _method_for_architecture(source) if method == "auto" else method
-        measured = Metric.of(metric, source.inputs, seed)
-        if isinstance(source, AttentionArchitecture) and measured is not None:
-            return _of_attention(source, measured, method, seed, limit, timeout, started)
-        return _of_architecture(source, chosen, tracker, seed, limit, timeout, started)
-    if isinstance(source, Variety):
-        return _of_variety(source, method, Metric.of(metric, source.dimension, seed), seed, timeout, started)
-    boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
-    boundary = in_metric(boundary, metric, seed)
-    if boundary.degree < 1:
-        raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
-    chosen = "formula" if method == "auto" and boundary.degree <= 2 and not boundary.radicands else method
-    return _of_boundary(boundary, chosen, tracker, seed, limit, timeout, cache, started)
-
-
-def _method_for_architecture(architecture: Architecture) -> str:
-    try:
-        formula(architecture)
-    except InputError:
-        return "numeric"
-    return "formula"
+    if isinstance(source, Architecture):
+        found = _of_architecture(source, method, tracker, Metric.of(metric, source.inputs, seed), seed, timeout)
+    elif isinstance(source, Variety):
+        if method not in ("auto", "symbolic"):
+            raise InputError(f"method {method!r} for a variety: expected 'symbolic'")
+        counted = source.ed_degree(Metric.of(metric, source.dimension, seed), seed=seed, timeout=timeout)
+        found = EDDegree.known(counted.value, "symbolic", f"{counted.note}, codimension {source.codimension}")
+    else:
+        boundary = source if isinstance(source, Boundary) else Boundary.from_network(source, label, rival)
+        found = _of_boundary(in_metric(boundary, metric, seed), method, tracker, seed, limit, timeout, cache)
+    return replace(found, seconds=perf_counter() - started)
 
 
 def _of_architecture(
-    architecture: Architecture, method: str, tracker: Tracker, seed: int, limit: int, timeout: float, started: float
+    architecture: Architecture, method: str, tracker: Tracker, metric: Metric | None, seed: int, timeout: float
 ) -> EDDegree:
-    lower, upper = degree_bounds(architecture)
-    if method == "formula":
-        theorem = formula(architecture)
+    # A first layer absorbs every metric; attention does not.
+    measured = metric if isinstance(architecture, AttentionArchitecture) else None
+    if measured is not None and method not in ("auto", "symbolic"):
+        raise InputError(f"method {method!r} for attention in a metric: expected 'symbolic'")
+    if method == "symbolic" or measured is not None:
+        counted = exact_ed_degree(architecture, metric=measured, seed=seed, timeout=timeout)
+        return EDDegree.known(counted.value, "symbolic", counted.note)
+    try:
+        theorem = formula(architecture) if method != "numeric" else None
+    except InputError:
+        if method == "formula":
+            raise
+        theorem = None
+    if theorem is not None:
         note = f"theorem: {theorem.theorem} ({theorem.hypotheses})"
-        value = theorem.value
-        return EDDegree(value, method, Standing.CERTIFIED, value, value, perf_counter() - started, notes=(note,))
-    if method == "symbolic":
-        symbolic = symbolic_ed_degree(architecture, seed=seed, timeout=timeout)
-        return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
-    if method == "blend":
-        return _of_boundary(_random_member(architecture, seed), "blend", tracker, seed, limit, timeout, False, started)
+        return EDDegree.known(theorem.value, "formula", note, standing=Standing.CERTIFIED)
     found = monodromy_count(architecture_family(architecture), tracker, seed=seed)
     note = (
         f"{found.loops} monodromy loop{'' if found.loops == 1 else 's'} of point, level and weights, {found.paths} paths"
         if found.loops
         else "found from solutions in closed form; no monodromy loops were needed"
     )
+    value = len(found.solutions)
     if found.complete:
-        return _numerical(found.value, method, started, trace=found.trace, notes=(note,))
-    return EDDegree(
-        found.value,
-        method,
-        Standing.BRACKETED,
-        max(lower, found.value),
-        upper,
-        perf_counter() - started,
-        trace=found.trace,
-        notes=(note, "the trace test failed: solutions are missing"),
-    )
-
-
-def _of_variety(
-    variety: Variety, method: str, metric: Metric | None, seed: int, timeout: float, started: float
-) -> EDDegree:
-    if method not in ("auto", "symbolic"):
-        raise InputError(f"method {method!r} for a variety: expected 'symbolic'")
-    counted = variety.count(metric, seed=seed, timeout=timeout)
-    note = f"conormal equations modulo {' and '.join(map(str, counted.primes))}, codimension {variety.codimension}"
-    return _numerical(counted.value, "symbolic", started, notes=(note,))
-
-
-def _of_attention(
-    architecture: AttentionArchitecture,
-    metric: Metric,
-    method: str,
-    seed: int,
-    limit: int,
-    timeout: float,
-    started: float,
-) -> EDDegree:
-    """In a metric that is not absorbed by the weights of a first layer: random weights, counted by algebra or by all paths."""
-    if method in ("auto", "symbolic"):
-        symbolic = symbolic_ed_degree(architecture, metric=metric, seed=seed, timeout=timeout)
-        return _numerical(int(symbolic), "symbolic", started, notes=(symbolic.description,))
-    if method != "blend":
-        raise InputError(f"method {method!r} for attention in a metric: expected 'symbolic' or 'blend'")
-    member = in_metric(_random_member(architecture, seed), metric.matrix)
-    return _of_boundary(member, "blend", Tracker(), seed, limit, timeout, False, started)
+        return EDDegree.known(value, "numeric", note, trace=found.trace)
+    lower, upper = degree_bounds(architecture)
+    notes = (note, "the trace test failed: solutions are missing")
+    return EDDegree(value, "numeric", Standing.BRACKETED, max(lower, value), upper, trace=found.trace, notes=notes)
 
 
 def _of_boundary(
-    boundary: Boundary,
-    method: str,
-    tracker: Tracker,
-    seed: int,
-    limit: int,
-    timeout: float,
-    cache: bool | str | Path,
-    started: float,
+    boundary: Boundary, method: str, tracker: Tracker, seed: int, limit: int, timeout: float, cache: bool | str | Path
 ) -> EDDegree:
-    if method == "formula":
-        if boundary.degree > 2:
-            raise InputError(
-                f"the boundary has degree {boundary.degree}; a formula is known for degrees one and two only"
-            )
-        return _by_theorem(boundary, started)
+    if boundary.degree < 1:
+        raise InputError(f"the boundary ({boundary.name}) is constant: there is no hypersurface")
+    if method == "formula" or (method == "auto" and boundary.degree <= 2 and not boundary.radicands):
+        return _by_theorem(boundary)
     if method == "symbolic":
-        symbolic = symbolic_ed_degree(boundary, seed=seed, timeout=timeout)
-        return _numerical(int(symbolic), method, started, notes=(symbolic.description,))
+        counted = exact_ed_degree([boundary], seed=seed, timeout=timeout)
+        return EDDegree.known(counted.value, method, counted.note)
     found = boundary_count(boundary, tracker, seed=seed, limit=limit, cache=cache)
-    exact = exact_count(boundary, seed=seed, timeout=timeout)
-    if method == "auto" and exact.value not in (None, found.value):
-        return _corrected(boundary, found, exact, seed, timeout, started)
-    return _of_paths(boundary, "numeric" if method == "auto" else method, found, exact, started)
-
-
-def _corrected(
-    boundary: Boundary, found: BoundaryCount, exact: ExactCount, seed: int, timeout: float, started: float
-) -> EDDegree:
-    """What algebra says, where paths say something else."""
+    exact, note = exact_check(boundary, seed=seed, timeout=timeout)
+    if method == "numeric" or exact in (None, found.value):
+        return _of_paths(boundary, found, exact, note)
     components = None
-    if isinstance(boundary.source, ExpressionSource) and not boundary.source.radicands:
-        parts = [symbolic_ed_degree(part, seed=seed, timeout=timeout) for part in rational_factors(boundary)]
-        components = tuple(sorted(map(int, parts), reverse=True))
-    notes = (f"paths found {found.value}, which is wrong: {exact.note}",)
-    return _numerical(int(exact.value or 0), "symbolic", started, components=components, notes=notes)
+    if has_factors(boundary):
+        parts = [exact_ed_degree([part], seed=seed, timeout=timeout).value for part in rational_factors(boundary)]
+        components = tuple(sorted(parts, reverse=True))
+    note = f"paths found {found.value}, which is wrong: {note}"
+    return EDDegree.known(exact or 0, "symbolic", note, components=components)
 
 
-def _of_paths(boundary: Boundary, method: str, found: BoundaryCount, exact: ExactCount, started: float) -> EDDegree:
+def _of_paths(boundary: Boundary, found: BoundaryCount, exact: int | None, note: str) -> EDDegree:
     """What paths say: not more than a bracket where they do not know that these are all, or algebra has another number."""
-    if exact.value == found.value:
-        notes = (f"confirmed by algebra: {exact.note}",)
-        return _numerical(found.value, method, started, components=found.components, notes=notes)
-    if exact.value is None and found.complete:
-        return _numerical(found.value, method, started, components=found.components, notes=(exact.note,))
-    if exact.value is None:
+    if exact == found.value:
+        return EDDegree.known(found.value, "numeric", f"confirmed by algebra: {note}", components=found.components)
+    if exact is None and found.complete:
+        return EDDegree.known(found.value, "numeric", note, components=found.components)
+    doubt = f"algebra finds {exact}"
+    if exact is None:
         doubt = f"at least {found.value}: paths of unknown endpoint could lead to {found.undecided} others"
-    else:
-        doubt = f"algebra finds {exact.value}"
+    lower = found.value if exact is None else exact
     return EDDegree(
         found.value,
-        method,
+        "numeric",
         Standing.BRACKETED,
-        found.value if exact.value is None else exact.value,
+        lower,
         boundary.critical_bound,
-        perf_counter() - started,
         components=found.components,
-        notes=(doubt, exact.note),
+        notes=(doubt, note),
     )
 
 
-def _by_theorem(boundary: Boundary, started: float) -> EDDegree:
+def _by_theorem(boundary: Boundary) -> EDDegree:
     """A hyperplane or a quadric."""
+    if boundary.degree > 2:
+        raise InputError(f"the boundary has degree {boundary.degree}; a formula is known for degrees one and two only")
     if boundary.degree == 1:
-        value, standing, note = 1, Standing.CERTIFIED, "a hyperplane"
-    else:
-        quadric = quadric_ed_degree(boundary)
-        value, note = quadric.of_set, "theorem: quadrics"
-        standing = Standing.CERTIFIED if quadric.exact else Standing.NUMERICAL
-        note += "" if quadric.exact else ", for ranks and eigenvalues that are equal to a tolerance"
-    return EDDegree(value, "formula", standing, value, value, perf_counter() - started, notes=(note,))
-
-
-def _random_member(architecture: Architecture, seed: int) -> Boundary:
-    """The boundary of one network with random real weights."""
-    if isinstance(architecture, AttentionArchitecture):
-        if architecture.shared:
-            raise InputError(f"method 'blend' for attention {architecture}: expected 'numeric' or 'symbolic'")
-        module = random_attention(architecture.t, architecture.d, architecture.d_prime, architecture.a, seed=seed)
-        return Boundary.from_network(module, 0, 1)
-    generator = np.random.default_rng(seed)
-    layers = [
-        (generator.normal(size=(out, inputs)) / np.sqrt(inputs), 0.5 * generator.normal(size=out))
-        for inputs, out in pairwise(architecture.widths)
-    ]
-    return Boundary.from_network(PolynomialNetwork(layers, degree=architecture.degree), 0, 1)
-
-
-def _numerical(
-    value: int,
-    method: str,
-    started: float,
-    *,
-    trace: TraceTest | None = None,
-    components: tuple[int, ...] | None = None,
-    notes: tuple[str, ...] = (),
-) -> EDDegree:
-    """A count that nothing speaks against."""
-    seconds = perf_counter() - started
-    return EDDegree(value, method, Standing.NUMERICAL, value, value, seconds, trace, components, notes)
+        return EDDegree.known(1, "formula", "a hyperplane", standing=Standing.CERTIFIED)
+    quadric = quadric_ed_degree(boundary)
+    if quadric.exact:
+        return EDDegree.known(quadric.of_set, "formula", "theorem: quadrics", standing=Standing.CERTIFIED)
+    note = "theorem: quadrics, for ranks and eigenvalues that are equal to a tolerance"
+    return EDDegree.known(quadric.of_set, "formula", note)

@@ -8,15 +8,13 @@ find the others, and the trace test says when to stop (`enumeration.completion`)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import BoundaryFamily
 from polymargin.continuation import Tracker, critical_start, distinct, random_phase
-from polymargin.enumeration import TraceTest, complete
+from polymargin.enumeration import Completion, complete
 from polymargin.errors import PolymarginError
 
 ComplexArray = NDArray[np.complex128]
@@ -25,82 +23,31 @@ ComplexArray = NDArray[np.complex128]
 FEW = 800
 
 
-@dataclass(frozen=True, eq=False)
-class MonodromyCount:
-    """Number of critical points found at generic parameters. They are all if `complete`: the trace test passed, or no boundary
-    of the degree has more (`trace` is None then)."""
-
-    value: int
-    complete: bool
-    trace: TraceTest | None
-    loops: int
-    paths: int
-    seconds: float
-    parameters: ComplexArray
-    solutions: ComplexArray
-
-    def __int__(self) -> int:
-        return self.value
-
-
 def monodromy_count(
-    family: BoundaryFamily,
-    tracker: Tracker,
-    *,
-    seed: int = 0,
-    progress: Callable[[int], None] | None = None,
-) -> MonodromyCount:
+    family: BoundaryFamily, tracker: Tracker, *, seed: int = 0, progress: Callable[[int], None] | None = None
+) -> Completion:
     """All critical points at generic parameters; `progress` is called with the number known so far.
 
     >>> from polymargin.boundary import AttentionArchitecture, architecture_family
     >>> found = monodromy_count(architecture_family(AttentionArchitecture(2, 2, 1, 1)), Tracker())
-    >>> found.value, found.complete
+    >>> len(found.solutions), found.complete
     (17, True)
     """
-    started = perf_counter()
     generator = np.random.default_rng([seed, 5])
-    program = family.program
 
     def sample() -> ComplexArray:
         return family.generic(generator)
 
     base = sample()
-    known = (
-        _from_start_system(family, base, generator, tracker)
-        if family.degree > 1 and family.bound <= FEW
-        else _from_one_solution(family, base, generator, tracker)
-    )
+    if family.degree > 1 and family.bound <= FEW:
+        known = _from_start_system(family, base, generator, tracker)
+    else:
+        solution, parameters = family.seed(generator)
+        paths = tracker.follow(family.program, solution[None, :], parameters, base)
+        known = paths.points[0][paths.converged[0]]
     if not len(known):
         raise PolymarginError(f"{family.name}: the path of the first solution broke off; try another seed")
-    found = complete(
-        program,
-        known,
-        base,
-        sample,
-        generator,
-        tracker,
-        bound=family.bound,
-        progress=progress,
-    )
-    seconds = perf_counter() - started
-    return MonodromyCount(
-        len(found.solutions),
-        found.complete,
-        found.trace,
-        found.loops,
-        found.paths,
-        seconds,
-        found.parameters,
-        found.solutions,
-    )
-
-
-def _from_one_solution(
-    family: BoundaryFamily, base: ComplexArray, generator: np.random.Generator, tracker: Tracker
-) -> ComplexArray:
-    solution, parameters = family.seed(generator)
-    paths = tracker.follow(family.program, solution[None, :], parameters, base)
-    return np.asarray(paths.points[0][paths.converged[0]])
+    return complete(family.program, known, base, sample, generator, tracker, bound=family.bound, progress=progress)
 
 
 def _from_start_system(

@@ -1,8 +1,8 @@
 """Critical points of the distance from a rational point, exactly, with their multiplicities.
 
 At a general point all critical points are simple. On the ED discriminant some merge: the ideal of the critical points then has a
-primary component that is smaller than its prime, and the ratio of the two degrees is the multiplicity. In two active variables
-resultants and number fields give the components (see `algebra.plane_points`), in more Singular does.
+primary component that is smaller than its prime, and the ratio of the two degrees is the multiplicity. Linear algebra over the
+rationals finds the components (`algebra.finite_ideals`).
 
 Singular points of the boundary are no solutions of the Lagrange equations and are not listed; if the point u itself is one,
 `at_singular_point` says so.
@@ -10,6 +10,7 @@ Singular points of the boundary are no solutions of the Lagrange equations and a
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,14 +21,11 @@ import flint
 from polymargin.arguments import checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.geometry.algebra.components import PrimaryComponent
-from polymargin.geometry.algebra.critical_ideals import lagrange_system, minors_system
-from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
-from polymargin.geometry.algebra.hypersurface import Hypersurface, exact_hypersurface
+from polymargin.geometry.algebra.equations import Equations, System, exact_equations
+from polymargin.geometry.algebra.finite_ideals import primary_components
 from polymargin.geometry.algebra.linear_spaces import kernel
-from polymargin.geometry.algebra.plane import univariate
-from polymargin.geometry.algebra.plane_points import regular_intersections
+from polymargin.geometry.algebra.plane import minors_of
 from polymargin.geometry.algebra.rings import Ring, gradient, integer_form
-from polymargin.geometry.algebra.singular import primary_decomposition
 from polymargin.polynomials import exact
 
 
@@ -36,13 +34,11 @@ class CriticalMultiplicities:
     """All critical points with finite multiplier of the distance from `point`, in groups.
 
     components   of the ideal of the critical points, in x1, x2, …
-    method       "resultants" or "Singular"
     """
 
     point: tuple[Fraction, ...]
     components: tuple[PrimaryComponent, ...]
     at_singular_point: bool
-    method: str
 
     @property
     def merged(self) -> tuple[PrimaryComponent, ...]:
@@ -63,67 +59,54 @@ class CriticalMultiplicities:
 
 
 @checked(Boundary)
-def critical_points_with_multiplicity(
-    boundary: Boundary, point: Sequence[Any], *, timeout: float = DEFAULT_TIMEOUT
-) -> CriticalMultiplicities:
+def critical_points_with_multiplicity(boundary: Boundary, point: Sequence[Any]) -> CriticalMultiplicities:
     """Which critical points there are at a rational point, and which of them have merged.
 
     Floats are taken as the dyadic rationals they are; Fractions and integers are exact anyway.
 
     >>> parabola = Boundary.from_expression("y - x**2", "x y")
     >>> critical_points_with_multiplicity(parabola, [0, Fraction(1, 2)]).components
-    (PrimaryComponent(⟨x1^2 - x2, x1^3⟩, points: 1, real: 1, multiplicity: 3),)
+    (PrimaryComponent(⟨x1^2 - x2, x1*x2, x2^2⟩, points: 1, real: 1, multiplicity: 3),)
     """
     checked_point(point, boundary.dimension)
-    surface = exact_hypersurface(boundary)
+    surface = exact_equations([boundary])
     data = [surface.ring.scalar(exact(coordinate)) for coordinate in point]
     seen = surface.coordinates(data)
     conditions = (surface.polynomial, *gradient(surface.polynomial, surface.dimension))
     singular = all(condition(*seen) == 0 for condition in conditions)
-    if surface.dimension == 1:
-        components = _on_a_line(surface)
-    elif surface.dimension == 2:
-        components = _in_the_plane(surface, seen)
-    else:
-        components = primary_decomposition(
-            lagrange_system(surface, seen), drop=1, saturate=conditions[1:] if singular else (), timeout=timeout
-        )
+    components = _components(surface, seen, singular)
     return CriticalMultiplicities(
         point=tuple(exact(coordinate) for coordinate in point),
         components=tuple(_in_inputs(surface, data, seen, component) for component in components),
         at_singular_point=singular,
-        method="resultants" if surface.dimension <= 2 else "Singular",
     )
 
 
-def _on_a_line(surface: Hypersurface) -> list[PrimaryComponent]:
-    """Every zero is critical, and simple."""
-    components = []
-    for factor, _ in surface.polynomial.factor()[1]:
-        ideal = (integer_form(factor),)
-        minimal = univariate(surface.ring, factor)
-        components.append(PrimaryComponent(ideal, ideal, 0, 1, minimal, (flint.fmpq_poly([0, 1]) % minimal,)))
-    return components
+def _components(surface: Equations, point: Sequence[Any], singular: bool) -> list[PrimaryComponent]:
+    """In the variables y.
 
-
-def _in_the_plane(surface: Hypersurface, point: Sequence[Any]) -> list[PrimaryComponent]:
-    """Components of the curve on which every point is critical are families; the rest meets the minor in points."""
-    ring = surface.ring
-    curve, minor = minors_system(surface, point).polynomials
-    common = curve.gcd(minor)
+    By the Lagrange equations in (y, λ); in the plane, and at singular points, by minors, which vanish at singular points, too.
+    """
+    ring, curve = surface.ring, surface.polynomial
+    if surface.dimension > 2 and not singular:
+        lagrange = surface.normal_to(1, surface.offsets(point), random.Random(0))
+        return primary_components(lagrange, surface.dimension)
+    minors, common = minors_of(surface, point), ring.constant(1)
+    if surface.dimension == 2:  # components of the curve on which the minor vanishes are families
+        common = curve.gcd(minors[0])
     components = []
     for factor, _ in common.factor()[1]:
         ideal = (integer_form(factor),)
         components.append(PrimaryComponent(ideal, ideal, 1))
-    rest = divmod(curve, common)[0]
+    rest, slopes = divmod(curve, common)[0], gradient(curve, surface.dimension)
     if not rest.is_constant():
-        groups = regular_intersections(ring, rest, minor, gradient(curve, 2))
-        components += [group.component(ring) for group in groups]
+        points = primary_components(System(ring, (rest, *minors)))
+        components += [group for group in points if not all(map(group.vanishes, slopes))]
     return components
 
 
 def _in_inputs(
-    surface: Hypersurface, data: Sequence[Any], seen: Sequence[Any], component: PrimaryComponent
+    surface: Equations, data: Sequence[Any], seen: Sequence[Any], component: PrimaryComponent
 ) -> PrimaryComponent:
     """A component in y = W x as one in x: there x − u = Wᵀ G⁻¹ (y − W u), and x − u has no part orthogonal to the rows."""
     ring = Ring(tuple(f"x{index}" for index in range(1, len(data) + 1)))

@@ -4,7 +4,13 @@ For B(x) = xᵀAx + bᵀx + c with coefficients that are polynomials in paramete
 
     det A,    det M with M = [[A, b/2], [bᵀ/2, c]],    Disc_λ det(λ − A)
 
-vanishes (`parameter_strata`). Entries are read off the expression, determinants are expanded, and the factors are irreducible.
+vanishes (`parameter_discriminant`). Entries are read off the expression, determinants are expanded, and the factors are
+irreducible. The weights of a shallow x² network are such parameters, too. For as many hidden neurons as inputs, h = n, the
+factors can be read at a glance: with v = w²_label − w²_rival and β = b²_label − b²_rival,
+
+    A = W₁ᵀ diag(v) W₁,   M = [[W₁, b₁], [0, 1]]ᵀ diag(v, β) [[W₁, b₁], [0, 1]],   det A = det(W₁)² Π v_j,   det M = β det A:
+
+the boundary becomes singular where the two output biases agree. For h < n both determinants vanish identically.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from polymargin.boundary import ParametricBoundary
+from polymargin.boundary import Boundary, ParametricBoundary
 from polymargin.errors import InputError
 from polymargin.geometry.algebra.rings import Ring, determinant, integer_form
 from polymargin.polynomials import Graph, evaluate, exact, flatten, parse_polynomial
@@ -61,6 +67,24 @@ class ParameterPolynomials:
 
     def __repr__(self) -> str:
         return f"ParameterPolynomials({', '.join(map(str, self.factors))})"
+
+
+def shallow_family(inputs: int, hidden: int) -> ParametricBoundary:
+    """The boundaries between two classes of shallow x² networks, with the weights w1_ij, w2_kj and biases b1_j, b2_k.
+
+    >>> shallow_family(1, 1)
+    ParametricBoundary((w2_11-w2_21)*(w1_11*x1+b1_1)**2+(b2_1-b2_2); inputs x1; parameters w1_11 b1_1 w2_11 w2_21 b2_1 b2_2)
+    """
+    if not (1 <= inputs <= 9 and 1 <= hidden <= 9):
+        raise InputError(f"{inputs} inputs, {hidden} hidden neurons: expected 1 to 9 of each")
+    columns, rows = range(1, inputs + 1), range(1, hidden + 1)
+    forms = ["+".join([*(f"w1_{j}{i}*x{i}" for i in columns), f"b1_{j}"]) for j in rows]
+    terms = [f"(w2_1{j}-w2_2{j})*({form})**2" for j, form in zip(rows, forms, strict=True)]
+    parameters = [f"w1_{j}{i}" for j in rows for i in columns] + [f"b1_{j}" for j in rows]
+    parameters += [f"w2_{k}{j}" for k in (1, 2) for j in rows] + ["b2_1", "b2_2"]
+    text = "+".join([*terms, "(b2_1-b2_2)"])
+    family: ParametricBoundary = Boundary.from_expression(text, [f"x{i}" for i in columns], parameters=parameters)
+    return family
 
 
 def parameter_polynomials(family: ParametricBoundary) -> ParameterPolynomials:

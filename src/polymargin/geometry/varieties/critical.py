@@ -1,37 +1,34 @@
 """Critical points of the distance to a variety, and its nearest point.
 
-Unknowns (x, μ), equations g_k(x) = 0 and Q(x − u) + Σ μ_k ∇g_k(x) = 0, with the g of `conormal`: the equations themselves, or
-as many random combinations of them as the codimension. A total-degree start system finds all isolated solutions. Those of
-combinations are kept where all equations vanish. Their number is compared with the ED degree, counted by algebra. Singular points
-of the variety are no solutions, but they can be nearest points. Whether there are any is decided by algebra as well.
+Unknowns (x, μ), equations g_k(x) = 0 and Q(x − u) + Σ μ_k ∇g_k(x) = 0, with the g of `algebra.equations`: the equations
+themselves, or as many random combinations of them as the codimension. A total-degree start system finds all isolated
+solutions. Those of combinations are kept where all equations vanish. Their number is compared with the ED degree, counted by
+algebra. Singular points of the variety are no solutions, but they can be nearest points. Whether there are any is decided by
+algebra as well.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.boundary import Boundary
 from polymargin.boundary.metric import Metric
 from polymargin.continuation import PathEnd, Tracker, distinct, real_points
 from polymargin.continuation.solve import solve_expressions
 from polymargin.enumeration.audit import Audit
 from polymargin.enumeration.critical_points import EPSILON, CriticalPoints
 from polymargin.errors import MissingExtraError
-from polymargin.geometry.algebra.critical_ideals import System
-from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT, EngineError, OutOfTimeError
-from polymargin.geometry.varieties.conormal import count
+from polymargin.geometry.algebra.counting import exact_ed_degree
+from polymargin.geometry.algebra.engines import EngineError, OutOfTimeError
 from polymargin.polynomials import Expression, Graph, gradient
 from polymargin.polynomials.algebraic import Algebraic, ExactNumber
 from polymargin.standing import Standing
-
-if TYPE_CHECKING:
-    from polymargin.geometry.varieties.variety import Variety
 
 Array = NDArray[np.float64]
 
@@ -58,35 +55,59 @@ class NearestPoint:
         return f"NearestPoint({self.distance:.10g}, {self.standing.name})"
 
 
+@dataclass(frozen=True, eq=False)
+class CriticalEquations:
+    """What is asked: equations of a variety of some codimension, a point u (n,), and a metric, Euclidean if None."""
+
+    equations: tuple[Boundary, ...]
+    codimension: int
+    u: Array
+    metric: Metric | None = None
+
+    def written(self, seed: int) -> tuple[list[Expression], list[Expression], list[str]]:
+        """The equations, the unknowns (x, μ) and their names."""
+        graph = Graph()
+        x = graph.inputs(len(self.u))
+        multipliers = graph.inputs(self.codimension)
+        chosen = [equation.source.polynomial(x) for equation in self.equations]
+        if len(chosen) > self.codimension:
+            weights = np.random.default_rng([seed, 11]).normal(size=(self.codimension, len(chosen)))
+            chosen = [graph.linear(row, chosen) for row in weights.tolist()]
+        slopes = [gradient(polynomial, x) for polynomial in chosen]
+        offsets = [coordinate - centre for coordinate, centre in zip(x, self.u.tolist(), strict=True)]
+        if self.metric is not None:
+            offsets = [_combined(graph, row, offsets) for row in self.metric.matrix]
+        stationary = [
+            sum((m * slope[axis] for m, slope in zip(multipliers, slopes, strict=True)), offset)
+            for axis, offset in enumerate(offsets)
+        ]
+        names = [*(f"x{axis}" for axis in range(len(x))), *(f"mu{index}" for index in range(len(multipliers)))]
+        return [*stationary, *chosen], [*x, *multipliers], names
+
+
 def critical_points_of(
-    variety: Variety,
-    u: Array,
-    measured: Metric | None,
-    seed: int,
-    threads: int | None,
-    limit: int,
-    timeout: float,
+    asked: CriticalEquations, *, seed: int, threads: int | None, limit: int, timeout: float
 ) -> CriticalPoints:
-    """`Variety.critical_points` at a point (n,) that was checked."""
-    matrix = np.eye(variety.dimension) if measured is None else measured.floats
-    equations, unknowns, names = _system(variety, u, measured, seed)
-    found = solve_expressions(equations, unknowns, names, Tracker(threads=threads), seed=seed, limit=limit)
+    """All solutions, and how many algebra counts."""
+    u, size = asked.u, len(asked.u)
+    matrix = np.eye(size) if asked.metric is None else asked.metric.floats
+    found = solve_expressions(*asked.written(seed), Tracker(threads=threads), seed=seed, limit=limit)
     regular = found.points[found.multiplicities == 1]
-    if variety.codimension < len(variety.equations):
-        regular = regular[_on_variety(variety, regular[:, : variety.dimension])]
+    if asked.codimension < len(asked.equations):
+        regular = regular[_on_variety(asked.equations, regular[:, :size])]
     solutions = distinct(regular)
-    multiple = int(found.multiplicities[found.multiplicities > 1].sum())
-    x = solutions[:, : variety.dimension]
+    x = solutions[:, :size]
     real = real_points(solutions)
     offsets = x.real - u
     distances = np.where(real, np.sqrt(np.einsum("ni,ij,nj->n", offsets, matrix, offsets)), np.inf)
     order = np.argsort(distances, kind="stable")
+    remarks: tuple[str, ...] = ()
     try:
-        counted = variety.count(measured, seed=seed, timeout=timeout).value
-        remarks: tuple[str, ...] = ()
+        options: dict[str, Any] = {"codimension": asked.codimension, "metric": asked.metric}
+        counted = exact_ed_degree(asked.equations, **options, seed=seed, timeout=timeout).value
     except (EngineError, OutOfTimeError, MissingExtraError) as error:
         counted, remarks = len(solutions) + found.ends.get(PathEnd.UNDECIDED, 0), (f"not counted by algebra: {error}",)
-    if multiple:
+    if (found.multiplicities > 1).any():
         remarks = (*remarks, "some critical points have merged: the point lies on the ED discriminant")
     audit = Audit(
         bound=found.path_count,
@@ -100,8 +121,7 @@ def critical_points_of(
     errors = REGULAR_ERROR * np.linalg.norm(x, axis=1) + EPSILON * np.abs(u).max()
     points = np.where(real[:, None], x.real, x)[order]
     ones = np.ones(len(solutions), dtype=np.int64)
-    multipliers = solutions[order, variety.dimension :]
-    return CriticalPoints(points, multipliers, real[order], distances[order], errors[order], ones, audit)
+    return CriticalPoints(points, solutions[order, size:], real[order], distances[order], errors[order], ones, audit)
 
 
 def nearest_of(found: CriticalPoints, smooth: bool) -> NearestPoint:
@@ -118,48 +138,6 @@ def nearest_of(found: CriticalPoints, smooth: bool) -> NearestPoint:
     )
 
 
-def is_smooth(variety: Variety, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> bool:
-    """Whether no point of a complete intersection is singular: no μ ≠ 0 with Σ μ_k ∇f_k = 0; False for more equations.
-
-    >>> from polymargin.geometry import Variety
-    >>> is_smooth(Variety(["x**2 + y**2 - z**2", "z - 1"])), is_smooth(Variety(["x**2 + y**2 - z**2", "z"]))
-    (True, False)
-    """
-    if variety.codimension < len(variety.equations):
-        return False
-    for prime in variety.primes(seed, 2):
-        equations, generator = variety.modulo(prime, None), random.Random(prime)
-        system = equations.normal_to(variety.codimension, [0] * variety.dimension, generator)
-        weights = [system.ring.random_scalar(generator) for _ in variety.equations]
-        patch = system.ring.linear(weights, system.ring.variables[variety.dimension :], system.ring.scalar(-1))
-        if count(System(system.ring, (*system.polynomials, patch)), timeout) != 0:
-            return False
-    return True
-
-
-def _system(
-    variety: Variety, u: Array, metric: Metric | None, seed: int
-) -> tuple[list[Expression], list[Expression], list[str]]:
-    graph = Graph()
-    x = graph.inputs(variety.dimension)
-    multipliers = graph.inputs(variety.codimension)
-    chosen = [equation.source.polynomial(x) for equation in variety.equations]
-    if len(chosen) > variety.codimension:
-        generator = np.random.default_rng([seed, 11])
-        weights = generator.normal(size=(variety.codimension, len(chosen)))
-        chosen = [graph.linear(row, chosen) for row in weights.tolist()]
-    slopes = [gradient(polynomial, x) for polynomial in chosen]
-    offsets = [coordinate - centre for coordinate, centre in zip(x, u.tolist(), strict=True)]
-    if metric is not None:
-        offsets = [_combined(graph, row, offsets) for row in metric.matrix]
-    stationary = [
-        sum((m * slope[axis] for m, slope in zip(multipliers, slopes, strict=True)), offset)
-        for axis, offset in enumerate(offsets)
-    ]
-    names = [*(f"x{axis}" for axis in range(len(x))), *(f"mu{index}" for index in range(len(multipliers)))]
-    return [*stationary, *chosen], [*x, *multipliers], names
-
-
 def _combined(graph: Graph, row: Sequence[ExactNumber], terms: Sequence[Expression]) -> Expression:
     """Return Σ row[i] · terms[i]."""
     products = [
@@ -169,10 +147,10 @@ def _combined(graph: Graph, row: Sequence[ExactNumber], terms: Sequence[Expressi
     return graph.linear([1] * len(products), products)
 
 
-def _on_variety(variety: Variety, points: NDArray[np.complex128]) -> NDArray[np.bool_]:
+def _on_variety(equations: Sequence[Boundary], points: NDArray[np.complex128]) -> NDArray[np.bool_]:
     """Which points satisfy all equations, relative to the size of their terms near the point."""
     keep = np.ones(len(points), dtype=bool)
-    for equation in variety.equations:
+    for equation in equations:
         values = np.abs(equation.source.values(points))
         sizes = equation.source.noise(np.abs(points)) / EPSILON
         keep &= values <= ZERO * np.where(np.isfinite(sizes), sizes, 1 + np.abs(points).max(axis=1) ** equation.degree)

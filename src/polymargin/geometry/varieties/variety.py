@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,27 +13,19 @@ from numpy.typing import ArrayLike
 from polymargin.arguments import DEFAULT_LIMIT, checked, checked_point
 from polymargin.boundary import Boundary
 from polymargin.boundary.metric import Metric
-from polymargin.boundary.residues import random_prime
 from polymargin.enumeration import CriticalPoints
 from polymargin.errors import InputError
+from polymargin.geometry.algebra.counting import (
+    ExactCount,
+    codimension_of,
+    exact_ed_degree,
+    exact_polar_degrees,
+    has_no_singular_point,
+)
 from polymargin.geometry.algebra.engines import DEFAULT_TIMEOUT
-from polymargin.geometry.algebra.rings import Ring
-from polymargin.geometry.varieties.conormal import Equations, agreeing, codimension, ed_degree_modulo, identity
-from polymargin.geometry.varieties.critical import NearestPoint, critical_points_of, is_smooth, nearest_of
+from polymargin.geometry.varieties.critical import CriticalEquations, NearestPoint, critical_points_of, nearest_of
 from polymargin.networks import Network
-from polymargin.polynomials import Graph, evaluate, flatten, variable_names
-
-# msolve takes no larger primes.
-PRIME_BITS = 30
-PRIMES = 2
-
-
-@dataclass(frozen=True)
-class PrimeCount:
-    """A number and the primes modulo which it was counted."""
-
-    value: int
-    primes: tuple[int, ...]
+from polymargin.polynomials import variable_names
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -81,23 +72,20 @@ class Variety:
     @cached_property
     def codimension(self) -> int:
         """n less the dimension of the variety, found modulo a prime."""
-        (prime,) = self.primes(0, 1)
-        return codimension(self.modulo(prime, None), random.Random(prime), DEFAULT_TIMEOUT)
+        return codimension_of(self.equations)
 
     @property
-    def degrees(self) -> tuple[int, ...]:
-        """Degrees of the equations."""
-        return tuple(equation.degree for equation in self.equations)
+    def complete_intersection(self) -> bool:
+        """Whether there are as many equations as the codimension."""
+        return self.codimension == len(self.equations)
 
-    def count(self, metric: Metric | None, *, seed: int, timeout: float) -> PrimeCount:
+    def ed_degree(self, metric: Metric | None = None, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> ExactCount:
         """Critical points of the distance from a general point."""
-        primes = self.primes(seed, PRIMES, () if metric is None else metric.radicands)
+        return exact_ed_degree(self.equations, codimension=self.codimension, metric=metric, seed=seed, timeout=timeout)
 
-        def compute(prime: int) -> tuple[int, ...]:
-            generator = random.Random(f"{prime} {seed}")
-            return (ed_degree_modulo(self.modulo(prime, metric), self.codimension, generator, timeout),)
-
-        return PrimeCount(agreeing(compute, primes)[0], tuple(primes))
+    def polar_degrees(self, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> tuple[int, ...]:
+        """See `polymargin.geometry.polar_degrees`."""
+        return exact_polar_degrees(self.equations, codimension=self.codimension, seed=seed, timeout=timeout)
 
     @checked()
     def critical_points(
@@ -116,7 +104,8 @@ class Variety:
         CriticalPoints(2 complex, 2 real; complete)
         """
         measured = Metric.of(metric, self.dimension, seed)
-        return critical_points_of(self, checked_point(point, self.dimension), measured, seed, threads, limit, timeout)
+        system = CriticalEquations(self.equations, self.codimension, checked_point(point, self.dimension), measured)
+        return critical_points_of(system, seed=seed, threads=threads, limit=limit, timeout=timeout)
 
     @checked()
     def nearest(
@@ -136,26 +125,15 @@ class Variety:
         """
         options: dict[str, Any] = {"seed": seed, "threads": threads, "limit": limit, "timeout": timeout}
         found = self.critical_points(point, metric=metric, **options)
-        return nearest_of(found, is_smooth(self, seed=seed, timeout=timeout))
+        return nearest_of(found, self.is_smooth(seed=seed, timeout=timeout))
 
-    def primes(self, seed: int, number: int, others: Sequence[int] = ()) -> list[int]:
-        """Primes drawn from a hash of the equations, modulo which their square roots and others exist."""
-        generator = random.Random(f"{[equation.fingerprint for equation in self.equations]}, seed {seed}")
-        radicands = [*others, *(radicand for equation in self.equations for radicand in equation.radicands)]
-        return [random_prime(generator, PRIME_BITS, radicands) for _ in range(number)]
+    def is_smooth(self, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> bool:
+        """Whether it is a complete intersection without a singular point, decided modulo primes; False for more equations.
 
-    def modulo(self, prime: int, metric: Metric | None) -> Equations:
-        """The equations modulo a prime."""
-        ring = Ring(tuple(f"x{index}" for index in range(1, self.dimension + 1)), prime)
-        graph = Graph()
-        variables = graph.inputs(self.dimension)
-        program = flatten(graph, [equation.source.polynomial(variables) for equation in self.equations])
-        polynomials = evaluate(program, list(ring.variables), lift=ring.constant)
-        matrix = identity(ring)
-        if metric is not None:
-            rows = [[ring.scalar(entry) for entry in row] for row in metric.matrix]
-            matrix = ring.matrix(rows, self.dimension).inv()
-        return Equations(ring, tuple(polynomials), matrix)
+        >>> Variety(["x**2 + y**2 - z**2", "z - 1"]).is_smooth(), Variety(["x**2 + y**2 - z**2", "z"]).is_smooth()
+        (True, False)
+        """
+        return self.complete_intersection and has_no_singular_point(self.equations, seed=seed, timeout=timeout)
 
 
 def _all_names(equations: Sequence[Any]) -> list[str]:

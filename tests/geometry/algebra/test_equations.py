@@ -14,7 +14,7 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.boundary import AttentionArchitecture, NetworkArchitecture
-from polymargin.geometry.algebra import exact_hypersurface, random_hypersurface
+from polymargin.geometry.algebra import exact_equations, random_equations
 from polymargin.geometry.algebra.rings import Ring, integer_form, parse_polynomial, squarefree_part
 
 PRIME = 1073741789
@@ -30,7 +30,7 @@ def value_through_rows(surface, point: list[Fraction]) -> Fraction:
 def test_a_network_has_exactly_its_weights(widths: tuple[int, ...], degree: int) -> None:
     """b(Wx) against the network's own forward pass on Fractions: any rounding would show."""
     network = random_network(list(widths), degree, 3)
-    surface = exact_hypersurface(pm.Boundary.from_network(network, 0, 1))
+    surface = exact_equations([pm.Boundary.from_network(network, 0, 1)])
     assert surface.dimension == min(widths[0], widths[1])
     generator = random.Random(1)
     for _ in range(3):
@@ -48,9 +48,9 @@ def test_no_more_variables_than_linear_forms(entries: list[int], point: list[int
     boundary = pm.Boundary.from_expression(f"({forms[0]})**3 + ({forms[1]})**2 - 2", "x y z")
     if boundary.degree < 1:
         with pytest.raises(pm.InputError, match="constant"):
-            exact_hypersurface(boundary)
+            exact_equations([boundary])
         return
-    surface = exact_hypersurface(boundary)
+    surface = exact_equations([boundary])
     assert surface.dimension == np.linalg.matrix_rank(np.array([a, b]))
     value = (
         sum(x * y for x, y in zip(a, point, strict=True)) ** 3
@@ -63,7 +63,7 @@ def test_no_more_variables_than_linear_forms(entries: list[int], point: list[int
 
 def test_modular_is_the_residue_of_rational() -> None:
     boundary = pm.Boundary.from_network(random_network([3, 4, 2], 3, 0), 0, 1)
-    rational, modular = (exact_hypersurface(boundary, prime) for prime in (None, PRIME))
+    rational, modular = (exact_equations([boundary], prime) for prime in (None, PRIME))
     terms = {e: modular.ring.scalar(Fraction(int(c.p), int(c.q))) for e, c in rational.polynomial.to_dict().items()}
     assert modular.polynomial == modular.ring.context.from_dict(terms)
 
@@ -71,16 +71,15 @@ def test_modular_is_the_residue_of_rational() -> None:
 def test_repeated_factors_count_once() -> None:
     boundary = pm.Boundary.from_expression("(x*y - 1)**2 * (x + 1)", "x y")
     for prime in (None, PRIME):
-        surface = exact_hypersurface(boundary, prime)
-        assert surface.repeated
+        surface = exact_equations([boundary], prime)
         assert surface.degree == 3
-    assert not exact_hypersurface(pm.Boundary.from_expression("x*(x + 1)*(y - 1)", "x y")).repeated
+    assert exact_equations([pm.Boundary.from_expression("x*(x + 1)*(y - 1)", "x y")]).degree == 3
 
 
 def test_architectures_are_drawn_modulo_the_prime() -> None:
-    network = random_hypersurface(NetworkArchitecture((4, 2, 3, 2), 2), PRIME, random.Random(0))
+    network = random_equations(NetworkArchitecture((4, 2, 3, 2), 2), PRIME, random.Random(0))
     assert (network.dimension, network.degree, network.rows.ncols()) == (2, 4, 4)
-    attention = random_hypersurface(AttentionArchitecture(1, 6, 1, 1), PRIME, random.Random(0))
+    attention = random_equations(AttentionArchitecture(1, 6, 1, 1), PRIME, random.Random(0))
     assert (attention.dimension, attention.degree) == (3, 3)
 
 
