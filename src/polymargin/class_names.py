@@ -32,13 +32,19 @@ class HasClasses(Protocol):
     """A result about a class, a rival and their names."""
 
     @property
-    def label(self) -> int | None: ...
+    def label(self) -> int | None:
+        """Return the predicted class."""
+        ...
 
     @property
-    def rival(self) -> int | None: ...
+    def rival(self) -> int | None:
+        """Return the nearest rival."""
+        ...
 
     @property
-    def class_names(self) -> Names | None: ...
+    def class_names(self) -> Names | None:
+        """Return the names of the classes, if there are any."""
+        ...
 
 
 class AboutClasses:
@@ -50,10 +56,12 @@ class AboutClasses:
 
     @property
     def label_name(self: HasClasses) -> str:
+        """Return the name of the predicted class."""
         return name_of(self.class_names, self.label)
 
     @property
     def rival_name(self: HasClasses) -> str:
+        """Return the name of the nearest rival."""
         return name_of(self.class_names, self.rival)
 
     def name_cells(self: HasClasses) -> dict[str, str | None]:

@@ -16,6 +16,7 @@ class Standing(Enum):
 
     @property
     def message(self) -> str:
+        """Return the meaning of the standing in words."""
         return self.value
 
 
@@ -23,4 +24,6 @@ class HasStanding(Protocol):
     """A result with a standing."""
 
     @property
-    def standing(self) -> Standing: ...
+    def standing(self) -> Standing:
+        """Return how the answer was established."""
+        ...

@@ -47,10 +47,12 @@ class NetworkArchitecture:
 
     @property
     def inputs(self) -> int:
+        """Return the number of inputs."""
         return self.widths[0]
 
     @property
     def hidden(self) -> tuple[int, ...]:
+        """Return the widths of the hidden layers."""
         return self.widths[1:-1]
 
     @property
@@ -110,10 +112,12 @@ class AttentionArchitecture:
 
     @property
     def inputs(self) -> int:
+        """Return the number of inputs."""
         return self.t * self.d
 
     @property
     def total_degree(self) -> int:
+        """Return the degree of the boundary polynomial, three."""
         return 3
 
     @property

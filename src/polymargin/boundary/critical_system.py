@@ -33,6 +33,7 @@ class CriticalSystem:
 
     @cached_property
     def blend(self) -> Program:
+        """Return the program with s₀B₀ + s₁B in place of B."""
         return self._make_blend()
 
 

@@ -28,11 +28,13 @@ class ResidueField:
         self._generator = generator
 
     def __call__(self, number: Fraction | Root) -> Any:
+        """Return a number modulo the prime."""
         if isinstance(number, Root):
             return number.modulo(self.prime)
         return flint.nmod(number.numerator, self.prime) / flint.nmod(number.denominator, self.prime)
 
     def random(self) -> Any:
+        """Return a random residue."""
         return flint.nmod(self._generator.randrange(self.prime), self.prime)
 
     def polynomial(self, *coefficients: Any) -> Any:

@@ -34,7 +34,9 @@ class Source(Protocol):
     """A polynomial in `dimension` variables."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Return the number of variables."""
+        ...
 
     @property
     def fingerprint(self) -> str:
@@ -94,45 +96,55 @@ class NetworkSource:
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return self.network.dimension
 
     @property
     def fingerprint(self) -> str:
+        """Return a hash that changes with every coefficient."""
         return f"{self.network.fingerprint}:{self.label}:{self.rival}"
 
     @property
     def radicands(self) -> tuple[int, ...]:
+        """Return the numbers under square roots among the coefficients."""
         return ()
 
     def polynomial(self, variables: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         both = self.network.logits(np.array(variables, dtype=object))
         difference: Expression = both[self.label] - both[self.rival]
         return difference
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return B at points (…, n) in floating point."""
         logits = self.network.logits(points)
         return np.asarray(logits[..., self.label] - logits[..., self.rival])
 
     def noise(self, points: Array) -> Array:
+        """Return a bound for the rounding errors of `values` at real points (…, n)."""
         with np.errstate(over="ignore", invalid="ignore"):
             errors = self.network.rounding_errors(points)
             # Each logit is off by its error, and their difference is rounded once more.
             return np.asarray((1 + EPSILON) * (errors[..., self.label] + errors[..., self.rival]))
 
     def forms(self) -> tuple[Array, Array] | None:
+        """Return the affine forms through which the polynomial depends on x; None if unknown."""
         forms = self.network.input_forms
         return forms.weights, forms.bias
 
     def active_subspace(self) -> tuple[Array, Source] | None:
+        """Return an orthonormal basis of the active subspace and the polynomial on it; None if unknown."""
         known = self.network.active_subspace(self.label, self.rival)
         return None if known is None else (known[0], NetworkSource(known[1], self.label, self.rival))
 
     def centre(self) -> Array:
+        """Return a point around which the polynomial is well scaled."""
         # Where the forms have the smallest values: W x + b ≈ 0, as far as strong directions can make them so.
         forms = self.network.input_forms
         return np.asarray(np.linalg.lstsq(forms.weights, -forms.bias, rcond=WEAK_DIRECTION)[0])
 
     def on_subspace(self, matrix: Array, offset: Array) -> NetworkSource:
+        """Return the polynomial y ↦ B(offset + matrix @ y)."""
         return NetworkSource(self.network.precompose(matrix, offset), self.label, self.rival)
 
 
@@ -140,15 +152,20 @@ class PlainSource(Protocol):
     """A source without knowledge of the structure of its polynomial."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Return the number of variables."""
+        ...
 
     def forms(self) -> tuple[Array, Array] | None:
+        """Return the affine forms through which the polynomial depends on x; None if unknown."""
         return None
 
-    def active_subspace(self) -> None:
+    def active_subspace(self) -> tuple[Array, Source] | None:
+        """Return None: the active subspace is unknown."""
         return None
 
     def centre(self) -> Array:
+        """Return a point around which the polynomial is well scaled."""
         return np.zeros(self.dimension)
 
 
@@ -167,28 +184,34 @@ class ExpressionSource(PlainSource):
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return len(self.names)
 
     @property
     def fingerprint(self) -> str:
+        """Return a hash that changes with every coefficient."""
         program = self._program
         exact = repr((program.steps, program.constants, program.values, program.input_count))
         return hashlib.sha256(exact.encode()).hexdigest()
 
     @property
     def radicands(self) -> tuple[int, ...]:
+        """Return the numbers under square roots among the coefficients."""
         return radicands(self._program.constants)
 
     def polynomial(self, variables: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         graph = variables[0].graph
         names = {name: graph.constant(value) for name, value in self.fixed.items()}
         return parse_polynomial(self._source, graph, names | dict(zip(self.names, variables, strict=True)))
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return B at points (…, n) in floating point."""
         value = evaluate(self._program, list(np.moveaxis(points, -1, 0)))[0]
         return np.broadcast_to(value, points.shape[:-1])
 
     def noise(self, points: Array) -> Array:
+        """Return a bound for the rounding errors of `values` at real points (…, n)."""
         program = self._program
         sizes = evaluate(program, list(np.moveaxis(np.abs(points), -1, 0)), lift=lambda number: abs(float(number)))[0]
         # Every result has passed through at most this many roundings, counted for each of the factors it consists of.
@@ -198,6 +221,7 @@ class ExpressionSource(PlainSource):
         return np.broadcast_to((roundings + 1) * EPSILON * np.asarray(sizes), points.shape[:-1])
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
+        """Return the polynomial y ↦ B(offset + matrix @ y)."""
         return AffineSource.of(self, matrix, offset)
 
 
@@ -211,19 +235,23 @@ class AffineSource(PlainSource):
 
     @classmethod
     def of(cls, inner: Source, matrix: Array, offset: Array) -> AffineSource:
+        """Return the polynomial y ↦ B(offset + matrix @ y) with exact entries."""
         rows = tuple(tuple(Fraction(entry) for entry in row) for row in matrix.tolist())
         return cls(inner, rows, tuple(Fraction(entry) for entry in offset.tolist()))
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return len(self.matrix[0])
 
     @property
     def fingerprint(self) -> str:
+        """Return a hash that changes with every coefficient."""
         return hashlib.sha256(repr((self.inner.fingerprint, self.matrix, self.offset)).encode()).hexdigest()
 
     @property
     def radicands(self) -> tuple[int, ...]:
+        """Return the numbers under square roots among the coefficients."""
         return self.inner.radicands
 
     @cached_property
@@ -231,18 +259,22 @@ class AffineSource(PlainSource):
         return np.array(self.matrix, dtype=np.float64), np.array(self.offset, dtype=np.float64)
 
     def polynomial(self, variables: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         graph = variables[0].graph
         rows = zip(self.matrix, self.offset, strict=True)
         return self.inner.polynomial([graph.linear(row, variables, constant) for row, constant in rows])
 
     def values(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return B at points (…, n) in floating point."""
         matrix, offset = self._floats
         return self.inner.values(points @ matrix.T + offset)
 
     def noise(self, points: Array) -> Array:
+        """Return a bound for the rounding errors of `values` at real points (…, n)."""
         return np.full(points.shape[:-1], np.inf)
 
     def on_subspace(self, matrix: Array, offset: Array) -> Source:
+        """Return the polynomial y ↦ B(offset + matrix @ y)."""
         after = AffineSource.of(self, matrix, offset)
         columns = tuple(zip(*after.matrix, strict=True))
         product = tuple(tuple(_dot(row, column) for column in columns) for row in self.matrix)

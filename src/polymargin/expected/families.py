@@ -30,7 +30,9 @@ class Family(Protocol):
     def __hash__(self) -> int: ...
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Return the number of inputs."""
+        ...
 
     @property
     def degree(self) -> int:
@@ -38,7 +40,9 @@ class Family(Protocol):
         ...
 
     @property
-    def parameter_count(self) -> int: ...
+    def parameter_count(self) -> int:
+        """Return the number of parameters of a member."""
+        ...
 
     def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
         """Return B on symbolic scalars."""
@@ -82,17 +86,21 @@ class ShallowFamily:
 
     @property
     def dimension(self) -> int:
+        """Return the number of inputs."""
         return self.ensemble.dimension
 
     @property
     def degree(self) -> int:
+        """Return the degree of a generic member."""
         return self.ensemble.degree
 
     @property
     def parameter_count(self) -> int:
+        """Return the number of parameters of a member."""
         return len(self.ensemble.exponents)
 
     def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         graph = variables[0].graph
         terms = []
         for coefficient, exponents in zip(parameters, self.ensemble.exponents, strict=True):
@@ -104,11 +112,13 @@ class ShallowFamily:
         return graph.linear([1] * len(terms), terms)
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
+        """Return parameters (count, P) of independent random members."""
         coefficients = self.ensemble.sample(count, generator)
         # The size of B moves no critical point; members of equal size are easier to move to.
         return np.asarray(coefficients / np.linalg.norm(coefficients, axis=1, keepdims=True))
 
     def start(self, seed: int) -> Start:
+        """Return a generic member with all its critical points."""
         return start_at_powers(self.dimension, self.degree, self.ensemble.exponents, seed)
 
 
@@ -131,10 +141,12 @@ class DeepFamily:
 
     @property
     def dimension(self) -> int:
+        """Return the number of inputs."""
         return self.widths[0]
 
     @property
     def degree(self) -> int:
+        """Return the degree of a generic member."""
         return int(self.activation ** (len(self.widths) - 1))
 
     @property
@@ -144,6 +156,7 @@ class DeepFamily:
 
     @property
     def parameter_count(self) -> int:
+        """Return the number of parameters of a member."""
         return sum(rows * columns for rows, columns in self._shapes)
 
     @property
@@ -156,10 +169,12 @@ class DeepFamily:
 
     @property
     def hidden_deviations(self) -> Array:
+        """Return the standard deviations of the hidden weights."""
         return np.concatenate(self._deviations[:-1])
 
     @property
     def outer_deviation(self) -> float:
+        """Return the standard deviation of the outer weights."""
         return 1 / math.sqrt(self.widths[-1])
 
     def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
@@ -171,14 +186,17 @@ class DeepFamily:
         return values
 
     def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         outer = parameters[-self.widths[-1] - 1 :]
         values = self.features(variables, parameters[: -len(outer)])
         return _sum([*(w * v for w, v in zip(outer[:-1], values, strict=True)), outer[-1]])
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
+        """Return parameters (count, P) of independent random members."""
         return np.asarray(generator.standard_normal((count, self.parameter_count)) * np.concatenate(self._deviations))
 
     def start(self, seed: int) -> Start:
+        """Return a generic member with all its critical points."""
         return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
 
     def boundary(self, parameters: Array) -> Boundary:
@@ -211,10 +229,12 @@ class AttentionFamily:
 
     @property
     def dimension(self) -> int:
+        """Return the number of inputs."""
         return self.t * self.d
 
     @property
     def degree(self) -> int:
+        """Return the degree of a generic member."""
         return 3
 
     @property
@@ -233,9 +253,11 @@ class AttentionFamily:
 
     @property
     def parameter_count(self) -> int:
+        """Return the number of parameters of a member."""
         return sum(rows * columns for rows, columns in self._shapes)
 
     def polynomial(self, variables: list[Expression], parameters: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         X = np.array(variables, dtype=object).reshape(self.t, self.d).T
         C, V, K, Q, constant = self._factors(parameters)
         # tr(CᵀV X XᵀK QᵀX) is the sum of the entries of (QᵀX Cᵀ)V times those of (X XᵀK)ᵀ.
@@ -253,6 +275,7 @@ class AttentionFamily:
 
     @property
     def outer_deviation(self) -> float:
+        """Return the standard deviation of the outer weights."""
         return 1 / (self.t * math.sqrt(self.d_prime))
 
     def features(self, variables: list[Expression], hidden: list[Expression]) -> list[Expression]:
@@ -263,6 +286,7 @@ class AttentionFamily:
         return list(_product(_product(values, keys), queries).ravel())
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
+        """Return parameters (count, P) of independent random members."""
         token = 1 / math.sqrt(self.d)
         sizes = [1 / (self.t * math.sqrt(self.d_prime)), token, token, token / math.sqrt(self.a), 1.0]
         shapes = [(self.d_prime, self.t), (self.d_prime, self.d), (self.d, self.a), (self.d, self.a), (1, 1)]
@@ -279,6 +303,7 @@ class AttentionFamily:
         return np.concatenate([block.reshape(count, -1) for block in (*of_m, *of_a, constant)], axis=1)
 
     def start(self, seed: int) -> Start:
+        """Return a generic member with all its critical points."""
         return start_at_boundary(self.boundary, self.sample(1, np.random.default_rng([20267, seed]))[0], seed)
 
     def boundary(self, parameters: Array) -> Boundary:

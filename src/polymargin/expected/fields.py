@@ -47,7 +47,9 @@ class GaussianField(Protocol):
     """A centred Gaussian field on R^n with a kernel that is four times differentiable."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Return the number of variables."""
+        ...
 
     @property
     def isotropic(self) -> bool:
@@ -86,6 +88,7 @@ class KernelField:
             raise InputError(f"length {self.length}: expected a positive number")
 
     def jets(self, points: Array) -> Jets:
+        """Return the covariances at points (T, n)."""
         found = self.derivatives(points)
         count, n = points.shape
         orders = {

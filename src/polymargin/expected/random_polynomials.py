@@ -61,10 +61,12 @@ class RandomPolynomial:
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return int(self.exponents.shape[1])
 
     @property
     def degree(self) -> int:
+        """Return the largest degree of a monomial."""
         return int(self.exponents.sum(axis=1).max())
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
@@ -72,6 +74,7 @@ class RandomPolynomial:
         return np.asarray(generator.standard_normal((count, self.root.shape[1])) @ self.root.T)
 
     def jets(self, points: Array) -> Jets:
+        """Return the covariances at points (T, n)."""
         n = self.dimension
         value = self._derivative(points, ())
         gradient = np.stack([self._derivative(points, (i,)) for i in range(n)], axis=1)
@@ -115,6 +118,7 @@ class ShallowEnsemble:
 
     @cached_property
     def exponents(self) -> tuple[tuple[int, ...], ...]:
+        """Return the exponents of all monomials."""
         return monomials(self.dimension, self.degree)
 
     @cached_property

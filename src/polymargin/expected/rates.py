@@ -36,14 +36,17 @@ class Growth:
 
     @property
     def degrees(self) -> Array:
+        """Return the degrees."""
         return np.array([found.degree for found in self.expectations], dtype=np.float64)
 
     @property
     def values(self) -> Array:
+        """Return the expectation for each degree."""
         return np.array([found.value for found in self.expectations])
 
     @property
     def complex_counts(self) -> Array:
+        """Return the complex number for each degree."""
         return np.array([found.complex_count for found in self.expectations], dtype=np.float64)
 
     @property
@@ -53,6 +56,7 @@ class Growth:
 
     @property
     def complex_exponent(self) -> float:
+        """Return the slope of log complex number against log degree."""
         return float(np.polyfit(np.log(self.degrees), np.log(self.complex_counts), 1)[0])
 
     @property

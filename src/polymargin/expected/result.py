@@ -30,10 +30,12 @@ class SimulatedCounts:
 
     @property
     def samples(self) -> int:
+        """Return the number of samples."""
         return len(self.counts)
 
     @property
     def mean(self) -> float:
+        """Return the mean of the counts."""
         return float(self.counts.mean())
 
     @property

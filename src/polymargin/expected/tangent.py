@@ -49,7 +49,9 @@ class TangentLaw:
 class ClosedLaw(Protocol):
     """A field that knows the law in closed form: far from the origin the covariances are nearly singular."""
 
-    def tangent_law(self, points: Array, directions: Array) -> TangentLaw: ...
+    def tangent_law(self, points: Array, directions: Array) -> TangentLaw:
+        """Return the law along and across unit directions (T, n) at points (T, n)."""
+        ...
 
 
 def entries(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -26,10 +26,14 @@ class Cell(Protocol):
     """A set of inputs in which ties with `rival` are sought; none is nearer than `lower`."""
 
     @property
-    def rival(self) -> int: ...
+    def rival(self) -> int:
+        """Return the rival of the cell."""
+        ...
 
     @property
-    def lower(self) -> float: ...
+    def lower(self) -> float:
+        """Return a lower bound for ties in the cell."""
+        ...
 
     @property
     def single(self) -> bool:
@@ -79,6 +83,7 @@ class SearchOutcome:
 
     @property
     def least(self) -> float:
+        """Return the least lower bound over all rivals."""
         return min(self.lower.values(), default=math.inf)
 
 

@@ -28,14 +28,22 @@ class Classifier(Protocol):
     """The interface of a network for the search."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Return the number of inputs."""
+        ...
 
     @property
-    def class_count(self) -> int: ...
+    def class_count(self) -> int:
+        """Return the number of classes."""
+        ...
 
-    def __call__(self, points: ArrayLike) -> Array: ...
+    def __call__(self, points: ArrayLike) -> Array:
+        """Return the logits at points."""
+        ...
 
-    def exact_logits(self, point: ArrayLike) -> list[Fraction]: ...
+    def exact_logits(self, point: ArrayLike) -> list[Fraction]:
+        """Return the logits at a point as rational numbers."""
+        ...
 
 
 class Incumbent:

@@ -46,6 +46,7 @@ class PreactivationRanges:
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
+        """Return which neurons may have either sign."""
         return np.asarray((self.low < 0) & (self.high > 0))
 
     def upper_lines(self) -> tuple[Array, Array]:

@@ -57,6 +57,7 @@ class SearchStart:
     def search(
         self, timeout: float | None, seed: int, reach: float = math.inf
     ) -> tuple[SearchOutcome, Incumbent, Problem[Any]]:
+        """Search cells until the time is up; return the outcome, the nearest tie and the problem."""
         problem: Problem[Any] = (
             ReLUCells(ReLUView(self.chain, self.u, self.label))
             if is_relu(self.chain)

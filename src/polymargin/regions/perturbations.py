@@ -46,6 +46,7 @@ class Perturbations:
 
     @property
     def dimension(self) -> int:
+        """Return the number of inputs."""
         return len(self.low)
 
     @property

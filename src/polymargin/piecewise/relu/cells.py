@@ -61,6 +61,7 @@ class ReLUCell:
 
     @property
     def single(self) -> bool:
+        """Return whether the cell is one region."""
         return self.split is None
 
 
@@ -82,6 +83,7 @@ class ReLUCells:
     # -- best_first.Problem --------------------------------------------------------------------
 
     def roots(self) -> Iterable[ReLUCell]:
+        """Yield cells that cover everything, one for each rival."""
         widths = [len(bias) for _, bias in self.view.hidden]
         for rival in self.view.rivals:
             yield ReLUCell(
@@ -99,6 +101,7 @@ class ReLUCells:
             )
 
     def branch(self, cell: ReLUCell) -> Iterable[ReLUCell]:
+        """Yield the parts of a cell on both sides of its split."""
         if cell.split is None:
             return
         layer, index = cell.split
@@ -109,6 +112,7 @@ class ReLUCells:
             yield replace(cell, signs=tuple(signs))
 
     def examine(self, cell: ReLUCell, incumbent: Incumbent, reach: float) -> ReLUCell:
+        """Return the cell with a better bound, narrower ranges and the next split."""
         point = None
         for _ in range(ROUNDS):
             before = cell.lower

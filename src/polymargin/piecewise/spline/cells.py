@@ -56,6 +56,7 @@ class SplineCell:
 
     @property
     def single(self) -> bool:
+        """Return whether the cell is one region."""
         return self.split is None
 
 
@@ -78,6 +79,7 @@ class SplineCells:
     # -- best_first.Problem --------------------------------------------------------------------
 
     def roots(self) -> Iterable[SplineCell]:
+        """Yield cells that cover everything, one for each rival."""
         width, size = self.view.matrix.shape
         for rival in self.view.rivals:
             yield SplineCell(
@@ -95,6 +97,7 @@ class SplineCells:
             )
 
     def branch(self, cell: SplineCell) -> Iterable[SplineCell]:
+        """Yield the parts of a cell on both sides of its split."""
         if cell.split is None:
             return
         neuron, place = cell.split
@@ -104,6 +107,7 @@ class SplineCells:
             yield replace(cell, **{name: ends})
 
     def examine(self, cell: SplineCell, incumbent: Incumbent, reach: float) -> SplineCell:
+        """Return the cell with a better bound, narrower ranges and the next split."""
         rows, limits = np.zeros((0, self.view.size)), np.zeros(0)
         for _ in range(ROUNDS):
             before = cell.lower

@@ -55,20 +55,24 @@ class PieceSource:
 
     @property
     def radicands(self) -> tuple[int, ...]:
+        """Return the numbers under square roots among the coefficients."""
         return ()
 
     @property
     def dimension(self) -> int:
+        """Return the number of variables."""
         return int(self.weights.shape[1])
 
     @property
     def fingerprint(self) -> str:
+        """Return a hash that changes with every coefficient."""
         digest = hashlib.sha256(repr((self.pieces, self.weights.shape, self.constant)).encode())
         for array in (self.weights, self.offsets, self.sizes, self.factors):
             digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return digest.hexdigest()
 
     def polynomial(self, variables: list[Expression]) -> Expression:
+        """Return B on symbolic scalars."""
         graph = variables[0].graph
         terms = []
         for row, offset, piece in zip(self.weights.tolist(), self.offsets.tolist(), self.pieces, strict=True):
@@ -78,11 +82,13 @@ class PieceSource:
         return graph.linear(self.factors.tolist(), terms, self.constant)
 
     def values(self, points: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Return B at points (…, n) in floating point."""
         hidden = points @ self.weights.T + self.offsets
         parts = [np.polynomial.polynomial.polyval(hidden[..., j], piece) for j, piece in enumerate(self.pieces)]
         return np.asarray(np.stack(parts, axis=-1) @ self.factors + self.constant)
 
     def noise(self, points: Array) -> Array:
+        """Return a bound for the rounding errors of `values` at real points (…, n)."""
         return np.full(points.shape[:-1], np.inf)
 
     def vanishes(self, point: Array) -> bool:
@@ -98,15 +104,19 @@ class PieceSource:
         )
 
     def forms(self) -> tuple[Array, Array] | None:
+        """Return the affine forms through which the polynomial depends on x; None if unknown."""
         return self.weights, self.offsets
 
     def active_subspace(self) -> tuple[Array, Source] | None:
+        """Return an orthonormal basis of the active subspace and the polynomial on it; None if unknown."""
         return None
 
     def centre(self) -> Array:
+        """Return a point around which the polynomial is well scaled."""
         return np.zeros(self.dimension)
 
     def on_subspace(self, matrix: Array, offset: Array) -> PieceSource:
+        """Return the polynomial y ↦ B(offset + matrix @ y)."""
         weights = self.weights @ matrix
         # A neuron that is constant on the subspace must not seem to vary by rounding: it would raise the degree.
         sizes = np.linalg.norm(self.weights, axis=1) * np.linalg.norm(matrix)
