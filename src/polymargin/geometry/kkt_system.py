@@ -78,12 +78,12 @@ class KKTSolutions:
 
     @property
     def complete(self) -> bool:
-        """As many regular solutions as there can be, or an end that is known for every path."""
+        """Return whether there are as many regular solutions as possible, or every path has a known end."""
         return self.ends.get(PathEnd.CONVERGED, 0) == self.bound or all(end.judged for end in self.ends)
 
     @property
     def radius(self) -> float:
-        """Distance of the nearest feasible solution; infinite if there is none."""
+        """Return the distance of the nearest feasible solution; infinite if there is none."""
         return float(self.distances[0]) if len(self) and self.feasible[0] else math.inf
 
     def __repr__(self) -> str:
@@ -111,6 +111,7 @@ class KKTMargin:
 
     @property
     def path_count(self) -> int:
+        """Return the number of paths over all rivals."""
         return sum(pair.path_count for pair in self.pairs)
 
     def __repr__(self) -> str:
@@ -128,7 +129,7 @@ def kkt_margin(
     limit: int = DEFAULT_LIMIT,
     settings: TrackerSettings | None = None,
 ) -> KKTMargin:
-    """The margin γ by solving the full system for every rival; `margin` gives the same number with far fewer paths.
+    """Return the margin γ by solving the full system for every rival; `margin` gives the same number with far fewer paths.
 
     >>> from polymargin import PolynomialNetwork
     >>> net = PolynomialNetwork([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])],
@@ -169,7 +170,7 @@ def kkt_solutions(
     limit: int = DEFAULT_LIMIT,
     settings: TrackerSettings | None = None,
 ) -> KKTSolutions:
-    """All solutions of the KKT equations for the predicted class at the point and one rival."""
+    """Return all solutions of the KKT equations for the predicted class at the point and one rival."""
     started = perf_counter()
     u = checked_point(point, network.dimension)
     label, _ = predicted_class(network, u)
@@ -209,7 +210,7 @@ def kkt_solutions(
 
 
 def kkt_equations(network: Network, point: ArrayLike, label: int, rival: int) -> tuple[list[str], list[str]]:
-    """The equations as text with exact coefficients, and the names of the unknowns: x0, …, lam, mu0, ….
+    """Return the equations as text with exact coefficients, and the names of the unknowns: x0, …, lam, mu0, ….
 
     >>> from polymargin import PolynomialNetwork
     >>> kkt_equations(PolynomialNetwork([[[1.0], [0.0]]]), [2.0], 0, 1)
@@ -220,7 +221,7 @@ def kkt_equations(network: Network, point: ArrayLike, label: int, rival: int) ->
 
 
 def _system(network: Network, u: Array, label: int, rival: int) -> tuple[list[Expression], list[Expression], list[str]]:
-    """The equations, the unknowns (x, λ, μ) and their names."""
+    """Return the equations, the unknowns (x, λ, μ) and their names."""
     classes = range(network.class_count)
     if label not in classes or rival not in classes or label == rival:
         raise InputError(f"label {label} and rival {rival}: expected two different classes below {len(classes)}")
@@ -243,7 +244,7 @@ def _system(network: Network, u: Array, label: int, rival: int) -> tuple[list[Ex
 
 
 def kkt_bound(dimension: int, classes: int, degree: int) -> int:
-    """Isolated solutions of the KKT equations for logits of the given degree: critical points of all intersections.
+    """Return the most isolated solutions of the KKT equations for logits of a degree: critical points of all intersections.
 
     >>> kkt_bound(2, 3, 2), kkt_bound(3, 3, 2), kkt_bound(2, 4, 2)
     (8, 18, 12)
@@ -256,7 +257,7 @@ def kkt_bound(dimension: int, classes: int, degree: int) -> int:
 
 
 def _intersection_count(dimension: int, codimension: int, degree: int) -> int:
-    """Critical points of the distance to a generic intersection of hypersurfaces of one degree."""
+    """Return the critical points of the distance to a generic intersection of hypersurfaces of one degree."""
     sums = sum(
         math.comb(codimension - 1 + power, power) * (degree - 1) ** power
         for power in range(dimension - codimension + 1)
@@ -265,7 +266,7 @@ def _intersection_count(dimension: int, codimension: int, degree: int) -> int:
 
 
 def _text(graph: Graph, node: Expression | int, names: list[str]) -> str:
-    """The expression in Python syntax; shared parts are written out each time, so this is for small networks."""
+    """Return the expression in Python syntax; shared parts are written out each time, so this is for small networks."""
     kind, content = graph.kind(node), graph.content(node)
     if kind is Kind.INPUT:
         return names[int(content)]

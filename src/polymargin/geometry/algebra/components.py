@@ -37,7 +37,7 @@ class PrimaryComponent:
         return f"PrimaryComponent({ideal}, points: {self.size}, real: {len(self.real_points)}, multiplicity: {self.multiplicity})"
 
     def vanishes(self, polynomial: Any) -> bool:
-        """Whether a polynomial in the same variables vanishes at the points."""
+        """Return whether a polynomial in the same variables vanishes at the points."""
         total: Any = flint.fmpq_poly([])
         for powers, coefficient in polynomial.to_dict().items():
             value: Any = flint.fmpq_poly([flint.fmpq(coefficient)])
@@ -48,12 +48,12 @@ class PrimaryComponent:
 
     @property
     def size(self) -> int | None:
-        """The number of points over the complex numbers; None for families."""
+        """Return the number of points over the complex numbers; None for families."""
         return None if self.minimal is None else int(self.minimal.degree())
 
     @property
     def rational_point(self) -> tuple[Fraction, ...] | None:
-        """The point if it is a single rational one."""
+        """Return the point if it is a single rational one."""
         if self.size != 1:
             return None
         root = -self.minimal[0] / self.minimal[1]
@@ -62,7 +62,7 @@ class PrimaryComponent:
 
     @cached_property
     def real_points(self) -> tuple[tuple[float, ...], ...]:
-        """The real points, from enclosures of all roots of the minimal polynomial: none is missed, none invented."""
+        """Return the real points, from enclosures of all roots of the minimal polynomial: none is missed, none invented."""
         if self.minimal is None:
             return ()
         precision = 2 * ACCURACY
@@ -76,7 +76,7 @@ class PrimaryComponent:
 
 
 def _at(polynomial: Any, argument: Any) -> Any:
-    """A rational polynomial at a real ball."""
+    """Return a rational polynomial at a real ball."""
     total = flint.arb(0)
     for coefficient in reversed(polynomial.coeffs()):
         total = total * argument + flint.arb(coefficient)

@@ -53,13 +53,13 @@ class ExactCount:
 
     @property
     def value(self) -> int:
-        """The only number."""
+        """Return the only number."""
         (value,) = self.values
         return value
 
     @property
     def note(self) -> str:
-        """How it was found, in one line."""
+        """Return how it was found, in one line."""
         return f"modulo {' and '.join(map(str, self.primes))} in {self.variables} variables by {self.engine}"
 
 
@@ -71,7 +71,7 @@ def exact_ed_degree(
     seed: int = 0,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> ExactCount:
-    """The ED degree of boundaries with exactly their coefficients, or of an architecture with random weights.
+    """Return the ED degree of boundaries with exactly their coefficients, or of an architecture with random weights.
 
     >>> exact_ed_degree([Boundary.from_expression("x**2 + 4*y**2 - 4")]).values
     (4,)
@@ -91,7 +91,7 @@ def exact_ed_degree(
 def exact_polar_degrees(
     source: Sequence[Boundary] | Architecture, *, codimension: int = 1, seed: int = 0, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[int, ...]:
-    """(b₀, …, b_dim), without b₀ for a cone."""
+    """Return (b₀, …, b_dim), without b₀ for a cone."""
 
     def compute(equations: Equations, generator: random.Random, remaining: float) -> tuple[tuple[int, ...], str]:
         degrees = [0] * (equations.rows.ncols() - equations.dimension)
@@ -105,7 +105,7 @@ def exact_polar_degrees(
 
 
 def codimension_of(source: Sequence[Boundary]) -> int:
-    """n − dim X: a general affine subspace of this dimension meets X in finitely many points, at least one."""
+    """Return n − dim X: a general affine subspace of this dimension meets X in finitely many points, at least one."""
     generator = random.Random(f"codimension of {_name(source)}")
     equations = exact_equations(source, random_prime(generator, PRIME_BITS, _radicands(source)))
     for wanted in range(min(len(source), equations.dimension), 0, -1):
@@ -120,7 +120,7 @@ def codimension_of(source: Sequence[Boundary]) -> int:
 
 
 def has_no_singular_point(source: Sequence[Boundary], *, seed: int, timeout: float) -> bool:
-    """Whether no point of a complete intersection is singular: no μ ≠ 0 with Σ μ_k ∇f_k = 0."""
+    """Return whether no point of a complete intersection is singular: no μ ≠ 0 with Σ μ_k ∇f_k = 0."""
 
     def compute(equations: Equations, generator: random.Random, remaining: float) -> tuple[tuple[int, ...], str]:
         system = equations.normal_to(len(source), [0] * equations.dimension, generator)
@@ -134,7 +134,7 @@ def has_no_singular_point(source: Sequence[Boundary], *, seed: int, timeout: flo
 
 
 def count(system: System, timeout: float) -> tuple[int | None, str]:
-    """The number of solutions modulo the prime, with multiplicity, or None if there are infinitely many; and the engine."""
+    """Return the number of solutions modulo the prime with multiplicity, None if infinite, and the engine."""
     if any(p.is_constant() and not p.is_zero() for p in system.polynomials):
         return 0, "linear algebra"
     engine = find_engine("msolve")
@@ -150,7 +150,7 @@ def count(system: System, timeout: float) -> tuple[int | None, str]:
 
 
 def msolve_count(system: System, *, timeout: float) -> int | None:
-    """The dimension of the quotient ring modulo the prime by msolve; None where it is infinite."""
+    """Return the dimension of the quotient ring modulo the prime by msolve; None where it is infinite."""
     polynomials = [str(p) for p in system.polynomials if not p.is_zero()]
     text = f"{','.join(system.ring.names)}\n{system.ring.prime}\n" + ",\n".join(polynomials) + "\n"
     arguments = ["-f", "system", "-o", "answer", "-P", "2"]

@@ -30,7 +30,7 @@ class EngineError(PolymarginError):
 
 
 def find_engine(name: str) -> Path | None:
-    """The executable `Singular` or `msolve`: in the wheels of the running interpreter, else on the PATH.
+    """Return the executable `Singular` or `msolve`: in the wheels of the running interpreter, else on the PATH.
 
     >>> find_engine("no such engine") is None
     True

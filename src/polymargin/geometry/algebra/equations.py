@@ -54,7 +54,7 @@ class Equations:
 
     @property
     def polynomial(self) -> Any:
-        """The equation of a hypersurface, which is squarefree."""
+        """Return the equation of a hypersurface, which is squarefree."""
         return self.polynomials[0]
 
     @property
@@ -64,37 +64,37 @@ class Equations:
 
     @property
     def degree(self) -> int:
-        """Largest degree."""
+        """Return the largest degree."""
         return max(int(polynomial.total_degree()) for polynomial in self.polynomials)
 
     @property
     def homogeneous(self) -> bool:
-        """Whether the set is a cone over a projective one."""
+        """Return whether the set is a cone over a projective one."""
         return all(len({sum(powers) for powers in p.to_dict()}) == 1 for p in self.polynomials)
 
     def system(self) -> System:
-        """The equations as they are."""
+        """Return the equations as they are."""
         return System(self.ring, self.polynomials)
 
     def conormal(self, polynomial: Any) -> list[Any]:
-        """G ∇f: the direction in which a critical point of a hypersurface is seen."""
+        """Return G ∇f: the direction in which a critical point of a hypersurface is seen."""
         slopes = gradient(polynomial, self.dimension)
         return [self.ring.linear(row, slopes) for row in self.metric.table()]
 
     def coordinates(self, point: Sequence[Any]) -> list[Any]:
-        """W u for a point u of field elements."""
+        """Return W u for a point u of field elements."""
         return [sum((w * c for w, c in zip(row, point, strict=True)), self.ring.scalar(0)) for row in self.rows.table()]
 
     def random_vector(self, generator: random.Random) -> list[Any]:
-        """One random scalar for each variable."""
+        """Return one random scalar for each variable."""
         return [self.ring.random_scalar(generator) for _ in range(self.dimension)]
 
     def offsets(self, point: Sequence[Any]) -> list[Any]:
-        """y − v for a point v = W u."""
+        """Return y − v for a point v = W u."""
         return [variable - entry for variable, entry in zip(self.ring.variables, point, strict=True)]
 
     def sliced(self, cuts: int, generator: random.Random) -> Equations:
-        """The equations on a random affine subspace of this codimension, in fewer variables; the metric is left behind."""
+        """Return the equations on a random affine subspace of this codimension, in fewer variables; the metric is left behind."""
         small = Ring(self.ring.names[: self.dimension - cuts], self.ring.prime)
         scalars = [[small.random_scalar(generator) for _ in range(len(small.names) + 1)] for _ in self.ring.names]
         place = [small.linear(row[:-1], small.variables, row[-1]) for row in scalars]
@@ -102,7 +102,7 @@ class Equations:
         return Equations(small, polynomials, identity(small), identity(small))
 
     def normal_to(self, codimension: int, vector: Sequence[Any], generator: random.Random, *more: str) -> System:
-        """Smooth points at which the vector is normal, in y, the multipliers m1, m2, … and, if its entries need them, `more`."""
+        """Return the system of smooth points at which the vector is normal, in y, multipliers m1, m2, … and `more` variables."""
         ring = self.ring.extended(*(f"m{index}" for index in range(1, codimension + 1)), *more)
         chosen = self.polynomials
         if len(chosen) > codimension:
@@ -120,7 +120,7 @@ class Equations:
 def exact_equations(
     boundaries: Sequence[Boundary], prime: int | None = None, metric: Metric | None = None
 ) -> Equations:
-    """The boundaries with exactly their coefficients, over the rationals or modulo a prime.
+    """Return the boundaries with exactly their coefficients, over the rationals or modulo a prime.
 
     A single one is taken in its own metric, and without repeated factors.
 
@@ -149,7 +149,7 @@ def exact_equations(
 def random_equations(
     architecture: Architecture, prime: int, generator: random.Random, metric: Metric | None = None
 ) -> Equations:
-    """The boundary of an architecture with random weights modulo a prime: as good as generic ones."""
+    """Return the boundary of an architecture with random weights modulo a prime: as good as generic ones."""
     ring = Ring(_names(architecture.inputs), prime)
     polynomial = architecture.polynomial(ring.variables, lambda _: ring.random_scalar(generator))
     polynomial += ring.random_scalar(generator)
@@ -157,7 +157,7 @@ def random_equations(
 
 
 def identity(ring: Ring) -> Any:
-    """The identity matrix with as many rows as the ring has variables."""
+    """Return the identity matrix with as many rows as the ring has variables."""
     size = len(ring.names)
     return ring.matrix([[ring.scalar(int(i == j)) for j in range(size)] for i in range(size)], size)
 
@@ -191,21 +191,21 @@ def _smallest(ring: Ring, polynomials: Sequence[Any], rows: Any, metric: Metric 
 
 
 def _row_space(ring: Ring, rows: list[list[Any]]) -> Any:
-    """A basis of the row space in reduced echelon form: rational rows stay as short as they can."""
+    """Return a basis of the row space in reduced echelon form: rational rows stay as short as they can."""
     columns = len(rows[0])
     reduced, rank = ring.matrix(rows, columns).rref()
     return ring.matrix(reduced.table()[:rank], columns)
 
 
 def _section(ring: Ring, rows: Any) -> list[Any]:
-    """Linear forms x(y) with W x(y) = y for W in reduced echelon form; which ones does not matter to a polynomial in W x."""
+    """Return linear forms x(y) with W x(y) = y for W in reduced echelon form; any such forms will do."""
     pivots = [next(column for column, entry in enumerate(row) if entry != 0) for row in rows.table()]
     zero = ring.constant(0)
     return [ring.variables[pivots.index(i)] if i in pivots else zero for i in range(rows.ncols())]
 
 
 def _is_squarefree(ring: Ring, polynomial: Any) -> bool:
-    """A line that keeps the degree and all roots apart is a proof; otherwise the factorisation decides."""
+    """Return whether a polynomial is squarefree: a line that keeps degree and roots apart is a proof, else factors decide."""
     line = Ring(("t",), ring.prime)
     generator = random.Random(20263)
     t = line.variables[0]

@@ -42,15 +42,16 @@ class CentreMap:
 
     @property
     def isotropic(self) -> bool:
-        """N vanishes on the whole curve: lines at which every normal is a tangent."""
+        """Return whether N vanishes on the whole curve: lines at which every normal is a tangent."""
         return bool(divmod(self.square, self.curve)[1].is_zero())
 
     @property
     def straight(self) -> bool:
-        """q vanishes on the whole curve: a line, or several conjugate ones."""
+        """Return whether q vanishes on the whole curve: a line, or several conjugate ones."""
         return bool(divmod(self.q, self.curve)[1].is_zero())
 
     def modulo(self, prime: int) -> CentreMap:
+        """Return the map modulo a prime."""
         ring = Ring(self.ring.names, prime)
 
         def reduced(polynomial: Any) -> Any:
@@ -60,7 +61,7 @@ class CentreMap:
         return CentreMap(ring, reduced(self.curve), (first, second), reduced(self.q), reduced(self.square))
 
     def over(self, place: Any) -> tuple[Any, Any, Any] | None:
-        """The centres over y₁ = place as polynomials in y₂ modulo f(place, y₂), and that; None at a special place."""
+        """Return the centres over y₁ = place as polynomials in y₂ modulo f(place, y₂), and that; None at a special place."""
         curve, first, second, q = (
             univariate(self.ring, p.subs({self.ring.names[0]: place}), 1)
             for p in (self.curve, *self.numerators, self.q)
@@ -75,7 +76,7 @@ class CentreMap:
 
 
 def centre_map(surface: Equations, factor: Any) -> CentreMap:
-    """The centres of the component {factor = 0} of a curve over the rationals."""
+    """Return the centres of the component {factor = 0} of a curve over the rationals."""
     y1, y2 = surface.ring.variables
     first, second = gradient(factor, 2)
     (g11, g12), (_, g22) = surface.metric.table()
@@ -120,7 +121,7 @@ def evolute(centres: CentreMap, *, deadline: float, progress: Callable[[int], No
 
 
 def circle_centre(centres: CentreMap) -> tuple[Any, Any]:
-    """The centre of a circle, as rational numbers."""
+    """Return the centre of a circle, as rational numbers."""
     found = next(filter(None, (centres.over(flint.fmpq(place, 7)) for place in range(1, 1000))))
     if found[0].degree() > 0 or found[1].degree() > 0:
         raise InputError("the boundary contains circles whose centres are not rational; use method='elimination'")
@@ -128,7 +129,7 @@ def circle_centre(centres: CentreMap) -> tuple[Any, Any]:
 
 
 def _degree(centres: CentreMap, generator: random.Random) -> int:
-    """Centres on the line v₁ + c v₂ = s for random s: zeros of a resultant, less those that do not move with s."""
+    """Return the number of centres on the line v₁ + c v₂ = s for random s: zeros of a resultant that move with s."""
     ring = centres.ring
     combination = centres.numerators[0] + ring.random_scalar(generator) * centres.numerators[1]
     first, second = (
@@ -139,7 +140,7 @@ def _degree(centres: CentreMap, generator: random.Random) -> int:
 
 
 def _image_degree(centres: CentreMap, degree: int, generator: random.Random) -> int:
-    """The degree of D where several points of the curve share a centre, as on a curve that is its own offset."""
+    """Return the degree of D where several points of the curve share a centre, as on a curve that is its own offset."""
     for sheets in range(2, degree + 1):
         if degree % sheets == 0 and _coefficients(centres, degree // sheets, generator) is not None:
             return degree // sheets
@@ -147,7 +148,7 @@ def _image_degree(centres: CentreMap, degree: int, generator: random.Random) -> 
 
 
 def _coefficients(centres: CentreMap, degree: int, generator: random.Random) -> list[int] | None:
-    """The coefficients of D modulo the prime, the last one that is not zero being 1; None unless there is one solution."""
+    """Return the coefficients of D modulo the prime, the last one that is not zero being 1; None unless there is one solution."""
     unknowns = (degree + 1) * (degree + 2) // 2
     columns: list[list[int]] = [[] for _ in range(unknowns)]
     size = centres.curve.degrees()[1]
@@ -173,7 +174,7 @@ def _monomials(degree: int) -> list[tuple[int, int]]:
 
 
 def _monomial_values(first: Any, second: Any, curve: Any, degree: int) -> list[Any]:
-    """first^i second^j modulo the curve, in the order of `_monomials`."""
+    """Return first^i second^j modulo the curve, in the order of `_monomials`."""
     values = []
     row = first * 0 + 1
     for i in range(degree + 1):
@@ -186,7 +187,7 @@ def _monomial_values(first: Any, second: Any, curve: Any, degree: int) -> list[A
 
 
 def _random_prime(generator: random.Random) -> int:
-    """A random prime of 62 bits."""
+    """Return a random prime of 62 bits."""
     while True:
         candidate = generator.randrange(1 << 61, 1 << 62) | 1
         if flint.fmpz(candidate).is_prime():

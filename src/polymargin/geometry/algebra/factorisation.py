@@ -13,7 +13,7 @@ from polymargin.geometry.algebra.rings import Ring, integer_form
 
 
 def irreducible_factors(polynomial: Any) -> list[Any]:
-    """The different irreducible factors that are not constant, leading coefficients positive, smallest degree first.
+    """Return the different irreducible factors that are not constant, leading coefficients positive, smallest degree first.
 
     >>> x, y, z = Ring(("x", "y", "z")).variables
     >>> irreducible_factors(integer_form((x - y * z) ** 2 * (2 - x)))

@@ -33,7 +33,7 @@ MOST_FORMS = 20
 
 
 def primary_components(system: System, kept: int | None = None) -> list[PrimaryComponent]:
-    """The primary components in the first `kept` variables, which must determine the others at every zero.
+    """Return the primary components in the first `kept` variables, which must determine the others at every zero.
 
     >>> ring = Ring(("x", "y"))
     >>> x, y = ring.variables
@@ -68,7 +68,7 @@ def primary_components(system: System, kept: int | None = None) -> list[PrimaryC
 def _separated(
     found: Quotient, matrices: list[Any], kept: int, one: Any
 ) -> tuple[Any, list[Callable[[Any], Any]], Any]:
-    """Multiplication by a form that separates the zeros, the coordinates modulo a factor, and its characteristic polynomial."""
+    """Return multiplication by a separating form, the coordinates modulo a factor, and its characteristic polynomial."""
     products = [_monomial(found.monomials[place], matrices, len(found)) for place in found.basis]
     traces = _row([sum(matrix[k, k] for k in range(len(found))) for matrix in products])
     points = flint.fmpq_mat([(traces * matrix).entries() for matrix in products]).rank()
@@ -131,7 +131,7 @@ class _Values:
 
 
 def _basis(ring: Ring, images: _Images | _Values, one: Any) -> tuple[Any, ...]:
-    """The reduced Gröbner basis of the polynomials whose image is zero; `one` is the image of 1."""
+    """Return the reduced Gröbner basis of the polynomials whose image is zero; `one` is the image of 1."""
     size = len(ring.names)
     standard = {(0,) * size: one}
     leads: list[tuple[int, ...]] = []
@@ -167,7 +167,7 @@ def _monomial(powers: tuple[int, ...], matrices: list[Any], size: int) -> Any:
 
 
 def _power(polynomial: Any, matrix: Any) -> Any:
-    """A polynomial of a matrix."""
+    """Return a polynomial of a matrix."""
     total = matrix * 0
     for coefficient in reversed(polynomial.coeffs()):
         total = total * matrix + matrix**0 * coefficient

@@ -16,7 +16,7 @@ Exponents = tuple[int, ...]
 
 
 def interpolate(values: Mapping[Exponents, Any], degree: int, offset: Sequence[Any]) -> dict[Exponents, Any]:
-    """Exponents and coefficients of the polynomial with values[i] at offset + i for all i in the simplex.
+    """Return the exponents and coefficients of the polynomial with values[i] at offset + i for all i in the simplex.
 
     >>> values = {(i, j): flint.fmpq(3 * i * j - 2 * j**2 + 5) for i, j in simplex(2, 2)}
     >>> interpolate(values, 2, [flint.fmpq(0)] * 2)
@@ -33,7 +33,7 @@ def interpolate(values: Mapping[Exponents, Any], degree: int, offset: Sequence[A
 
 
 def simplex(dimension: int, degree: int) -> Iterator[Exponents]:
-    """All exponents of total degree at most `degree`."""
+    """Yield all exponents of total degree at most `degree`."""
     if dimension == 0:
         yield ()
         return
@@ -43,20 +43,20 @@ def simplex(dimension: int, degree: int) -> Iterator[Exponents]:
 
 
 def _lines(dimension: int, axis: int, degree: int) -> Iterator[list[Exponents]]:
-    """The simplex cut into lines along an axis."""
+    """Yield the simplex cut into lines along an axis."""
     for rest in simplex(dimension - 1, degree):
         yield [(*rest[:axis], i, *rest[axis:]) for i in range(degree - sum(rest) + 1)]
 
 
 def _divided_differences(entries: list[Any], _: Any) -> None:
-    """In place, for nodes one apart."""
+    """Replace values by divided differences, for nodes one apart."""
     for order in range(1, len(entries)):
         for i in range(len(entries) - 1, order - 1, -1):
             entries[i] = (entries[i] - entries[i - 1]) / order
 
 
 def _to_powers(entries: list[Any], start: Any) -> None:
-    """In place, from the basis of Newton with nodes start, start + 1, … to powers."""
+    """Replace coefficients in Newton's basis with nodes start, start + 1, … by those of powers."""
     for k in range(len(entries) - 2, -1, -1):
         node = start + flint.fmpq(k)
         for i in range(k, len(entries) - 1):

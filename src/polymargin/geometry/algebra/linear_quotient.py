@@ -40,7 +40,7 @@ class Quotient:
         return len(self.basis)
 
     def multiplication(self, variable: int) -> Any:
-        """The matrix of multiplication by a variable; its columns are the images of the basis."""
+        """Return the matrix of multiplication by a variable; its columns are the images of the basis."""
         places = {monomial: place for place, monomial in enumerate(self.monomials)}
         leads = {int(place): row for row, place in enumerate((self.space != 0).argmax(axis=1))}
         columns = []
@@ -55,7 +55,7 @@ class Quotient:
 
 
 def quotient_dimension_modulo(system: System, most_entries: int = MOST_ENTRIES) -> int | None:
-    """The dimension, multiplicities included; None if a matrix would be larger, as it is for infinitely many zeros.
+    """Return the dimension, multiplicities included; None if a matrix would be larger, as it is for infinitely many zeros.
 
     >>> ring = Ring(("x", "y"), 1073741789)
     >>> x, y = ring.variables
@@ -67,7 +67,7 @@ def quotient_dimension_modulo(system: System, most_entries: int = MOST_ENTRIES) 
 
 
 def quotient(system: System, most_entries: int = MOST_ENTRIES) -> Quotient | None:
-    """The quotient by the ideal; None if a matrix would be larger."""
+    """Return the quotient by the ideal; None if a matrix would be larger."""
     ring, size = system.ring, len(system.ring.names)
     polynomials = [p for p in system.polynomials if not p.is_zero()]
     degree = max(int(p.total_degree()) for p in polynomials)
@@ -96,7 +96,7 @@ def quotient(system: System, most_entries: int = MOST_ENTRIES) -> Quotient | Non
 
 
 def _of_degree(size: int, degree: int) -> list[Exponents]:
-    """The monomials of one degree."""
+    """Return the monomials of one degree."""
     chosen = combinations_with_replacement(range(size), degree)
     return [tuple(variables.count(i) for i in range(size)) for variables in chosen]
 
@@ -115,7 +115,7 @@ def _rows(ring: Ring, polynomials: list[Any], monomials: list[Exponents]) -> Row
 
 
 def _multiples(rows: Rows, monomials: list[Exponents], degree: int) -> list[Rows]:
-    """Each row times each variable, for rows of degree less than `degree`."""
+    """Return each row times each variable, for rows of degree less than `degree`."""
     places = {monomial: place for place, monomial in enumerate(monomials)}
     low = [place for place, monomial in enumerate(monomials) if sum(monomial) < degree]
     result = []
@@ -127,7 +127,7 @@ def _multiples(rows: Rows, monomials: list[Exponents], degree: int) -> list[Rows
 
 
 def _echelon(ring: Ring, rows: Rows) -> Rows:
-    """The reduced echelon form without its rows of zeros."""
+    """Return the reduced echelon form without its rows of zeros."""
     if not ring.prime:
         reduced, rank = flint.fmpq_mat(len(rows), rows.shape[1], rows.ravel().tolist()).rref()
         return np.array(reduced.entries(), dtype=object).reshape(rows.shape)[:rank]

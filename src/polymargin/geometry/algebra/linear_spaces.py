@@ -11,13 +11,13 @@ from polymargin.geometry.algebra.rings import Ring, integer_form
 
 
 def linear_forms(ring: Ring, rows: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    """Independent equations Σ row[i] x_i + row[−1] = 0 as primitive integer polynomials, in reduced echelon form."""
+    """Return independent equations Σ row[i] x_i + row[−1] = 0 as primitive integer polynomials, in reduced echelon form."""
     reduced, rank = flint.fmpq_mat([list(row) for row in rows]).rref()
     return tuple(integer_form(ring.linear(row[:-1], ring.variables, row[-1])) for row in reduced.table()[:rank])
 
 
 def vanishes_on(polynomial: Any, forms: Sequence[Any]) -> bool:
-    """Whether an integer polynomial vanishes on the subspace where the forms of `linear_forms` do.
+    """Return whether an integer polynomial vanishes on the subspace where the forms of `linear_forms` do.
 
     >>> x, y, z = Ring(("x", "y", "z")).variables
     >>> forms = linear_forms(Ring(("x", "y", "z")), [[1, -1, 0, 0], [0, 1, 1, 2]])
@@ -34,7 +34,7 @@ def vanishes_on(polynomial: Any, forms: Sequence[Any]) -> bool:
 
 
 def kernel(matrix: Any) -> list[list[Any]]:
-    """A basis of the kernel of a rational matrix.
+    """Return a basis of the kernel of a rational matrix.
 
     >>> kernel(flint.fmpq_mat([[1, 2, 0]]))
     [[-2, 1, 0], [0, 0, 1]]

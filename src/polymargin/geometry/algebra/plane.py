@@ -24,7 +24,7 @@ from polymargin.geometry.algebra.rings import Ring
 
 
 def plane_ed_degree(surface: Equations, point: Sequence[Any], generator: random.Random) -> int:
-    """The number of regular critical points for a general point; one or two variables.
+    """Return the number of regular critical points for a general point; one or two variables.
 
     On a line every point of {b = 0} is critical.
     """
@@ -41,13 +41,13 @@ def plane_ed_degree(surface: Equations, point: Sequence[Any], generator: random.
 
 
 def minors_of(surface: Equations, point: Sequence[Any]) -> list[Any]:
-    """The 2-minors of (y − v | G∇b), which vanish where both are parallel; in the plane there is one."""
+    """Return the 2-minors of (y − v | G∇b), which vanish where both are parallel; in the plane there is one."""
     pairs = combinations(zip(surface.offsets(point), surface.conormal(surface.polynomial), strict=True), 2)
     return [first * second_slope - second * first_slope for (first, first_slope), (second, second_slope) in pairs]
 
 
 def univariate(ring: Ring, polynomial: Any, index: int = 0) -> Any:
-    """A polynomial that contains one variable only, as python-flint's univariate one."""
+    """Return a polynomial that contains one variable only, as python-flint's univariate one."""
     degree = polynomial.degrees()[index] if not polynomial.is_zero() else 0
     exponents = [[0] * len(ring.names) for _ in range(degree + 1)]
     for power, exponent in enumerate(exponents):

@@ -51,7 +51,7 @@ class Residues:
 
 
 def _reconstruct(values: Sequence[int], modulus: int) -> list[Fraction] | None:
-    """Numerators and a common denominator below √(modulus/2), or None if there are none."""
+    """Return numerators and a common denominator below √(modulus/2), or None if there are none."""
     bound = isqrt(modulus // 2)
     common = 1
     numerators: list[tuple[int, int]] = []
@@ -65,7 +65,7 @@ def _reconstruct(values: Sequence[int], modulus: int) -> list[Fraction] | None:
 
 
 def _ratio(value: int, modulus: int, bound: int) -> tuple[int, int]:
-    """n/d ≡ value with |n| ≤ bound and the smallest d > 0: Euclid's algorithm, stopped halfway."""
+    """Return n, d with n/d ≡ value, |n| ≤ bound and the smallest d > 0: Euclid's algorithm, stopped halfway."""
     old, new, old_factor, factor = modulus, value, 0, 1
     while new > bound:
         quotient = old // new

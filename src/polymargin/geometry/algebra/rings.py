@@ -40,7 +40,7 @@ class Ring:
 
     @cached_property
     def context(self) -> Any:
-        """python-flint's context: the monomials are ordered by degree first."""
+        """Return python-flint's context: the monomials are ordered by degree first."""
         order = flint.Ordering.degrevlex
         if self.prime is None:
             return flint.fmpq_mpoly_ctx.get(self.names, order)
@@ -48,10 +48,11 @@ class Ring:
 
     @cached_property
     def variables(self) -> tuple[Any, ...]:
+        """Return the variables of the ring."""
         return tuple(self.context.gens())
 
     def scalar(self, number: Fraction | Root | Algebraic | int) -> Any:
-        """A number as an element of the field."""
+        """Return a number as an element of the field."""
         if isinstance(number, Algebraic):
             return number.lifted(self.scalar)
         if isinstance(number, Root):
@@ -64,41 +65,41 @@ class Ring:
         return flint.nmod(exact.numerator, self.prime) / flint.nmod(exact.denominator, self.prime)
 
     def constant(self, number: Any) -> Any:
-        """A number as a polynomial: the lift with which a program runs on polynomials."""
+        """Return a number as a polynomial: the lift with which a program runs on polynomials."""
         return self.context.constant(self.scalar(number) if isinstance(number, (int, Fraction, Root)) else number)
 
     def random_scalar(self, generator: random.Random) -> Any:
-        """A random element of the field, not zero."""
+        """Return a random element of the field, not zero."""
         if self.prime is None:
             return flint.fmpq(generator.choice((-1, 1)) * generator.randrange(1, RATIONAL_RANGE))
         return flint.nmod(generator.randrange(1, self.prime), self.prime)
 
     def matrix(self, rows: Sequence[Sequence[Any]], columns: int) -> Any:
-        """A matrix over the field from its rows of field elements."""
+        """Return a matrix over the field from its rows of field elements."""
         entries = [entry for row in rows for entry in row]
         if self.prime is None:
             return flint.fmpq_mat(len(rows), columns, entries)
         return flint.nmod_mat(len(rows), columns, [int(entry) for entry in entries], self.prime)
 
     def linear(self, coefficients: Iterable[Any], arguments: Iterable[Any], constant: Any = 0) -> Any:
-        """constant + Σ coefficients[i] · arguments[i] for field elements and polynomials."""
+        """Return constant + Σ coefficients[i] · arguments[i] for field elements and polynomials."""
         total = self.constant(constant)
         for coefficient, argument in zip(coefficients, arguments, strict=True):
             total += coefficient * argument
         return total
 
     def extended(self, *names: str) -> Ring:
-        """The ring with further variables behind the old ones."""
+        """Return the ring with further variables behind the old ones."""
         return Ring((*self.names, *names), self.prime)
 
     def embed(self, polynomial: Any) -> Any:
-        """A polynomial of a ring whose variables are the first ones of this ring, as a polynomial of this ring."""
+        """Return a polynomial of a ring whose variables are the first ones of this ring, as a polynomial of this ring."""
         count = polynomial.context().nvars()
         return polynomial.compose(*self.variables[:count], ctx=self.context)
 
 
 def gradient(polynomial: Any, count: int) -> list[Any]:
-    """The derivatives by the first `count` variables."""
+    """Return the derivatives by the first `count` variables."""
     return [polynomial.derivative(index) for index in range(count)]
 
 
@@ -115,7 +116,7 @@ def determinant(rows: list[list[Any]]) -> Any:
 
 
 def integer_form(polynomial: Any) -> Any:
-    """The primitive integer multiple of a rational polynomial with positive leading coefficient, as an fmpz_mpoly."""
+    """Return the primitive integer multiple of a rational polynomial with positive leading coefficient, as an fmpz_mpoly."""
     context = polynomial.context()
     integers = flint.fmpz_mpoly_ctx.get(context.names(), flint.Ordering.degrevlex)
     terms = {exponents: Fraction(int(c.p), int(c.q)) for exponents, c in polynomial.to_dict().items()}
@@ -129,7 +130,7 @@ def integer_form(polynomial: Any) -> Any:
 
 
 def squarefree_part(polynomial: Any) -> Any:
-    """The product of the different irreducible factors, up to a constant."""
+    """Return the product of the different irreducible factors, up to a constant."""
     product = polynomial.context().constant(1)
     for factor, _ in polynomial.factor_squarefree()[1]:
         product = product * factor
@@ -137,7 +138,7 @@ def squarefree_part(polynomial: Any) -> Any:
 
 
 def parse_polynomial(ring: Ring, text: str) -> Any:
-    """A polynomial from the expanded form that computer algebra systems print: 3*x^2*y-1/2*x+7.
+    """Return a polynomial from the expanded form that computer algebra systems print: 3*x^2*y-1/2*x+7.
 
     >>> parse_polynomial(Ring(("x", "y")), "-x^2*y+1/2*y-3")
     -x^2*y + 1/2*y - 3

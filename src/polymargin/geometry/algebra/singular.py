@@ -32,7 +32,7 @@ proc saturated(ideal I, ideal S)
 def eliminated_primes(
     system: System, kept: int, *, saturate: Sequence[Any], timeout: float
 ) -> list[tuple[int, list[Any]]]:
-    """The minimal primes of the part in the last `kept` variables of the saturated ideal, each with its dimension.
+    """Return the minimal primes of the part in the last `kept` variables of the saturated ideal, each with its dimension.
 
     As integer polynomials in a ring of the kept variables.
     """
@@ -55,7 +55,7 @@ for (int i = 1; i <= size(L); i++)
 
 
 def _run(ring: Ring, script: str, timeout: float, libraries: Sequence[str] = ()) -> list[str]:
-    """The marked lines that a script prints in the given ring."""
+    """Return the marked lines that a script prints in the given ring."""
     head = "".join(f'LIB "{library}";\n' for library in libraries) + SATURATE
     head += f"ring R = {ring.prime or 0}, ({','.join(ring.names)}), dp;\nshort = 0;\n"
     arguments = ["--quiet", "--no-rc", "--no-tty", "script"]

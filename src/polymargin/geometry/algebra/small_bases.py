@@ -12,7 +12,7 @@ import flint
 
 
 def reduced_basis(polynomials: Sequence[Any]) -> tuple[Any, ...]:
-    """The reduced basis of integer polynomials by degree: primitive, leading coefficients positive, lowest degree first.
+    """Return the reduced basis of integer polynomials by degree: primitive, leading coefficients positive, lowest degree first.
 
     >>> u, v = flint.fmpz_mpoly_ctx.get(("u", "v"), flint.Ordering.degrevlex).gens()
     >>> reduced_basis([u * v, u * (1 - v), 3 * v - 3, u * u])

@@ -57,7 +57,7 @@ class Chambers:
     raster: NDArray[np.int16]
 
     def shares(self) -> dict[int, float]:
-        """Share of the window's area per number of real critical points."""
+        """Return the share of the window's area per number of real critical points."""
         numbers = [int(number) for number in np.unique(self.counts) if number != UNKNOWN]
         cells = {number: int(np.count_nonzero(self.raster == number)) for number in numbers}
         return {number: count / max(1, sum(cells.values())) for number, count in cells.items() if count}
@@ -78,7 +78,7 @@ def chambers(
     device: str | None = None,
     metric: Any = None,
 ) -> Chambers:
-    """Real critical points over a plane, with about `samples` samples; `progress` is called with the number done so far.
+    """Return real critical points over a plane with about `samples` samples; `progress` gets the number done.
 
     A boundary that may have more than `limit` critical points is refused.
     `metric` gives positive weights or a positive definite matrix; the picture itself stays Euclidean.
@@ -189,7 +189,7 @@ class _Grid:
         )
 
     def _raster(self, leaves: list[Cells], finest: int) -> NDArray[np.int16]:
-        """Two pixels a cell, each with the count of its corner; from the coarse cells on, magnified where it is refined."""
+        """Return two pixels a cell, each with the count of its corner, magnified from the coarsest cells on."""
         raster = np.zeros((2 * self.coarse, 2 * self.coarse), dtype=np.int16)
         size = self.unit
         for part in leaves:

@@ -56,7 +56,7 @@ def discriminant_crossings(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
 ) -> Crossings:
-    """Crossings between neighbouring samples whose counts differ, by bisection; two within one step cancel and are missed.
+    """Return crossings between neighbouring samples whose counts differ, by bisection; two within one step cancel and are missed.
 
     A boundary that may have more than `limit` critical points is refused.
 
@@ -105,7 +105,7 @@ def discriminant_crossings(
 
 
 def _inside(low: Array, high: Array, count: Callable[[Array], NDArray[np.int64]]) -> tuple[Array, NDArray[np.int64]]:
-    """Positions inside intervals and their counts: the middle, or another one where that of the middle cannot be told."""
+    """Return positions inside intervals and their counts: the middle, or another one if its count is undecided."""
     position = (low + high) / 2
     found = count(position)
     for share in OTHER_SHARES:

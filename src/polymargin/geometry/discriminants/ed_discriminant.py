@@ -20,7 +20,7 @@ from polymargin.geometry.discriminants.quadric import LARGEST_DIMENSION, quadric
 from polymargin.geometry.discriminants.result import DiscriminantComponent, EDDiscriminant, union_generators
 
 METHODS = ("auto", "quadric", "plane", "elimination")
-# A polynomial with more terms is of no use to anybody.
+# The most terms of a polynomial that is returned.
 LARGEST_TERM_COUNT = 200_000
 
 
@@ -83,7 +83,7 @@ def _choice(method: str, surface: Equations) -> str:
 
 
 def _in_data(ring: Ring, surface: Equations, component: DiscriminantComponent) -> DiscriminantComponent:
-    """A component in the variables v = W u as one in u."""
+    """Return a component in the variables v = W u as one in u."""
     inputs, degree = len(ring.names), max(p.total_degree() for p in component.generators)
     terms = comb(inputs + degree, degree)
     if inputs > surface.dimension and terms > LARGEST_TERM_COUNT:

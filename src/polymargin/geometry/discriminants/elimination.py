@@ -17,7 +17,7 @@ from polymargin.geometry.discriminants.result import DiscriminantComponent
 
 
 def eliminated_components(surface: Equations, *, timeout: float) -> list[DiscriminantComponent]:
-    """The pieces in variables u1, u2, … that stand for v: the minimal primes of the eliminated ideal, hence of its radical."""
+    """Return the pieces in variables u1, u2, … in place of v: the minimal primes of the eliminated ideal."""
     size = surface.dimension
     names = [f"u{index}" for index in range(1, size + 1)]
     variables = surface.ring.extended("m1", *names).variables

@@ -23,7 +23,7 @@ from polymargin.geometry.discriminants.result import DiscriminantComponent
 def plane_components(
     surface: Equations, *, deadline: float, progress: Callable[[int], None] | None = None
 ) -> list[DiscriminantComponent]:
-    """The pieces of the discriminant of a curve over the rationals, in its own two variables."""
+    """Return the pieces of the discriminant of a curve over the rationals, in its own two variables."""
     ring = surface.ring
     factors: list[Any] = []
     points: list[tuple[Any, ...]] = []

@@ -45,12 +45,12 @@ class Plane:
 
     @classmethod
     def of_two_inputs(cls, window: Window) -> Plane:
-        """The plane of all points with two coordinates."""
+        """Return the plane of all points with two coordinates."""
         return cls(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]), window)
 
     @classmethod
     def random(cls, dimension: int, window: Window, seed: int) -> Plane:
-        """A generic plane through a standard normal point."""
+        """Return a generic plane through a standard normal point."""
         if dimension < 2:
             raise InputError(f"{dimension} inputs: a plane needs at least two")
         generator = np.random.default_rng(seed)
@@ -59,6 +59,6 @@ class Plane:
         return cls(origin, directions[:, 0], directions[:, 1], window)
 
     def points(self, places: ArrayLike) -> Array:
-        """The points u(s, c) for places (m, 2)."""
+        """Return the points u(s, c) for places (m, 2)."""
         s, c = real_array(places, "the places").T
         return np.asarray(self.origin + s[:, None] * self.first + c[:, None] * self.second)

@@ -53,11 +53,11 @@ class SecularPolynomial:
     poles: Any
 
     def at(self, point: Sequence[Any]) -> Any:
-        """P at a rational point v, a polynomial in λ."""
+        """Return P at a rational point v, a polynomial in λ."""
         return flint.fmpq_poly([coefficient(*point) for coefficient in self.coefficients])
 
     def value(self, point: Sequence[Any]) -> Any | None:
-        """Disc(P) / Res(P, m) at a rational point; None where that cannot be said from the values alone."""
+        """Return Disc(P) / Res(P, m) at a rational point; None if the values alone do not decide it."""
         polynomial = self.at(point)
         extraneous = polynomial.resultant(self.poles)
         if polynomial.degree() < len(self.coefficients) - 1 or extraneous == 0:
@@ -66,7 +66,7 @@ class SecularPolynomial:
 
 
 def quadric_components(surface: Equations, *, deadline: float) -> list[DiscriminantComponent]:
-    """The pieces of the discriminant of a hypersurface of degree two over the rationals, in its own variables."""
+    """Return the pieces of the discriminant of a hypersurface of degree two over the rationals, in its own variables."""
     if surface.dimension > LARGEST_DIMENSION:
         raise InputError(
             f"a quadric in {surface.dimension} variables: its discriminant is written out for at most {LARGEST_DIMENSION}; "
@@ -85,7 +85,7 @@ def quadric_components(surface: Equations, *, deadline: float) -> list[Discrimin
 
 
 def _form(surface: Equations) -> tuple[Any, list[Any]]:
-    """A and a of b = yᵀAy + aᵀy + c."""
+    """Return A and a of b = yᵀAy + aᵀy + c."""
     b, size = surface.polynomial, surface.dimension
     origin = [flint.fmpq(0)] * size
     entries = [b.derivative(i).derivative(j)(*origin) / 2 for i in range(size) for j in range(size)]
@@ -93,7 +93,7 @@ def _form(surface: Equations) -> tuple[Any, list[Any]]:
 
 
 def _secular(surface: Equations, A: Any, a: list[Any], K: Any) -> SecularPolynomial:
-    """P = m² b((1 + 2λK)⁻¹(v − λGa)); the inverse is adj(1 + 2λK)/det, and what they have in common cancels."""
+    """Return P = m² b((1 + 2λK)⁻¹(v − λGa)); the inverse is adj(1 + 2λK)/det, without common factors."""
     size = surface.dimension
     ring = surface.ring.extended("l")
     multiplier = ring.variables[size]
@@ -114,7 +114,7 @@ def _secular(surface: Equations, A: Any, a: list[Any], K: Any) -> SecularPolynom
 
 
 def _adjugate(ring: Ring, K: Any, multiplier: Any) -> list[list[Any]]:
-    """adj(1 + 2λK) = Σ_k (−2λ)^(n−1−k) M_k with adj(t − K) = Σ_k t^k M_k by the recursion of Faddeev and LeVerrier."""
+    """Return adj(1 + 2λK) = Σ_k (−2λ)^(n−1−k) M_k with adj(t − K) = Σ_k t^k M_k by the recursion of Faddeev and LeVerrier."""
     size = K.nrows()
     unit = flint.fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
     total = [[ring.constant(entry) for entry in row] for row in (unit * 0).table()]
@@ -130,7 +130,7 @@ def _adjugate(ring: Ring, K: Any, multiplier: Any) -> list[list[Any]]:
 
 
 def _poles(K: Any) -> Any:
-    """m(λ) = ∏ (1 + 2λμ) over the different eigenvalues μ ≠ 0 of K."""
+    """Return m(λ) = ∏ (1 + 2λμ) over the different eigenvalues μ ≠ 0 of K."""
     characteristic = K.charpoly()
     squarefree = characteristic // characteristic.gcd(characteristic.derivative())
     if squarefree[0] == 0:
@@ -140,7 +140,7 @@ def _poles(K: Any) -> Any:
 
 
 def _main_polynomial(ring: Ring, secular: SecularPolynomial, deadline: float) -> Any:
-    """Disc(P) / Res(P, m) as a primitive integer polynomial."""
+    """Return Disc(P) / Res(P, m) as a primitive integer polynomial."""
     if len(secular.coefficients) == 1:
         return integer_form(secular.coefficients[0])  # P = w: an isotropic cone
     size, degree = len(ring.names), _degree(secular, len(ring.names))
@@ -163,7 +163,7 @@ def _main_polynomial(ring: Ring, secular: SecularPolynomial, deadline: float) ->
 
 
 def _degree(secular: SecularPolynomial, size: int) -> int:
-    """The degree in v of Disc(P) / Res(P, m), from its restriction to a line."""
+    """Return the degree in v of Disc(P) / Res(P, m), from its restriction to a line."""
     line = Ring(("s", "l"))
     s, multiplier = line.variables
     generator = random.Random(20267)
@@ -177,7 +177,7 @@ def _degree(secular: SecularPolynomial, size: int) -> int:
 
 
 def _double_eigenspaces(surface: Equations, a: list[Any], K: Any) -> list[tuple[Any, ...]]:
-    """Equations of the v without a part in an eigenspace of dimension two."""
+    """Return the equations of the v without a part in an eigenspace of dimension two."""
     pieces = []
     for factor, multiplicity in _nonzero_eigenvalues(K):
         if multiplicity == 2 and factor.degree() > 1:
@@ -190,12 +190,12 @@ def _double_eigenspaces(surface: Equations, a: list[Any], K: Any) -> list[tuple[
 
 
 def _nonzero_eigenvalues(K: Any) -> list[tuple[Any, int]]:
-    """Irreducible factors of the characteristic polynomial with their multiplicities, without the eigenvalue 0."""
+    """Return the irreducible factors of the characteristic polynomial with their multiplicities, without the eigenvalue 0."""
     return [(factor, multiplicity) for factor, multiplicity in K.charpoly().factor()[1] if factor[0] != 0]
 
 
 def _eigenspace_forms(surface: Equations, a: list[Any], K: Any, eigenvalue: Any) -> tuple[Any, ...]:
-    """ℓ(v − λGa) for the left eigenvectors ℓ of an eigenvalue μ and λ = −1/(2μ): they vanish where w does, if v is real."""
+    """Return ℓ(v − λGa) for the left eigenvectors ℓ of an eigenvalue μ and λ = −1/(2μ); for real v they vanish with w."""
     size = surface.dimension
     unit = flint.fmpq_mat(size, size, [eigenvalue * int(i == j) for i in range(size) for j in range(size)])
     offset = [entry / (2 * eigenvalue) for entry in _times(surface.metric, a)]
@@ -205,7 +205,7 @@ def _eigenspace_forms(surface: Equations, a: list[Any], K: Any, eigenvalue: Any)
 
 
 def _is_cone(surface: Equations, A: Any, a: list[Any]) -> bool:
-    """rank M = rank A: the quadric has a singular point."""
+    """Return whether rank M = rank A: the quadric has a singular point."""
     half = [entry / 2 for entry in a]
     constant = surface.polynomial(*[flint.fmpq(0)] * surface.dimension)
     rows = [[*row, entry] for row, entry in zip(A.table(), half, strict=True)]
@@ -213,7 +213,7 @@ def _is_cone(surface: Equations, A: Any, a: list[Any]) -> bool:
 
 
 def _degenerate_locus(surface: Equations, secular: SecularPolynomial, A: Any, a: list[Any], K: Any) -> tuple[Any, ...]:
-    """w₁ = w₂ = 0 for a cone with two eigenvalues; w is the square of a linear form for a simple one."""
+    """Return w₁ = w₂ = 0 for a cone with two eigenvalues; w is the square of a linear form for a simple one."""
     eigenvalues = _nonzero_eigenvalues(K)
     if all(multiplicity == 1 for _, multiplicity in eigenvalues):
         return linear_forms(

@@ -56,6 +56,7 @@ class RealCounter:
         limit: int = DEFAULT_LIMIT,
         cache: bool | str | Path = True,
     ) -> RealCounter:
+        """Return the counter of a boundary with its base solutions."""
         if boundary.degree < 2:
             kind = "a hyperplane" if boundary.degree == 1 else "constant"
             raise InputError(
@@ -84,13 +85,13 @@ class RealCounter:
 
     @property
     def total(self) -> int:
-        """The number of complex critical points: the ED degree of the boundary, as algebra counts it where it does."""
+        """Return the number of complex critical points: the ED degree of the boundary, as algebra counts it where it does."""
         return len(self.base.solutions)
 
     def at(
         self, points: Array, tracker: Tracker, executor: Workers | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The number of real critical points at every point (m, n), and which of them are doubtful."""
+        """Return the number of real critical points at every point (m, n), and which of them are doubtful."""
         tracker = tracker.settled_for(len(points) * self.total)
         size = max(BATCH, PATHS_PER_GPU_BATCH // self.total) if tracker.device == "cuda" else BATCH
         if executor is not None:

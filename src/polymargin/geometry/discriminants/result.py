@@ -53,7 +53,7 @@ class EDDiscriminant:
         return f"EDDiscriminant({self.describe()}, method {self.method!r}, {self.seconds:.2f} s)"
 
     def describe(self) -> str:
-        """What it is, in a few words."""
+        """Return a short description."""
         if not self.components:
             return "empty"
         smaller = sum(component.codimension > 1 for component in self.components)
@@ -63,41 +63,41 @@ class EDDiscriminant:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """u1, u2, …"""
+        """Return the names u1, u2, … of the variables."""
         return tuple(self.generators[0].context().names())
 
     @cached_property
     def factors(self) -> tuple[Any, ...]:
-        """The irreducible polynomials of the pieces of codimension one."""
+        """Return the irreducible polynomials of the pieces of codimension one."""
         return tuple(component.generators[0] for component in self.components if component.codimension == 1)
 
     @cached_property
     def polynomial(self) -> Any:
-        """D: the product of the factors; 1 if no piece has codimension one."""
+        """Return D: the product of the factors; 1 if no piece has codimension one."""
         return prod(self.factors, start=self.generators[0].context().constant(1))
 
     @property
     def degree(self) -> int:
-        """The degree of D."""
+        """Return the degree of D."""
         return int(self.polynomial.total_degree())
 
     @property
     def codimension(self) -> int | None:
-        """1 where the discriminant contains a hypersurface; None where it is empty."""
+        """Return the least codimension of a piece; None if the discriminant is empty."""
         return min((component.codimension for component in self.components), default=None)
 
     # -- at points -----------------------------------------------------------------------------
 
     def at(self, point: Sequence[Any]) -> tuple[Fraction, ...]:
-        """The generators at a rational point, exactly; floats are taken as the dyadic rationals they are."""
+        """Return the generators at a rational point, exactly; floats are taken as the dyadic rationals they are."""
         return tuple(self._exact_value(generator, point) for generator in self.generators)
 
     def contains(self, point: Sequence[Any]) -> bool:
-        """Whether a rational point lies on the discriminant."""
+        """Return whether a rational point lies on the discriminant."""
         return not any(self.at(point))
 
     def sign(self, point: Sequence[Any]) -> int:
-        """The sign of D at a rational point, and 0 everywhere on the discriminant; exact."""
+        """Return the sign of D at a rational point, and 0 everywhere on the discriminant; exact."""
         value = self._exact_value(self.polynomial, point)
         return 0 if value == 0 or self.contains(point) else 1 if value > 0 else -1
 
@@ -132,7 +132,7 @@ class EDDiscriminant:
     # -- in other words ------------------------------------------------------------------------
 
     def sympy(self) -> tuple[Any, ...]:
-        """The generators as SymPy expressions."""
+        """Return the generators as SymPy expressions."""
         try:
             import sympy
         except ImportError:
@@ -149,13 +149,13 @@ class EDDiscriminant:
         )
 
     def latex(self) -> str:
-        """The polynomial, or the ideal in angle brackets, in LaTeX."""
+        """Return the polynomial, or the ideal in angle brackets, in LaTeX."""
         texts = [_latex(generator, self.variables) for generator in self.generators]
         return texts[0] if len(texts) == 1 else rf"\langle {', '.join(texts)} \rangle"
 
 
 def union_generators(context: Any, components: Sequence[DiscriminantComponent]) -> tuple[Any, ...]:
-    """Generators of the union: D times a basis of the product of the ideals of the smaller components.
+    """Return the generators of the union: D times a basis of the product of the ideals of the smaller components.
 
     This is the ideal of the union itself where the smaller components have no point in common or are linear equations in
     different variables, as they are for quadrics and plane curves; in any case it has the right zeros.
@@ -170,7 +170,7 @@ def union_generators(context: Any, components: Sequence[DiscriminantComponent]) 
 
 
 def _latex(polynomial: Any, names: Sequence[str]) -> str:
-    """Terms by falling degree: 3 u_{1}^{2} u_{2} - u_{1} + 7."""
+    """Return terms by falling degree: 3 u_{1}^{2} u_{2} - u_{1} + 7."""
     text = ""
     for exponents, coefficient in polynomial.to_dict().items():
         number = int(coefficient)

@@ -1,6 +1,6 @@
 """The ED degree of one boundary {B = 0}: regular critical points at a generic complex point, component by component.
 
-All critical points at a generic level are known and confirmed (stage 1 of margins). Moving the level to 0 brings every isolated
+All critical points at a generic level are known and confirmed by enumeration. Moving the level to 0 brings every isolated
 critical point of {B = 0} as the endpoint of a path. Regular endpoints are counted. The others are at infinity, or at singular
 points of {B = 0} with an infinite multiplier: where components meet, or all over a component counted twice. A count is complete
 if the endpoint of every path is known; otherwise there are at least so many.
@@ -41,7 +41,7 @@ class BoundaryCount:
 
     @property
     def complete(self) -> bool:
-        """Whether there are no others."""
+        """Return whether there are no others."""
         return not self.undecided
 
 
@@ -53,7 +53,7 @@ def boundary_count(
     limit: int = DEFAULT_LIMIT,
     cache: bool | str | Path = True,
 ) -> BoundaryCount:
-    """The ED degree of {B = 0}.
+    """Return the ED degree of {B = 0}.
 
     >>> boundary_count(Boundary.from_expression("(x**2 + y**2 - 1) * (x - 3*y + 1)"), Tracker(), cache=False).components
     (2, 1)
@@ -71,12 +71,12 @@ def boundary_count(
 
 
 def has_factors(boundary: Boundary) -> bool:
-    """Whether the boundary is a polynomial with rational coefficients, written out, which can be factored."""
+    """Return whether the boundary is a polynomial with rational coefficients, written out, which can be factored."""
     return isinstance(boundary.source, ExpressionSource) and not boundary.source.radicands
 
 
 def rational_factors(boundary: Boundary) -> list[Boundary]:
-    """The irreducible factors of an expression over the rationals, each once.
+    """Return the irreducible factors of an expression over the rationals, each once.
 
     >>> [part.name for part in rational_factors(Boundary.from_expression("(x - y)**2*(x + 2)"))]
     ['x + 2', 'x - y']
@@ -104,7 +104,7 @@ def _irreducible_count(
 
 
 def ends_at_level_zero(base: BaseSolutions, tracker: Tracker) -> Endpoints:
-    """Return the endpoints of all paths to level zero at the generic complex point of stage 1."""
+    """Return the endpoints of all paths to level zero at the generic complex point of the first step."""
     return settled_ends(base, level_zero(base), tracker)
 
 

@@ -1,4 +1,4 @@
-"""Formulas that the counted rows suggest and nobody has proved. Nothing else in the package relies on them.
+"""Formulas that the counted rows suggest, without proof. Nothing else in the package relies on them.
 
 Deep networks (n, h₁, …, h_s, k) with activation x^d and generic weights. With m = min(n, h₁) the generic hypersurface of degree
 D = d^s has D Σ_{i<m} (D−1)^i critical points. Write D − 1 = Σ_k d^{k−1}(d − 1), one summand per layer, and expand the powers:
@@ -19,7 +19,8 @@ from polymargin.boundary import NetworkArchitecture
 
 
 def conjectured_ed_degree(architecture: NetworkArchitecture) -> int:
-    """
+    """Return the conjectured ED degree of a deep network for generic weights.
+
     >>> conjectured_ed_degree(NetworkArchitecture((3, 3, 2, 2), 2))
     36
     >>> conjectured_ed_degree(NetworkArchitecture((3, 3, 3, 2, 2), 2))
@@ -37,7 +38,7 @@ def conjectured_ed_degree(architecture: NetworkArchitecture) -> int:
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write `total` as an ordered sum of `parts` numbers ≥ 0."""
+    """Yield all ways to write `total` as an ordered sum of `parts` numbers ≥ 0."""
     if parts == 1:
         yield (total,)
         return

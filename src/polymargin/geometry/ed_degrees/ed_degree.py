@@ -61,7 +61,7 @@ class EDDegree:
     def known(
         cls, value: int, method: str, *notes: str, standing: Standing = Standing.NUMERICAL, **others: Any
     ) -> EDDegree:
-        """A count that nothing speaks against."""
+        """Return a count that nothing speaks against."""
         return cls(value, method, standing, value, value, notes=notes, **others)
 
     def __int__(self) -> int:
@@ -72,7 +72,7 @@ class EDDegree:
         return f"EDDegree({size}, {self.standing.name} by {self.method})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
+        """Return plain data, for JSON."""
         return {
             "ed_degree": self.value,
             "method": self.method,
@@ -100,7 +100,7 @@ def ed_degree(
     cache: bool | str | Path = True,
     metric: Any = None,
 ) -> EDDegree:
-    """The ED degree of a boundary, a variety, a network's boundary, or an architecture with generic weights.
+    """Return the ED degree of a boundary, a variety, a network's boundary, or an architecture with generic weights.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _of_boundary(
 
 
 def _of_paths(boundary: Boundary, found: BoundaryCount, exact: int | None, note: str) -> EDDegree:
-    """What paths say: not more than a bracket where they do not know that these are all, or algebra has another number."""
+    """Return the count of paths: a bracket unless it is complete and algebra agrees."""
     if exact == found.value:
         return EDDegree.known(found.value, "numeric", f"confirmed by algebra: {note}", components=found.components)
     if exact is None and found.complete:
@@ -211,7 +211,7 @@ def _of_paths(boundary: Boundary, found: BoundaryCount, exact: int | None, note:
 
 
 def _by_theorem(boundary: Boundary) -> EDDegree:
-    """A hyperplane or a quadric."""
+    """Return a hyperplane or a quadric."""
     if boundary.degree > 2:
         raise InputError(f"the boundary has degree {boundary.degree}; a formula is known for degrees one and two only")
     if boundary.degree == 1:

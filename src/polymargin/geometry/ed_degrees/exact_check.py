@@ -18,7 +18,7 @@ DEFAULT_TIMEOUT = 60.0
 
 
 def exact_check(boundary: Boundary, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> tuple[int | None, str]:
-    """The ED degree, None where algebra did not count; and how it was found, or why it was not. No path is followed.
+    """Return the ED degree, None where algebra did not count; and how it was found, or why it was not. No path is followed.
 
     >>> exact_check(Boundary.from_expression("x**2 - 4*y**2 - 1"))
     (4, 'theorem: quadrics')

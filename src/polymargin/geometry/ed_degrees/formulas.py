@@ -35,7 +35,8 @@ class Formula:
 
 
 def shallow_formula(architecture: NetworkArchitecture) -> Formula:
-    """
+    """Return the ED degree of a shallow network: a generic hypersurface in its active inputs.
+
     >>> int(shallow_formula(NetworkArchitecture((3, 2, 2), 3)))
     9
     """
@@ -46,7 +47,8 @@ def shallow_formula(architecture: NetworkArchitecture) -> Formula:
 
 
 def wide_formula(architecture: NetworkArchitecture) -> Formula:
-    """
+    """Return the ED degree of a network without a hidden layer narrower than the active subspace.
+
     >>> int(wide_formula(NetworkArchitecture((3, 4, 3, 2), 2)))
     52
     """
@@ -58,7 +60,8 @@ def wide_formula(architecture: NetworkArchitecture) -> Formula:
 
 
 def bottleneck_formula(architecture: NetworkArchitecture) -> Formula:
-    """
+    """Return the ED degree of a network whose hidden layers after the first have one neuron.
+
     >>> int(bottleneck_formula(NetworkArchitecture((2, 2, 1, 1, 2), 2)))
     16
     """
@@ -71,7 +74,8 @@ def bottleneck_formula(architecture: NetworkArchitecture) -> Formula:
 
 
 def one_token_formula(architecture: AttentionArchitecture) -> Formula:
-    """
+    """Return the ED degree of attention to one token.
+
     >>> [int(one_token_formula(AttentionArchitecture(1, 5, 1, a))) for a in (1, 2, 3)]
     [12, 24, 27]
     """
@@ -83,7 +87,7 @@ def one_token_formula(architecture: AttentionArchitecture) -> Formula:
 
 
 def formula(architecture: Architecture) -> Formula:
-    """The first theorem whose hypotheses hold."""
+    """Return the first theorem whose hypotheses hold."""
     if isinstance(architecture, AttentionArchitecture):
         return one_token_formula(architecture)
     refusals = []

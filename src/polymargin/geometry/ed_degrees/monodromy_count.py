@@ -26,7 +26,7 @@ FEW = 800
 def monodromy_count(
     family: BoundaryFamily, tracker: Tracker, *, seed: int = 0, progress: Callable[[int], None] | None = None
 ) -> Completion:
-    """All critical points at generic parameters; `progress` is called with the number known so far.
+    """Return all critical points at generic parameters; `progress` is called with the number known so far.
 
     >>> from polymargin.boundary import AttentionArchitecture, architecture_family
     >>> found = monodromy_count(architecture_family(AttentionArchitecture(2, 2, 1, 1)), Tracker())
@@ -53,7 +53,7 @@ def monodromy_count(
 def _from_start_system(
     family: BoundaryFamily, base: ComplexArray, generator: np.random.Generator, tracker: Tracker
 ) -> ComplexArray:
-    """All paths from the closed-form start system: those that arrive are a good beginning, whether all do or not."""
+    """Return all paths from the closed-form start system: those that arrive are a good beginning, whether all do or not."""
     start = critical_start(family.dimension, family.degree, generator)
     phase = random_phase(generator)
     points = start.points.copy()

@@ -42,7 +42,7 @@ class CriticalMultiplicities:
 
     @property
     def merged(self) -> tuple[PrimaryComponent, ...]:
-        """Where critical points have merged: multiple points and families."""
+        """Return components in which critical points have merged: multiple points and families."""
         return tuple(component for component in self.components if component.multiplicity != 1)
 
     @property
@@ -54,13 +54,13 @@ class CriticalMultiplicities:
 
     @property
     def real_points(self) -> tuple[tuple[float, ...], ...]:
-        """The different real critical points outside families."""
+        """Return the different real critical points outside families."""
         return tuple(point for component in self.components for point in component.real_points)
 
 
 @checked(Boundary)
 def critical_points_with_multiplicity(boundary: Boundary, point: Sequence[Any]) -> CriticalMultiplicities:
-    """Which critical points there are at a rational point, and which of them have merged.
+    """Return the critical points at a rational point, with those that have merged.
 
     Floats are taken as the dyadic rationals they are; Fractions and integers are exact anyway.
 
@@ -83,7 +83,7 @@ def critical_points_with_multiplicity(boundary: Boundary, point: Sequence[Any]) 
 
 
 def _components(surface: Equations, point: Sequence[Any], singular: bool) -> list[PrimaryComponent]:
-    """In the variables y.
+    """Return the primary components in the variables y.
 
     By the Lagrange equations in (y, λ); in the plane, and at singular points, by minors, which vanish at singular points, too.
     """
@@ -108,7 +108,7 @@ def _components(surface: Equations, point: Sequence[Any], singular: bool) -> lis
 def _in_inputs(
     surface: Equations, data: Sequence[Any], seen: Sequence[Any], component: PrimaryComponent
 ) -> PrimaryComponent:
-    """A component in y = W x as one in x: there x − u = Wᵀ G⁻¹ (y − W u), and x − u has no part orthogonal to the rows."""
+    """Return a component in y = W x as one in x: there x − u = Wᵀ G⁻¹ (y − W u), and x − u has no part orthogonal to the rows."""
     ring = Ring(tuple(f"x{index}" for index in range(1, len(data) + 1)))
     forms = [ring.linear(row, ring.variables) for row in surface.rows.table()]
     offsets = [x - u for x, u in zip(ring.variables, data, strict=True)]

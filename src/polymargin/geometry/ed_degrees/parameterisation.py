@@ -43,27 +43,27 @@ class Parameterisation:
 
     @property
     def expected(self) -> int:
-        """What counting weights and symmetries predicts."""
+        """Return the dimension that counting weights and symmetries predicts."""
         return min(self.weights - self.scalings, self.ambient)
 
     @property
     def defective(self) -> bool:
-        """The image is smaller than expected."""
+        """Return whether the image is smaller than expected."""
         return self.dimension < self.expected
 
     @property
     def identifiable(self) -> bool:
-        """Up to the obvious symmetries, finitely many weights give the same boundary polynomial."""
+        """Return whether, up to obvious symmetries, finitely many weights give the same boundary polynomial."""
         return self.dimension == self.weights - self.scalings
 
     @property
     def fills(self) -> bool:
-        """Almost every polynomial of the degree is a boundary."""
+        """Return whether almost every polynomial of the degree is a boundary."""
         return self.dimension == self.ambient
 
 
 def parameterisation(architecture: Architecture, *, seed: int = 0) -> Parameterisation:
-    """Dimension of the set of boundary polynomials of an architecture.
+    """Return the dimension of the set of boundary polynomials of an architecture.
 
     >>> from polymargin.boundary import NetworkArchitecture
     >>> found = parameterisation(NetworkArchitecture((3, 3, 2, 2), 2))
@@ -95,8 +95,11 @@ def parameterisation(architecture: Architecture, *, seed: int = 0) -> Parameteri
 
 
 def _symmetries(architecture: Architecture) -> int:
-    """Networks: one scaling per hidden neuron. Attention: (K, Q) ↦ (K G, Q G^{−T}), (V, C) ↦ (H V, H^{−T} C), and a scaling
-    between the two pairs."""
+    """Return the dimension of the symmetries.
+
+    Networks: one scaling per hidden neuron. Attention: (K, Q) ↦ (K G, Q G^{−T}), (V, C) ↦ (H V, H^{−T} C), and a scaling
+    between the two pairs.
+    """
     if isinstance(architecture, AttentionArchitecture):
         return architecture.a**2 + architecture.d_prime**2 + 1
     return sum(architecture.hidden)

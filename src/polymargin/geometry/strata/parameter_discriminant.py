@@ -53,12 +53,12 @@ class ParameterDiscriminant(QuadricClass):
 
     @property
     def value(self) -> Fraction:
-        """Δ, the product of the three factors."""
+        """Return Δ, the product of the three factors."""
         return self.rank_factor * self.singular_factor * self.eigenvalue_factor
 
     @property
     def stratum(self) -> str:
-        """'generic', or which factors of Δ vanish, joined by ' + '; 'constant' and 'zero' for boundaries without a variable."""
+        """Return 'generic', or the factors of Δ that vanish, joined by ' + '; 'constant' or 'zero' without a variable."""
         if self.augmented_rank <= 1 and self.rank == 0:
             return "constant" if self.augmented_rank else "zero"
         vanishing = {
@@ -70,19 +70,19 @@ class ParameterDiscriminant(QuadricClass):
 
     @property
     def ed_degree(self) -> int:
-        """Critical points of the distance from a general point."""
+        """Return the number of critical points of the distance from a general point."""
         if self.augmented_rank == 0:
             return 1
         return ed_degree_by_ranks(self.distinct_eigenvalues, self.rank, self.augmented_rank, exact=True).of_set
 
     @property
     def generic_ed_degree(self) -> int:
-        """2n."""
+        """Return 2n."""
         return 2 * self.dimension
 
     @property
     def has_singular_point(self) -> bool:
-        """Whether some (complex) point of the boundary has gradient zero."""
+        """Return whether some (complex) point of the boundary has gradient zero."""
         return self.augmented_rank == self.rank
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class ParameterDiscriminant(QuadricClass):
         return f"ParameterDiscriminant({name}{self.stratum}, ED degree {self.ed_degree} of {self.generic_ed_degree})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, keys named as the attributes; Fractions as strings."""
+        """Return plain data for JSON, keys named as the attributes; Fractions as strings."""
         names = (
             "name",
             "stratum",
@@ -120,7 +120,7 @@ def parameter_discriminant(source: Network | Boundary, label: int = 0, rival: in
 def parameter_discriminant(
     source: Network | Boundary | ParametricBoundary, label: int = 0, rival: int = 1
 ) -> ParameterDiscriminant | ParameterPolynomials:
-    """The stratum of the boundary between `label` and `rival`, or of a boundary given alone.
+    """Return the stratum of the boundary between `label` and `rival`, or of a boundary given alone.
 
     >>> parameter_discriminant(Boundary.from_expression("y - x**2"))
     ParameterDiscriminant(parabola, rank-deficient, ED degree 3 of 4)
@@ -162,7 +162,7 @@ def _fraction(number: Any) -> Fraction:
 
 
 def _signature(polynomial: Any) -> tuple[int, int]:
-    """Positive and negative roots: all are real, so that Descartes' rule counts them exactly."""
+    """Return the numbers of positive and negative roots; all are real, so Descartes' rule counts them exactly."""
     signs = [(1 if polynomial[k] > 0 else -1, k) for k in range(polynomial.degree() + 1) if polynomial[k] != 0]
     positive = sum(first != second for (first, _), (second, _) in pairwise(signs))
     negative = sum(first * (-1) ** i != second * (-1) ** j for (first, i), (second, j) in pairwise(signs))

@@ -44,7 +44,7 @@ class ParameterPolynomials:
 
     @property
     def factors(self) -> tuple[Any, ...]:
-        """The irreducible factors of all three that are not zero, each once, with integer coefficients."""
+        """Return the irreducible factors of all three that are not zero, each once, with integer coefficients."""
         found: dict[str, Any] = {}
         for polynomial in (self.rank_factor, self.singular_factor, self.eigenvalue_factor):
             if not polynomial.is_zero():
@@ -54,7 +54,7 @@ class ParameterPolynomials:
         return tuple(found[text] for text in sorted(found, key=lambda text: (found[text].total_degree(), text)))
 
     def at(self, **values: Any) -> tuple[Fraction, ...]:
-        """The three values for these parameters."""
+        """Return the three values for these parameters."""
         if set(values) != set(self.parameters):
             raise InputError(f"values for {' '.join(values) or 'nothing'}: expected {' '.join(self.parameters)}")
         place = [exact(values[name]) for name in self.parameters]
@@ -70,7 +70,7 @@ class ParameterPolynomials:
 
 
 def shallow_family(inputs: int, hidden: int) -> ParametricBoundary:
-    """The boundaries between two classes of shallow x² networks, with the weights w1_ij, w2_kj and biases b1_j, b2_k.
+    """Return the boundaries between two classes of shallow x² networks, with the weights w1_ij, w2_kj and biases b1_j, b2_k.
 
     >>> shallow_family(1, 1)
     ParametricBoundary((w2_11-w2_21)*(w1_11*x1+b1_1)**2+(b2_1-b2_2); inputs x1; parameters w1_11 b1_1 w2_11 w2_21 b2_1 b2_2)
@@ -88,7 +88,7 @@ def shallow_family(inputs: int, hidden: int) -> ParametricBoundary:
 
 
 def parameter_polynomials(family: ParametricBoundary) -> ParameterPolynomials:
-    """Where the ED degree of a family of quadrics drops.
+    """Return the polynomials in the parameters at whose zeros the ED degree of a family of quadrics drops.
 
     >>> from polymargin.boundary import Boundary
     >>> parameter_polynomials(Boundary.from_expression("a*x**2 + y**2 = b", parameters="a b"))

@@ -65,7 +65,7 @@ class CriticalEquations:
     metric: Metric | None = None
 
     def written(self, seed: int) -> tuple[list[Expression], list[Expression], list[str]]:
-        """The equations, the unknowns (x, μ) and their names."""
+        """Return the equations, the unknowns (x, μ) and their names."""
         graph = Graph()
         x = graph.inputs(len(self.u))
         multipliers = graph.inputs(self.codimension)
@@ -88,7 +88,7 @@ class CriticalEquations:
 def critical_points_of(
     asked: CriticalEquations, *, seed: int, threads: int | None, limit: int, timeout: float
 ) -> CriticalPoints:
-    """All solutions, and how many algebra counts."""
+    """Return all solutions, and how many algebra counts."""
     u, size = asked.u, len(asked.u)
     matrix = np.eye(size) if asked.metric is None else asked.metric.floats
     found = solve_expressions(*asked.written(seed), Tracker(threads=threads), seed=seed, limit=limit)
@@ -125,7 +125,7 @@ def critical_points_of(
 
 
 def nearest_of(found: CriticalPoints, smooth: bool) -> NearestPoint:
-    """The first of the critical points, and what speaks against its being the nearest point."""
+    """Return the first of the critical points, and what speaks against its being the nearest point."""
     notes = list(found.audit.findings)
     if not smooth:
         notes.append("the variety may have singular points; one of them may be nearer")
@@ -148,7 +148,7 @@ def _combined(graph: Graph, row: Sequence[ExactNumber], terms: Sequence[Expressi
 
 
 def _on_variety(equations: Sequence[Boundary], points: NDArray[np.complex128]) -> NDArray[np.bool_]:
-    """Which points satisfy all equations, relative to the size of their terms near the point."""
+    """Return which points satisfy all equations, relative to the size of their terms near the point."""
     keep = np.ones(len(points), dtype=bool)
     for equation in equations:
         values = np.abs(equation.source.values(points))

@@ -13,7 +13,7 @@ from polymargin.geometry.varieties.variety import Variety
 
 @checked(Boundary, Variety, NetworkArchitecture, AttentionArchitecture)
 def polar_degrees(source: Any, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> tuple[int, ...]:
-    """Numbers of critical points of general linear functions on general sections, the degree of the variety last.
+    """Return the numbers of critical points of general linear functions on general sections, the degree of the variety last.
 
     Entry i belongs to sections by affine subspaces of codimension i. Of a cone (all polynomials homogeneous) they are the polar
     degrees of the projective variety. Their sum is the ED degree in a generic metric. Counted modulo two primes.

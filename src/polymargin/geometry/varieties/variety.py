@@ -56,7 +56,7 @@ class Variety:
 
     @classmethod
     def of_ties(cls, network: Network, classes: Sequence[int]) -> Variety:
-        """The points at which all these classes have the same logit."""
+        """Return the points at which all these classes have the same logit."""
         if len(set(classes)) != len(classes) or len(classes) < 2:
             raise InputError(f"classes {list(classes)}: expected at least two different ones")
         return cls([Boundary.from_network(network, first, second) for first, second in pairwise(classes)])
@@ -71,16 +71,16 @@ class Variety:
 
     @cached_property
     def codimension(self) -> int:
-        """n less the dimension of the variety, found modulo a prime."""
+        """Return n less the dimension of the variety, found modulo a prime."""
         return codimension_of(self.equations)
 
     @property
     def complete_intersection(self) -> bool:
-        """Whether there are as many equations as the codimension."""
+        """Return whether there are as many equations as the codimension."""
         return self.codimension == len(self.equations)
 
     def ed_degree(self, metric: Metric | None = None, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> ExactCount:
-        """Critical points of the distance from a general point."""
+        """Return the number of critical points of the distance from a general point."""
         return exact_ed_degree(self.equations, codimension=self.codimension, metric=metric, seed=seed, timeout=timeout)
 
     def polar_degrees(self, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ class Variety:
         limit: int = DEFAULT_LIMIT,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> CriticalPoints:
-        """All critical points of the distance from a point to the smooth part; multipliers are (N, codimension).
+        """Return all critical points of the distance from a point to the smooth part; multipliers are (N, codimension).
 
         >>> Variety(["x**2 + y**2 + z**2 - 1", "z"]).critical_points([2.0, 1.0, 3.0])
         CriticalPoints(2 complex, 2 real; complete)
@@ -118,7 +118,7 @@ class Variety:
         limit: int = DEFAULT_LIMIT,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> NearestPoint:
-        """The nearest point of the variety.
+        """Return the nearest point of the variety.
 
         >>> Variety(["x**2 + y**2 + z**2 - 1", "z"]).nearest([2.0, 0.0, 3.0])
         NearestPoint(3.16227766, NUMERICAL)
@@ -128,7 +128,7 @@ class Variety:
         return nearest_of(found, self.is_smooth(seed=seed, timeout=timeout))
 
     def is_smooth(self, *, seed: int = 0, timeout: float = DEFAULT_TIMEOUT) -> bool:
-        """Whether it is a complete intersection without a singular point, decided modulo primes; False for more equations.
+        """Return whether it is a complete intersection without a singular point, decided modulo primes; False for more equations.
 
         >>> Variety(["x**2 + y**2 - z**2", "z - 1"]).is_smooth(), Variety(["x**2 + y**2 - z**2", "z"]).is_smooth()
         (True, False)
