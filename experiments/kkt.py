@@ -1,6 +1,6 @@
 """Proposition 1 on random networks, and what the full KKT system costs.
 
-For each network γ comes from the full system with inequality multipliers, γ̃ from the relaxed one; the two must agree to 1e-8. For
+For each network γ comes from all strata of the full system, γ̃ from the relaxed one; the two must agree to 1e-8. For
 single rivals they need not: the table counts the rivals whose nearest tie is not where both classes are largest. The second
 table sets the paths and the time of the full system beside those of the relaxed one, solved from the same total-degree start
 and from the start system of `margin`.
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import polymargin as pm
-from polymargin.geometry.kkt_system import KKTMargin, kkt_bound, kkt_margin
+from polymargin.geometry import NearestTie, nearest_tie
 
 Array = NDArray[np.float64]
 # Inputs, hidden neurons, classes, degree: of the 200 networks, and of the table of costs.
@@ -59,7 +59,11 @@ def random_problem(shape: tuple[int, int, int, int], seed: int) -> tuple[pm.Netw
 def compare(shape: tuple[int, int, int, int], seed: int) -> dict[str, Any]:
     """γ and γ̃ of one network, and what was met."""
     network, u = random_problem(shape, seed)
-    full, relaxed = kkt_margin(network, u), pm.margin(network, u, cache=False)
+    started = perf_counter()
+    full = nearest_tie(network, u)
+    seconds = perf_counter() - started
+    relaxed = pm.margin(network, u, proof=False)
+    rivals = {rival: nearest_tie(network, u, rival=rival) for rival in range(shape[2]) if rival != full.label}
     both_infinite = math.isinf(full.radius) and math.isinf(relaxed.radius)
     by_rival = {pair.rival: pair.radius for pair in relaxed.pairs}
     return {
@@ -72,13 +76,13 @@ def compare(shape: tuple[int, int, int, int], seed: int) -> dict[str, Any]:
         "relaxed_gamma": repr(relaxed.radius),
         "difference": 0.0 if both_infinite else abs(full.radius - relaxed.radius),
         "status": full.standing.name,
-        "rivals": len(full.pairs),
-        "rivals_that_differ": sum(_differ(pair.radius, by_rival[pair.rival]) for pair in full.pairs),
-        "rivals_with_active_inequality": sum(bool(pair.feasible.any() and pair.active[0]) for pair in full.pairs),
-        "solutions": sum(len(pair) for pair in full.pairs),
-        "feasible": sum(int(pair.feasible.sum()) for pair in full.pairs),
+        "rivals": len(rivals),
+        "rivals_that_differ": sum(_differ(found.radius, by_rival[rival]) for rival, found in rivals.items()),
+        "rivals_with_active_inequality": sum(len(found.classes) > 1 for found in rivals.values()),
+        "solutions": sum(len(stratum.points) for stratum in full.strata),
+        "feasible": sum(int(stratum.minimal.sum()) for stratum in full.strata),
         "paths": full.path_count,
-        "seconds": round(full.seconds, 4),
+        "seconds": round(seconds, 4),
     }
 
 
@@ -89,12 +93,13 @@ def _differ(full: float, relaxed: float) -> bool:
 def cost(shape: tuple[int, int, int, int]) -> dict[str, Any]:
     """Paths and seconds per margin, over all rivals; medians of a few networks."""
     inputs, _, classes, degree = shape
-    full: list[KKTMargin] = []
+    full: list[NearestTie] = []
     times: dict[str, list[float]] = {"full": [], "total degree": [], "margin": []}
     for seed in range(REPEATS):
         network, u = random_problem(shape, 1000 + seed)
-        full.append(kkt_margin(network, u, threads=1))
-        times["full"].append(full[-1].seconds)
+        started = perf_counter()
+        full.append(nearest_tie(network, u, threads=1))
+        times["full"].append(perf_counter() - started)
         times["total degree"].append(_relaxed_by_total_degree(network, u))
         started = perf_counter()
         for rival in [c for c in range(classes) if c != int(network.predict(u))]:
@@ -108,8 +113,8 @@ def cost(shape: tuple[int, int, int, int]) -> dict[str, Any]:
         "n": inputs,
         "k": classes,
         "degree": degree,
-        "unknowns": f"{inputs + classes - 1} / {inputs + 1}",
-        "solutions": f"{(classes - 1) * kkt_bound(inputs, classes, degree)} / {blend_paths}",
+        "strata": f"{len(full[0].strata)} / {classes - 1}",
+        "solutions": f"{sum(len(stratum.points) for stratum in full[0].strata)} / {blend_paths}",
         "complete": f"{sum(each.standing is pm.Standing.NUMERICAL for each in full)} of {REPEATS}",
         "paths, full": full[0].path_count,
         "paths, relaxed": relaxed_paths,
@@ -132,7 +137,9 @@ def _relaxed_by_total_degree(network: pm.Network, u: Array) -> float:
         pair = pm.PolynomialNetwork(
             [(first.weights, first.bias), (last.weights[rows], last.bias[rows])], activations=network.chain.activations
         )
-        total += kkt_margin(pair, u, threads=1).seconds
+        started = perf_counter()
+        nearest_tie(pair, u, threads=1)
+        total += perf_counter() - started
     return total
 
 
@@ -195,17 +202,16 @@ network i of a family has seed [i, n, hidden, k, degree].
 
 ## Proposition 1: γ = γ̃
 
-γ from the full system with inequality multipliers, γ̃ from the relaxed one, {len(rows)} random networks. The margin, the least
+γ from all strata of the full system, γ̃ from the relaxed one, {len(rows)} random networks. The margin, the least
 over all rivals, agrees; for single rivals the inequalities do matter. Rows: `proposition_1.csv`.
 
 {markdown(summary(rows))}
 
 ## Cost
 
-All rivals of one margin, medians of {REPEATS} networks (seeds 1000 …). *Full*: the KKT system, *relaxed*: the system without
-inequalities, both from total-degree start systems; *margin*: `critical_points`, the relaxed system from its own start system.
-Solutions: full / relaxed. *Complete*: networks for which every path has a known end or the number of solutions is the largest
-possible.
+All rivals of one margin, medians of {REPEATS} networks (seeds 1000 …). *Full*: all strata of the KKT system, *relaxed*: single
+ties, both from total-degree start systems, with an exact count; *margin*: `critical_points`, single ties from its own start system.
+Strata and solutions: full / relaxed. *Complete*: networks for which each stratum has as many critical points as algebra counts.
 
 {markdown(costs)}
 """

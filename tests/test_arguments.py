@@ -33,10 +33,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "ed_discriminant": {"boundary": ELLIPSE},
     "expected_for_field": {"field": ShallowKernel(2, 2), "point": U},
     "expected_real_critical_points": {"dimension": 2, "degree": 2, "point": U},
-    "kkt_margin": {"network": QUADRATIC, "point": U},
-    "kkt_solutions": {"network": QUADRATIC, "point": U, "rival": 1},
     "linear_regions": {"network": RELU},
     "margin": {"model": POLYNOMIAL, "points": U},
+    "nearest_tie": {"network": QUADRATIC, "point": U},
     "parameter_discriminant": {"source": QUADRATIC},
     "polar_degrees": {"source": ELLIPSE},
     "ranges": {"model": POLYNOMIAL, "points": U, "radius": 0.1},
@@ -115,7 +114,7 @@ def test_a_wrong_argument_gets_one_sentence(name: str, parameter: str, value: An
     assert len(sentence) < 300
 
 
-OF_POLYNOMIALS = ("ed_degree", "kkt_margin", "kkt_solutions", "to_torch")
+OF_POLYNOMIALS = ("ed_degree", "nearest_tie", "to_torch")
 
 
 @pytest.mark.parametrize(

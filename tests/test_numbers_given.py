@@ -15,7 +15,7 @@ import polymargin as pm
 from polymargin.arguments import positive, real_array
 from polymargin.continuation import TrackerSettings
 from polymargin.expected import ShallowKernel, expected_for_field
-from polymargin.geometry import discriminant_crossings, kkt_margin
+from polymargin.geometry import discriminant_crossings, nearest_tie
 from polymargin.quadric import QuadricForm, QuadricSolver
 
 NETWORK = random_network([2, 4, 2], 3, seed=2)
@@ -34,7 +34,7 @@ TAKES_POINTS = {
     "attack": lambda p: pm.attack(NETWORK, p),
     "lower_bound": lambda p: lower_bound(NETWORK, p),
     "critical_points": lambda p: pm.critical_points(CURVE, p),
-    "kkt_margin": lambda p: kkt_margin(SQUARES, p),
+    "nearest_tie": lambda p: nearest_tie(SQUARES, p),
     "piecewise_margin": lambda p: pm.margin(RELU, p, proof=False),
     "piecewise_verify": lambda p: pm.verify(RELU, p, 0.1),
     "expected": lambda p: pm.expected_real_critical_points(2, 2, point=p),

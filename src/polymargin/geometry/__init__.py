@@ -11,16 +11,9 @@ from polymargin.geometry.ed_degrees.formulas import Formula, degree_bounds, form
 from polymargin.geometry.ed_degrees.monodromy_count import monodromy_count
 from polymargin.geometry.ed_degrees.multiplicities import CriticalMultiplicities, critical_points_with_multiplicity
 from polymargin.geometry.ed_degrees.parameterisation import Parameterisation, parameterisation
-from polymargin.geometry.kkt_system import (
-    KKTMargin,
-    KKTSolutions,
-    kkt_bound,
-    kkt_equations,
-    kkt_margin,
-    kkt_solutions,
-)
 from polymargin.geometry.strata.parameter_discriminant import ParameterDiscriminant, parameter_discriminant
 from polymargin.geometry.strata.parameter_polynomials import shallow_family
+from polymargin.geometry.ties import NearestTie, kkt_bound, nearest_runner_up_change, nearest_tie
 from polymargin.geometry.varieties.polar_degrees import polar_degrees
 from polymargin.geometry.varieties.variety import Variety
 
@@ -33,8 +26,7 @@ __all__ = [
     "EDDegree",
     "EDDiscriminant",
     "Formula",
-    "KKTMargin",
-    "KKTSolutions",
+    "NearestTie",
     "ParameterDiscriminant",
     "Parameterisation",
     "Plane",
@@ -48,10 +40,9 @@ __all__ = [
     "ed_discriminant",
     "formula",
     "kkt_bound",
-    "kkt_equations",
-    "kkt_margin",
-    "kkt_solutions",
     "monodromy_count",
+    "nearest_runner_up_change",
+    "nearest_tie",
     "parameter_discriminant",
     "parameterisation",
     "polar_degrees",
