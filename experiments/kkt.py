@@ -210,7 +210,7 @@ over all rivals, agrees; for single rivals the inequalities do matter. Rows: `pr
 ## Cost
 
 All rivals of one margin, medians of {REPEATS} networks (seeds 1000 …). *Full*: all strata of the KKT system, *relaxed*: single
-ties, both from total-degree start systems, with an exact count; *margin*: `critical_points`, single ties from its own start system.
+ties, both from total-degree start systems, with an exact count; *margin*: `critical_points`, single ties from its own start.
 Strata and solutions: full / relaxed. *Complete*: networks for which each stratum has as many critical points as algebra counts.
 
 {markdown(costs)}

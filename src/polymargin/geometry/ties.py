@@ -59,7 +59,7 @@ class Stratum:
 
     @property
     def radius(self) -> float:
-        """Distance of the nearest point at which no other class is ahead; infinite if there is none."""
+        """Return the distance of the nearest point at which no other class is ahead; infinite if there is none."""
         return float(self.points.distances[self.allowed].min(initial=math.inf))
 
 
@@ -80,7 +80,7 @@ class NearestTie:
 
     @property
     def path_count(self) -> int:
-        """Paths that were followed for all strata."""
+        """Return the number of paths that were followed for all strata."""
         return sum(stratum.points.audit.bound for stratum in self.strata)
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ def nearest_tie(
     limit: int = DEFAULT_LIMIT,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> NearestTie:
-    """The nearest point at which so many classes, the predicted one among them, have the largest logit.
+    """Return the nearest point at which so many classes, the predicted one among them, have the largest logit.
 
     Two classes give the margin from the full KKT system; with `rival` only ties with this class count.
 
@@ -154,7 +154,7 @@ def _stratum(network: Network, u: Any, label: int, classes: Sequence[int], optio
 def nearest_runner_up_change(
     network: Network, point: ArrayLike, *, seed: int = 0, threads: int | None = None, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[NearestPoint, int]:
-    """The nearest point at which the class with the second largest logit changes, and the class that it ties with there.
+    """Return the nearest point at which the class with the second largest logit changes, and the class that it ties with.
 
     On the way to its nearest tie with any class the runner-up first stops being second at a tie, so that the smallest distance
     to a tie, whatever the other classes do, is the distance to the nearest change.
@@ -179,7 +179,7 @@ def nearest_runner_up_change(
 
 
 def kkt_bound(dimension: int, classes: int, degree: int) -> int:
-    """The number of critical points on all strata against one rival, for generic logits of the given degree.
+    """Return the number of critical points on all strata against one rival, for generic logits of the given degree.
 
     >>> kkt_bound(2, 3, 2), kkt_bound(3, 3, 2), kkt_bound(2, 4, 2)
     (8, 18, 12)
