@@ -27,7 +27,7 @@ from polymargin_checker.work import limited_work, more_work
 FORMAT = "polymargin-certificate-1"
 _SHARED = ("format", "model")
 _OF_ROW = ("point", "label", "claim", "rivals", "upper")
-_OPTIONAL = ("created", "neighbourhood", "ranges", "noise")
+_OPTIONAL = ("created", "neighbourhood", "ranges", "noise", "arithmetic")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def _check_rows(
         with _answering(results, place):
             if document is not shared:
                 fields(document, "row", _OF_ROW)
-                document = document | {key: shared[key] for key in ("neighbourhood", "ranges") if key in shared}
+                document = document | {
+                    key: shared[key] for key in ("neighbourhood", "ranges", "arithmetic") if key in shared
+                }
             rows[place] = Row(network, document, exact, noise)
     together = Together(network, exact)
     leads = dict.fromkeys(rows, False)

@@ -88,7 +88,11 @@ class Row:
                 self._complete[rival] = None
             else:
                 self.waiting[rival] = (lower, proof)
+            if situation.arithmetic is not None and entry["proof"].get("kind") not in ("relaxation", "trivial"):
+                raise Refused(f"rival {rival}: a claim about {situation.arithmetic} needs relaxation proofs")
         self.upper = read_upper(situation, claim, self.document["upper"])
+        if situation.arithmetic is not None and (self.upper is not None or claim.upper is not None):
+            raise Refused("arithmetic: a counterexample of the network says nothing about a program")
         if claim.kind != "vulnerable":
             for rival in range(situation.model.class_count):
                 if situation.near.rivals is not None and rival not in situation.near.rivals:
@@ -123,6 +127,8 @@ class Row:
         stated = conditions(situation.near, situation.model.dimension, label, situation.model.class_count)
         if situation.noise is not None:
             stated = f"{situation.noise.words}, {stated}"
+        if situation.arithmetic is not None:
+            stated = f"for programs in {situation.arithmetic}, {stated}"
         return f"class {label}{': ' if self.claim.kind == 'margin' else ' is '}{claimed} ({stated})"
 
 

@@ -18,6 +18,7 @@ from polymargin_checker.refusal import Refused
 from polymargin_checker.region_proof import KnownExpansions, check_frame
 from polymargin_checker.relaxation.arithmetic import Arithmetic
 from polymargin_checker.relaxation.tree import Relaxations, check_shared
+from polymargin_checker.rounding import Lead, read_format
 from polymargin_checker.stages import Network
 from polymargin_checker.views import Attention, Model, Products, View, of_layers, view_of
 
@@ -35,6 +36,7 @@ class Situation:
     relaxations: Relaxations
     doubles: Floats | None
     noise: StatedNoise | None = None
+    arithmetic: str | None = None
 
     @cached_property
     def view(self) -> View | None:
@@ -93,8 +95,13 @@ def read_situation(
     shared = document.get("ranges")
     if "ranges" in document:
         check_shared(shared)
-    relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared)
-    return Situation(model, point, label, exact, Known(), near, relaxations, in_doubles, noise)
+    lead, arithmetic = None, document.get("arithmetic")
+    if "arithmetic" in document:
+        if noise is not None:
+            raise Refused("arithmetic and noise in one certificate; expected one of them")
+        lead = Lead(read_format(arithmetic), label)
+    relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared, lead)
+    return Situation(model, point, label, exact, Known(), near, relaxations, in_doubles, noise, arithmetic)
 
 
 def rival_of(situation: Situation, value: Any, name: str) -> int:

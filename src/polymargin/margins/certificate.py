@@ -139,7 +139,7 @@ def in_base64(array: NDArray[Any], kind: str = "<f8") -> str:
 
 
 # What the rows of a file have in common.
-SHARED = ("format", "created", "model", "neighbourhood", "ranges", "noise")
+SHARED = ("format", "created", "model", "neighbourhood", "ranges", "noise", "arithmetic")
 
 
 def lines_of(certificates: Sequence[Certificate]) -> bytes:

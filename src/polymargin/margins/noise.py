@@ -91,10 +91,10 @@ def largest_forms(network: Network, point: Array, region: Region, radius: float,
 class Noisy:
     """A network with noise around a point.
 
-    network, region   over (x, e)
-    threat            about x, as certificates state it
-    weights           of the noise in the norm; None where the inputs stay
-    scale, slack      what a radius is about, and at least Σ w_i η_i
+    network, region, start   over (x, e), and (u, 0)
+    threat                   about x, as certificates state it
+    stated                   what certificates say besides
+    scale, slack             what a radius is about, and at least Σ w_i η_i
     """
 
     judge: Judge
@@ -102,10 +102,10 @@ class Noisy:
     u: Array
     label: int
     rivals: list[int]
-    sizes: dict[int, Array]
-    weights: Array | None
     network: Network
     region: Region
+    start: Array
+    stated: dict[str, Any]
     scale: float
     slack: float
     seed: int
@@ -120,10 +120,7 @@ class Noisy:
         region.check_inside(u)
         if region.is_skew:
             raise InputError("noise with an ellipsoid or a subspace: expected a region without these")
-        label, tied = predicted_class(network, u)
-        if tied is not None:
-            names = " and ".join(class_name(network, one) for one in (label, tied))
-            raise InputError(f"classes {names} tie exactly at the point: it has no class of its own")
+        label = only_class(network, u)
         every = np.concatenate(list(sizes.values()))
         count, size = len(u), len(every)
         around, slack, weights = np.concatenate([_ones(region.weights, count), np.ones(size)]), 0.0, None
@@ -142,25 +139,21 @@ class Noisy:
             high = np.concatenate([infinite if region.high is None else region.high, every])
             movable = None if region.movable is None else (*region.movable, *range(count, count + size))
             whole = replace(region, weights=around, low=low, high=high, movable=movable, stated_dimension=None)
+        layers = [[layer, in_base64(own)] for layer, own in sizes.items()]
         return cls(
             judge=judge,
             threat=threat,
             u=u,
             label=label,
             rivals=threat.against(label, network.class_count),
-            sizes=sizes,
-            weights=weights,
             network=with_noise(network, list(sizes)),
             region=whole.in_dimension(count + size),
+            start=np.concatenate([u, np.zeros(size)]),
+            stated={"noise": {"layers": layers, "weights": None if weights is None else in_base64(weights)}},
             scale=1.0 if scale is None else scale,
             slack=slack,
             seed=seed,
         )
-
-    @property
-    def start(self) -> Array:
-        """(u, 0)."""
-        return np.concatenate([self.u, np.zeros(self.network.dimension - len(self.u))])
 
     @property
     def options(self) -> dict[str, Any]:
@@ -181,10 +174,17 @@ class Noisy:
         evidence = None if upper is None else counterexample_json(upper)
         network = self.judge.network
         made = certificate(network, self.u, self.label, claim, rivals, evidence, self.seed, self.threat)
-        layers = [[layer, in_base64(sizes)] for layer, sizes in self.sizes.items()]
-        weights = None if self.weights is None else in_base64(self.weights)
-        document = Certificate({**made.data, "noise": {"layers": layers, "weights": weights}})
+        document = Certificate({**made.data, **self.stated})
         return document, self.judge.on(document, deadline.left)
+
+
+def only_class(network: Network, u: Array) -> int:
+    """Return the class at a point; refuse a tie."""
+    label, tied = predicted_class(network, u)
+    if tied is not None:
+        names = " and ".join(class_name(network, one) for one in (label, tied))
+        raise InputError(f"classes {names} tie exactly at the point: it has no class of its own")
+    return label
 
 
 def _ones(weights: Array | None, count: int) -> Array:

@@ -148,16 +148,19 @@ def verdict_at(noisy: Noisy, radius: float, end: Deadline, started: float) -> Ve
         about = {"label": noisy.label, "reason": reason, "seconds": seconds, **parts, **known}
         return Verdict(answer=word, radius=radius, standing=standing, **about)
 
-    loss, _ = counterexample_within(
-        noisy.network,
-        noisy.start,
-        noisy.label,
-        noisy.rivals,
-        noisy.region,
-        radius,
-        deadline=deadline.part(SEARCHING),
-        **noisy.options,
-    )
+    if "noise" in noisy.stated:  # counterexamples of a network say little about a program
+        loss, _ = counterexample_within(
+            noisy.network,
+            noisy.start,
+            noisy.label,
+            noisy.rivals,
+            noisy.region,
+            radius,
+            deadline=deadline.part(SEARCHING),
+            **noisy.options,
+        )
+    else:
+        loss = None
     if loss is not None:
         document, judgement = noisy.judged({"kind": "vulnerable", "radius": hexadecimal(radius)}, [], loss, end)
         reason = f"class {loss.rival} ties or wins at distance {loss.distance:.6g} with noise"
@@ -173,7 +176,7 @@ def verdict_at(noisy: Noisy, radius: float, end: Deadline, started: float) -> Ve
     document, judgement = noisy.judged({"kind": "robust", "radius": hexadecimal(radius)}, stated, None, end)
     if not judgement.accepted:
         return answer(Answer.UNKNOWN, Standing.BRACKETED, judgement.reason)
-    reason = "proved by relaxation, with noise"
+    reason = f"proved by relaxation, with {next(iter(noisy.stated))}"
     return answer(Answer.ROBUST, Standing.CERTIFIED, reason, certificate=document, lower=radius)
 
 
@@ -182,10 +185,16 @@ def margin_at(noisy: Noisy, end: Deadline, started: float) -> Margin:
     deadline = end.part(1 - CHECKING)
     asked = noisy.network, noisy.start, noisy.label, noisy.rivals, noisy.region
     loss = nearest_counterexample(*asked, deadline=deadline.part(SEARCHING), **noisy.options)
+    limit = math.inf if loss is None else loss.distance
+    notes: list[str] = []
+    if "noise" not in noisy.stated:  # counterexamples of a network say little about a program
+        notes = (
+            [] if loss is None else [f"at {loss.distance:.6g} the network leads by no more than rounding may change"]
+        )
+        loss = None
     upper = math.inf if loss is None else loss.distance
     claim = {"kind": "margin", "lower": "", "upper": hexadecimal(upper)}
-    notes: list[str] = []
-    for found in [*_proved(noisy, upper, deadline), ProvedRadius()]:
+    for found in [*_proved(noisy, limit, deadline), ProvedRadius()]:
         lower = max(0.0, found.radius - noisy.slack)
         proofs = [RivalProof(r, lower, found.proofs[r]) if lower else trivial(r) for r in noisy.rivals]
         document, judgement = noisy.judged(claim | {"lower": hexadecimal(lower)}, proofs, loss, end)

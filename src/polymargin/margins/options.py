@@ -22,6 +22,7 @@ class RowOptions(TypedDict, total=False):
     checkpoint: str | Path | None
     progress: Progress | None
     noise: Mapping[int, Any] | Mapping[str, Any] | None
+    arithmetic: str | None
 
 
 class VerifierMarginOptions(RowOptions, total=False):

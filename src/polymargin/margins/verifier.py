@@ -18,6 +18,7 @@ from polymargin.deadlines import Deadline
 from polymargin.enumeration.cache import Cache
 from polymargin.errors import InputError
 from polymargin.margins import provers
+from polymargin.margins.arithmetic import RoundedMargin, RoundedVerdict
 from polymargin.margins.attacked import Attack
 from polymargin.margins.batch import answers
 from polymargin.margins.case import Case
@@ -136,20 +137,23 @@ class Verifier:
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
         noise: NoiseGiven | None = None,
+        arithmetic: str | None = None,
     ) -> Any:
         """Return the distance to the nearest tie: a `Margin` for one point (n,), `Margins` for a batch (m, n) or images (m, …).
 
         proof        prove the answer; False for the number alone
         noise        {layer: size}: every form of these layers may be off by so much
+        arithmetic   'float32', 'bfloat16' or 'float16': what is proved holds for programs that round
         timeout      seconds per point, for its proofs
         checkpoint   a file that collects finished rows; the same call continues where it stopped
         progress     called with the number of a row and its answer as soon as there is one
         """
         array = one_or_many(points, self.model.dimension)
         prepared = self._prepared(timeout)
-        if noise is not None:
-            made = NoisyMargin(prepared.judge, self.threat, self._noise(noise, checkpoint), timeout, self.seed)
-            return self._rows(made, array, Margins, progress)
+        if noise is not None or arithmetic is not None:
+            asked = self._asked(noise, arithmetic, checkpoint)
+            kind = NoisyMargin if isinstance(asked, Noise) else RoundedMargin
+            return self._rows(kind(prepared.judge, self.threat, asked, timeout, self.seed), array, Margins, progress)
         rows = np.atleast_2d(array)
         about: dict[str, Any] = {"answers": "margins", "proof": proof}
         store = self._checkpoint(checkpoint, rows, about, Margin)
@@ -190,6 +194,7 @@ class Verifier:
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
         noise: NoiseGiven | None = None,
+        arithmetic: str | None = None,
     ) -> Any:
         """Decide whether another class ties or wins at a distance of at most `radius`: a `Verdict`, or `Verdicts` for a batch.
 
@@ -201,9 +206,10 @@ class Verifier:
         prepared = self._prepared(timeout)
         question = VerdictQuestion(prepared, _radius(radius))
         array = one_or_many(points, self.model.dimension)
-        if noise is not None:
-            given = self._noise(noise, checkpoint)
-            made = NoisyVerdict(prepared.judge, self.threat, question.radius, given, timeout, self.seed)
+        if noise is not None or arithmetic is not None:
+            asked, reach = self._asked(noise, arithmetic, checkpoint), question.radius
+            kind = NoisyVerdict if isinstance(asked, Noise) else RoundedVerdict
+            made = kind(prepared.judge, self.threat, reach, asked, timeout, self.seed)
             return self._rows(made, array, Verdicts, progress)
         if not prepared.in_cells:
             self.threat.region.check_bounded()
@@ -215,12 +221,14 @@ class Verifier:
         with blas_threads(self._tracker.threads):
             return Verdicts(row_answers(question, array, store=store, executor=self._executor, on_row=progress))
 
-    def _noise(self, given: NoiseGiven, checkpoint: object) -> Noise:
+    def _asked(self, noise: NoiseGiven | None, arithmetic: str | None, checkpoint: object) -> Any:
         if isinstance(self.model, Boundary):
-            raise InputError("noise= speaks of layers; a boundary alone has none: leave it out")
+            raise InputError("noise= and arithmetic= speak of layers; a boundary alone has none: leave them out")
         if checkpoint is not None:
-            raise InputError("checkpoint= with noise=: rows with noise are not kept in files; leave one of them out")
-        return Noise.of(self.model, given)
+            raise InputError("checkpoint= with noise= or arithmetic=: such rows are not kept in files; leave it out")
+        if noise is not None and arithmetic is not None:
+            raise InputError("noise= and arithmetic=: expected one of them")
+        return arithmetic if noise is None else Noise.of(self.model, noise)
 
     def _rows(self, question: Any, array: NDArray[np.float64], listing: Any, progress: Progress | None) -> Any:
         with blas_threads(self._tracker.threads):
@@ -247,7 +255,7 @@ class Verifier:
         (2.0, 2.0)
         """
         prepared, array = self._prepared(timeout), one_or_many(points, self.model.dimension)
-        made = NoiseBudget(prepared.judge, self._noise(noise, None), self.threat, timeout, self.seed)
+        made = NoiseBudget(prepared.judge, self._asked(noise, None, None), self.threat, timeout, self.seed)
         return self._rows(made, array, Margins, progress)
 
     @overload
@@ -334,6 +342,7 @@ def margin(
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     noise: NoiseGiven | None = None,
+    arithmetic: str | None = None,
 ) -> Any:
     """Return the exact margin at one point (n,), or `Margins` for a batch (m, n) or images (m, …), with a proof.
 
@@ -353,6 +362,7 @@ def margin(
     progress     called with the number of a row and its answer as soon as there is one
     noise        {layer: size}, layers by name or number, sizes as numbers or as '0.1%' of the layer's proved range: every form
                  of these layers may be off by so much
+    arithmetic   'float32', 'bfloat16' or 'float16': what is proved holds for programs that round, in whatever order they add
 
     Who asks the same model often makes a `Verifier` of it once.
 
@@ -363,7 +373,15 @@ def margin(
     Margin(0.75, class 1 against 0, CERTIFIED by quadric)
     """
     made = Verifier(model, within=within, rivals=rivals, abstain=abstain, seed=seed, device=device, workers=workers)
-    return made.margin(points, proof=proof, timeout=timeout, checkpoint=checkpoint, progress=progress, noise=noise)
+    return made.margin(
+        points,
+        proof=proof,
+        timeout=timeout,
+        checkpoint=checkpoint,
+        progress=progress,
+        noise=noise,
+        arithmetic=arithmetic,
+    )
 
 
 @overload
@@ -387,6 +405,7 @@ def verify(
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     noise: NoiseGiven | None = None,
+    arithmetic: str | None = None,
 ) -> Any:
     """Decide whether any other class ties or wins at a distance of at most `radius`, with a proof either way.
 
@@ -405,7 +424,9 @@ def verify(
     Verdicts(2 points: 1 ROBUST, 1 VULNERABLE)
     """
     made = Verifier(model, within=within, rivals=rivals, abstain=abstain, seed=seed, device=device, workers=workers)
-    return made.verify(points, radius, timeout=timeout, checkpoint=checkpoint, progress=progress, noise=noise)
+    return made.verify(
+        points, radius, timeout=timeout, checkpoint=checkpoint, progress=progress, noise=noise, arithmetic=arithmetic
+    )
 
 
 @overload

@@ -14,7 +14,7 @@ from polymargin_checker.arrays import doubles, small_integers
 from polymargin_checker.document import fields, integer, items
 from polymargin_checker.dyadics import number
 from polymargin_checker.neighbourhood import StatedNeighbourhood
-from polymargin_checker.refusal import Refused
+from polymargin_checker.refusal import Refused, Unproved
 from polymargin_checker.relaxation.arithmetic import Arithmetic, QuadraticForms
 from polymargin_checker.relaxation.constraints import CONSTRAINTS
 from polymargin_checker.relaxation.constraints.definition import add_products
@@ -34,7 +34,10 @@ _SHARED = ("radius", "coordinates", "ellipsoid", "decided", "lemmas")
 
 @dataclass
 class Relaxations:
-    """A network around a point, for the relaxation proofs of all rivals; what is shared is proved when it is first asked for."""
+    """A network around a point, for the relaxation proofs of all rivals; what is shared is proved when it is first asked for.
+
+    lead   by how much the label must lead over a rival at least, from the intervals of a proof; None if that is all the same
+    """
 
     network: Network
     near: StatedNeighbourhood
@@ -42,17 +45,20 @@ class Relaxations:
     label: int
     arithmetic: Arithmetic
     shared_entry: Any = None
+    lead: Callable[[Scene, int], fmpq] | None = None
     _shared: Scene | None = field(default=None, repr=False)
 
     def check(self, rival: int, proof: Any, lead: Callable[[], fmpq]) -> fmpq:
         """Prove that the lead over a rival exceeds the one asked for on the region and return its radius, or refuse."""
         fields(proof, "relaxation proof", ("kind", *_SHARED, "tree"))
         radius = _radius(proof)
-        if not region_of(self.near, self.point, radius, self.arithmetic).dimension:
+        if self.lead is None and not region_of(self.near, self.point, radius, self.arithmetic).dimension:
             if lead() <= self.near.abstain:  # the point itself is all there is
                 raise Refused("the label does not lead at the point by what the neighbourhood asks for")
             return radius
         scene = self._scene(proof)
+        if self.lead is not None and self.near.abstain < self.lead(scene, rival):
+            raise Unproved("arithmetic: the lead that is asked for is not shown to be more than errors of rounding")
         functional = Functional(scene, self.label, rival, self.near.abstain)
         waiting: list[tuple[Any, Enclosures]] = [(proof["tree"], scene.enclosures)]
         count = 0
