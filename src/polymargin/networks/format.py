@@ -109,7 +109,7 @@ def _update(digest: Any, forms: Forms) -> None:
 
 
 def _triples(block: Operator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Rows, columns and values of all entries that are not zero, row by row."""
+    """Return rows, columns and values of all entries that are not zero, row by row."""
     if sparse.issparse(block):
         return np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)), block.indices, block.data
     rows, columns = np.nonzero(block)
@@ -117,7 +117,7 @@ def _triples(block: Operator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def _bytes(array: NDArray[Any], kind: str = "<f8") -> bytes:
-    """Little-endian, without negative zeros."""
+    """Return the numbers as bytes, little-endian, without negative zeros."""
     return np.ascontiguousarray(array + 0, dtype=kind).tobytes()
 
 

@@ -128,7 +128,7 @@ class Forms:
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
-        """All blocks beside each other (forms, width), sparse, with sorted columns."""
+        """Return all blocks beside each other (forms, width), sparse, with sorted columns."""
         parts = [sparse.csr_array((len(self), width)) for width in self.widths]
         for source, block in self.blocks:
             parts[source] = sparse.csr_array(block)
@@ -157,7 +157,7 @@ class Forms:
 
     @cached_property
     def sizes(self) -> Forms:
-        """The forms with the absolute values of all weights and biases."""
+        """Return the forms with the absolute values of all weights and biases."""
         return Forms(self.widths, tuple((source, abs(block)) for source, block in self.blocks), np.abs(self.bias))
 
     def over(self, widths: Sequence[int], subject: str) -> Forms:
@@ -233,7 +233,7 @@ def row_counts(block: Operator) -> NDArray[np.int64]:
 
 
 def _frozen(array: Array) -> Array:
-    """A read-only copy; an array that nothing can change is kept as it is."""
+    """Return a read-only copy; an array that nothing can change is kept as it is."""
     if array.flags.writeable or array.base is not None or not array.flags.owndata:
         array = np.ascontiguousarray(array) + 0.0  # a copy without negative zeros
     array.setflags(write=False)

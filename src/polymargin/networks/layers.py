@@ -42,17 +42,17 @@ class Chain:
 
     @property
     def in_powers(self) -> bool:
-        """Whether every activation is a polynomial in powers."""
+        """Return whether every activation is a polynomial in powers."""
         return all(isinstance(stage, Polynomial) and stage.recurrence is POWERS for stage in self.stages)
 
     @property
     def activations(self) -> tuple[tuple[float, ...], ...]:
-        """Coefficients of the activations that are polynomials."""
+        """Return the coefficients of the activations that are polynomials."""
         return tuple(stage.coefficients for stage in self.stages if isinstance(stage, Polynomial))
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Inputs, hidden widths, classes."""
+        """Return the numbers of inputs, hidden values of each layer and classes."""
         return (self.layers[0].weights.shape[1], *(len(layer.bias) for layer in self.layers))
 
 

@@ -90,21 +90,22 @@ class Network:
 
     @property
     def class_count(self) -> int:
+        """Return the number of classes."""
         return len(self.readout)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Inputs, values of each stage, classes."""
+        """Return the numbers of inputs, values of each stage and classes."""
         return (*self.readout.widths, self.class_count)
 
     @property
     def is_polynomial(self) -> bool:
-        """Whether no stage is piecewise."""
+        """Return whether no stage is piecewise."""
         return not any(isinstance(stage, Piecewise) for stage in self.stages)
 
     @cached_property
     def degree(self) -> int:
-        """Degree of the logits in the inputs, if nothing cancels; with piecewise stages the largest one of a region."""
+        """Return the degree of the logits in the inputs, if nothing cancels; with piecewise stages the largest of a region."""
         degrees: list[Degrees] = [np.ones(self.dimension, dtype=np.int64)]
         for stage in self.stages:
             degrees.append(stage.degrees(degrees))
@@ -112,7 +113,7 @@ class Network:
 
     @cached_property
     def chain(self) -> Chain | None:
-        """The layers, if every stage sees the one before it alone."""
+        """Return the layers, if every stage sees the one before it alone."""
         return chain_of(self.stages, self.readout)
 
     def expect_chain(self) -> Chain:
@@ -176,7 +177,7 @@ class Network:
 
     @cached_property
     def input_forms(self) -> Layer:
-        """The affine forms through which the logits depend on the inputs: the rows of all stages and of the read-out."""
+        """Return the affine forms through which the logits depend on the inputs: the rows of all stages and of the read-out."""
         users, first = self._users(0), self.stages[0] if self.stages else None
         if isinstance(first, Polynomial) and first.degree == 1 and users == [first.form]:
             # A change of variables: what matters is what later forms see of it.
@@ -195,7 +196,7 @@ class Network:
         return None if found is None else (found[0], Network(*found[1:]))
 
     def _users(self, source: int) -> list[Forms]:
-        """The forms that depend on the values of a source directly."""
+        """Return the forms that depend on the values of a source directly."""
         every = [*(forms for stage in self.stages for forms in stage.forms), self.readout]
         return [forms for forms in every if any(own == source for own, _ in forms.blocks)]
 
@@ -221,7 +222,7 @@ class Network:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the exact numbers; names and the structure do not count."""
+        """Return the SHA-256 of the exact numbers; names and the structure do not count."""
         return file_format.fingerprint(self.stages, self.readout)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -263,7 +264,7 @@ class Network:
 
 
 def _rows(users: Sequence[Forms], source: int, width: int) -> Layer:
-    """The different rows over a source; all of them where there is one user."""
+    """Return the different rows over a source; all of them where there is one user."""
     if len(users) == 1:
         return Layer(users[0].block(source), users[0].bias)
     seen: dict[bytes, tuple[Array, float]] = {}

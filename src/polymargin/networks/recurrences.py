@@ -1,4 +1,4 @@
-"""Bases of polynomials in one variable, each given by its three-term recurrence and by nothing else:
+"""Bases of polynomials in one variable, each given by its three-term recurrence and by nothing else.
 
     P_0 = 1,      d_k P_(k+1) = a_k z P_k − b_k P_(k−1)        with whole numbers a_k, b_k and d_k > 0.
 
@@ -44,12 +44,12 @@ class Recurrence:
     spare_bits: int = 0
 
     def factors(self, order: int) -> tuple[Fraction, Fraction]:
-        """α_k and β_k."""
+        """Return α_k and β_k."""
         a, b, d = self.step(order)
         return Fraction(a, d), Fraction(b, d)
 
     def sum(self, coefficients: Sequence[Any], z: NDArray[Any]) -> NDArray[Any]:
-        """Σ c_k P_k(z) for floats, or for an array of objects that are added and multiplied."""
+        """Return Σ c_k P_k(z) for floats, or for an array of objects that are added and multiplied."""
         if self.name == "powers":
             return _sum_of_powers(coefficients, z)
         number: Any = float if z.dtype != object else Fraction
@@ -63,7 +63,7 @@ class Recurrence:
         return np.asarray(last)
 
     def whole(self, coefficients: Sequence[int], z: int, exponent: int) -> int:
-        """Σ c_k P_k(z 2^(−e)) times 2^((e + spare) n), in whole numbers; `exponent` is e, n the degree."""
+        """Return Σ c_k P_k(z 2^(−e)) times 2^((e + spare) n), in whole numbers; `exponent` is e, n the degree."""
         degree, each = len(coefficients) - 1, exponent + self.spare_bits
         z <<= self.spare_bits
         before, current, total = 0, 1, coefficients[0] << each * degree
@@ -74,11 +74,11 @@ class Recurrence:
         return total
 
     def in_chebyshev(self, coefficients: Sequence[float]) -> Rationals:
-        """The same series in Chebyshev polynomials, in rationals: z T_k = (T_(k+1) + T_|k−1|) / 2."""
+        """Return the same series in Chebyshev polynomials, in rationals: z T_k = (T_(k+1) + T_|k−1|) / 2."""
         return self._rewritten(coefficients, _times_z_in_chebyshev)
 
     def in_powers(self, coefficients: Sequence[float]) -> Rationals:
-        """The same series in powers of z, in rationals. Only for exact arithmetic, or for degrees that are small."""
+        """Return the same series in powers of z, in rationals. Only for exact arithmetic, or for degrees that are small."""
         return self._rewritten(coefficients, lambda row: [flint.fmpq(0), *row])
 
     def _rewritten(self, coefficients: Sequence[float], times_z: Callable[[Rationals], Rationals]) -> Rationals:
@@ -97,7 +97,7 @@ class Recurrence:
 
 
 def _sum_of_powers(coefficients: Sequence[Any], z: NDArray[Any]) -> NDArray[Any]:
-    """Σ c_k z^k without the terms that are zero; a plain power stays one."""
+    """Return Σ c_k z^k without the terms that are zero; a plain power stays one."""
     total: Any = coefficients[0]
     for power, coefficient in enumerate(coefficients[1:], start=1):
         if coefficient:
@@ -107,7 +107,7 @@ def _sum_of_powers(coefficients: Sequence[Any], z: NDArray[Any]) -> NDArray[Any]
 
 
 def _power(z: NDArray[Any], power: int) -> NDArray[Any]:
-    """By products: NumPy takes a logarithm for any power above the second, which costs ten times as much."""
+    """Return a power by products; NumPy takes a logarithm above the second power, which costs ten times as much."""
     if power <= 2:
         return z if power == 1 else np.asarray(z**2)
     half = _power(z, power // 2)
@@ -116,7 +116,7 @@ def _power(z: NDArray[Any], power: int) -> NDArray[Any]:
 
 
 def rational(value: float) -> Any:
-    """A float as it is."""
+    """Return a float as it is."""
     return flint.fmpq(*float(value).as_integer_ratio())
 
 
@@ -145,7 +145,7 @@ BASES = {one.name: one for one in (POWERS, CHEBYSHEV, LEGENDRE, HERMITE, HERMITE
 
 
 def basis_named(name: Any) -> Recurrence:
-    """The basis, or one sentence."""
+    """Return the basis, or one sentence."""
     if not isinstance(name, str) or name not in BASES:
         raise InputError(f"the basis {name!r} of an activation; expected one of {', '.join(BASES)}")
     return BASES[name]

@@ -29,7 +29,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 def rounding_errors(
     stages: Sequence[Stage], readout: Forms, points: Array, errors: Array | None = None, *, everywhere: bool = False
 ) -> Array:
-    """Return bounds of the errors of the logits (…, classes) at inputs (…, n) that are known up to `errors`, or exactly.
+    """Return the bounds of the errors of the logits (…, classes) at inputs (…, n) that are known up to `errors`, or exactly.
 
     With `everywhere` they hold at all inputs whose entries are at most as large as those of the points.
     """
@@ -66,7 +66,7 @@ def _form_errors(forms: Forms, values: list[Array], errors: list[Array]) -> Arra
 
 
 def _pieces(stage: Piecewise, reach: Array) -> tuple[Array, Array, Array]:
-    """Bounds over all pieces, in powers, and the largest difference of two pieces at their breakpoint."""
+    """Return bounds over all pieces, in powers, and the largest difference of two pieces at their breakpoint."""
     slopes, sizes = np.zeros_like(reach), np.zeros_like(reach)
     for piece in stage.pieces:
         row = np.abs(piece)
@@ -76,7 +76,7 @@ def _pieces(stage: Piecewise, reach: Array) -> tuple[Array, Array, Array]:
 
 
 def _bounded(stage: Polynomial, reach: Array) -> tuple[Array, Array, Array]:
-    """Bounds of |σ| and |σ'| up to `reach`, and of the roundings of Clenshaw's rule, for a basis of size one on [−1, 1]."""
+    """Return bounds of |σ| and |σ'| up to `reach`, and of roundings in Clenshaw's rule, for a basis of size one on [−1, 1]."""
     row, orders = np.abs(stage.coefficients), np.arange(len(stage.coefficients), dtype=np.float64)
     angles = np.arccosh(np.maximum(reach, 1.0))
     tops = np.cosh(orders * angles[..., None])
@@ -85,7 +85,7 @@ def _bounded(stage: Polynomial, reach: Array) -> tuple[Array, Array, Array]:
 
 
 def _absolute(stage: Polynomial, reach: Array) -> tuple[Array, Array, Array]:
-    """The same for any basis, from what the recurrence makes of absolute values: S_(k+1) = α_k r S_k + β_k S_(k−1)."""
+    """Return the same for any basis, from what the recurrence makes of absolute values: S_(k+1) = α_k r S_k + β_k S_(k−1)."""
     values, slopes = [np.ones_like(reach)], [np.zeros_like(reach)]
     for k in range(stage.degree):
         first, second = map(float, stage.recurrence.factors(k))

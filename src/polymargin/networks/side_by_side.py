@@ -41,6 +41,6 @@ def difference(first: Network, second: Network) -> Network:
 
 
 def _moved(forms: Forms, widths: Sequence[int], count: int) -> Forms:
-    """Return forms of the inputs and of the second network's values, behind those of the first."""
+    """Return the forms of the inputs and of the second network's values, behind those of the first."""
     blocks = tuple((source + count if source else 0, block) for source, block in forms.blocks)
     return Forms(tuple(widths), blocks, forms.bias)

@@ -51,9 +51,11 @@ class Product:
 
     @property
     def forms(self) -> tuple[Forms, ...]:
+        """Return the forms of the stage."""
         return self.left, self.right
 
     def __call__(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the values of the stage from the inputs and all earlier values."""
         return np.asarray(self.left(values) * self.right(values))
 
     def degrees(self, known: Sequence[Degrees]) -> Degrees:
@@ -88,17 +90,21 @@ class Polynomial:
 
     @property
     def recurrence(self) -> Recurrence:
+        """Return the recurrence of the basis."""
         return basis_named(self.basis)
 
     @property
     def degree(self) -> int:
+        """Return the degree of the activation."""
         return len(self.coefficients) - 1
 
     @property
     def forms(self) -> tuple[Forms, ...]:
+        """Return the forms of the stage."""
         return (self.form,)
 
     def __call__(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the values of the stage from the inputs and all earlier values."""
         return self.activate(self.form(values))
 
     def activate(self, z: NDArray[Any]) -> NDArray[Any]:
@@ -157,16 +163,17 @@ class Piecewise:
 
     @property
     def degree(self) -> int:
-        """Largest degree of a piece."""
+        """Return the largest degree of a piece."""
         return max(len(piece) for piece in self.pieces) - 1
 
     @property
     def forms(self) -> tuple[Forms, ...]:
+        """Return the forms of the stage."""
         return (self.form,)
 
     @cached_property
     def _meetings(self) -> list[tuple[float, Fraction, Fraction, float]]:
-        """Every breakpoint with the exact values of the pieces left and right of it, and how large their terms are."""
+        """Return every breakpoint with the exact values of the pieces left and right of it, and how large their terms are."""
         found = []
         for point, *sides in zip(self.breakpoints, self.pieces[:-1], self.pieces[1:], strict=True):
             left, right = (sum(Fraction(c) * Fraction(point) ** k for k, c in enumerate(side)) for side in sides)
@@ -176,14 +183,16 @@ class Piecewise:
 
     @property
     def largest_jump(self) -> float:
-        """By how much two pieces differ where they meet: rounding of their coefficients, or nothing."""
+        """Return the largest difference of two pieces at their breakpoint: rounding of coefficients, or nothing."""
         return max(float(abs(left - right)) for _, left, right, _ in self._meetings)
 
     @property
     def is_relu(self) -> bool:
+        """Return whether the activation is ReLU."""
         return (self.breakpoints, self.pieces) == RELU
 
     def __call__(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the values of the stage from the inputs and all earlier values."""
         return self.activate(self.form(values))
 
     def activate(self, z: NDArray[Any]) -> NDArray[Any]:
@@ -226,7 +235,7 @@ class Piecewise:
 
     @cached_property
     def table(self) -> Array:
-        """Coefficients of all pieces (m + 1, degree + 1), padded with zeros."""
+        """Return the coefficients of all pieces (m + 1, degree + 1), padded with zeros."""
         table = np.zeros((len(self.pieces), self.degree + 1))
         for row, piece in zip(table, self.pieces, strict=True):
             row[: len(piece)] = piece
@@ -256,13 +265,13 @@ def degrees_of(forms: Forms, known: Sequence[Degrees]) -> Degrees:
 
 
 def _trimmed(coefficients: Array) -> Array:
-    """Without zeros at the end, but for one that stands alone."""
+    """Return the coefficients without zeros at the end; at least one remains."""
     used = np.flatnonzero(coefficients)
     return coefficients[: used[-1] + 1 if used.size else 1].astype(np.float64)
 
 
 def _horner(coefficients: Array, z: Array) -> Array:
-    """Σ c_k z^k with the coefficients of each value in a row of its own, or one row for all."""
+    """Return Σ c_k z^k with the coefficients of each value in a row of its own, or one row for all."""
     total = coefficients[..., -1] + np.zeros_like(z)
     for power in range(coefficients.shape[-1] - 2, -1, -1):
         total = total * z + coefficients[..., power]

@@ -67,30 +67,33 @@ class Attention:
 
     @property
     def d(self) -> int:
-        """Numbers per token."""
+        """Return the number of values per token."""
         return int(self.V.shape[1])
 
     @property
     def d_prime(self) -> int:
-        """Numbers per token after attention."""
+        """Return the number of values per token after attention."""
         return int(self.V.shape[0])
 
     @property
     def a(self) -> int:
-        """The rank that A = K Qᵀ can have."""
+        """Return the rank that A = K Qᵀ can have."""
         return int(self.K.shape[1])
 
     @property
     def class_count(self) -> int:
+        """Return the number of classes."""
         return len(self.bias)
 
     def __repr__(self) -> str:
         return f"Attention(t={self.t}, d={self.d}, d_prime={self.d_prime}, a={self.a})"
 
     def with_readout(self, readout: Forms) -> Attention | None:
+        """Return the same structure with another read-out; None if it is not of the kind."""
         return _attention(self.stages()[0], readout, self.t, self.d, self.d_prime, self.a)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the numbers that a file keeps."""
         return {"kind": "attention", "t": self.t, "d": self.d, "d_prime": self.d_prime, "a": self.a}
 
     def stages(self) -> tuple[list[Stage], Forms]:
@@ -183,7 +186,7 @@ def _same(one: Forms, other: Forms) -> bool:
 
 
 def _linear(widths: tuple[int, ...], source: int, matrix: Any) -> Forms:
-    """Forms of one source without bias."""
+    """Return the forms of one source without bias."""
     return Forms(widths, ((source, matrix),), np.zeros(matrix.shape[0]))
 
 
@@ -193,14 +196,14 @@ def _behind(stage: Stage, inputs: int) -> Stage:
 
 
 def _singular_vectors(matrix: Array) -> tuple[Array, Array]:
-    """Orthonormal columns and rows that span those of the matrix."""
+    """Return orthonormal columns and rows that span those of the matrix."""
     left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
     rank = int((sizes > RANK_TOLERANCE * max(matrix.shape) * sizes[:1]).sum())
     return left[:, :rank], right[:rank]
 
 
 def _orthonormal(rows: Array) -> Array:
-    """Orthonormal columns that span the rows, which are parts of unit vectors; the axes where that is everything."""
+    """Return orthonormal columns that span the rows, which are parts of unit vectors; the axes where that is everything."""
     _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
     rank = int((sizes > RANK_TOLERANCE * max(rows.shape)).sum())
     return np.eye(rows.shape[1]) if rank == rows.shape[1] else np.asarray(directions[:rank].T)

@@ -1,6 +1,6 @@
 """Zip archives from strangers: what they say about their size is looked at before anything becomes an object.
 
-`zipfile` makes an object of every entry in the list at the end of an archive before anybody can count them; it reads the list
+`zipfile` makes an object of every entry in the list at the end of an archive before they can be counted; it reads the list
 in one piece, so that a file which hands out no longer piece while the archive is opened bounds their number.
 """
 
@@ -44,7 +44,7 @@ class _Listing(io.BufferedReader):
 
 @contextlib.contextmanager
 def bounded_archive(path: Any) -> Iterator[zipfile.ZipFile]:
-    """The archive, with no more entries and bytes than are accepted, and no name given twice."""
+    """Open an archive with limited entries and bytes, and no name given twice."""
     with _Listing(io.FileIO(path)) as stream, zipfile.ZipFile(stream) as archive:
         stream.listed = False
         entries = archive.infolist()

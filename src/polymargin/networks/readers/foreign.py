@@ -12,7 +12,7 @@ from polymargin.errors import InputError, MissingExtraError
 
 
 def package(module: str, extra: str) -> Any:
-    """An optional package, or one sentence that says how to get it.
+    """Return an optional package, or one sentence that says how to get it.
 
     >>> package("no_such_package", "onnx")
     Traceback (most recent call last):
@@ -28,7 +28,7 @@ def package(module: str, extra: str) -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    r"""The first line of another package's message, cut where it is long, without colours and other codes of terminals.
+    r"""Return the first line of another package's message, cut where it is long, without colours and other codes of terminals.
 
     >>> first_line(ValueError("\x1b[31mnot a file\x1b[0m of mine"))
     'not a file of mine'
@@ -39,7 +39,7 @@ def first_line(error: BaseException) -> str:
 
 
 def opened(file: Path, opener: Callable[[], Any]) -> Any:
-    """What a trusted pickle holds. Anything can be raised while it is opened: its own code runs."""
+    """Return the object in a trusted pickle. Opening it can raise any exception: its own code runs."""
     try:
         return opener()
     except Exception as error:
@@ -47,7 +47,7 @@ def opened(file: Path, opener: Callable[[], Any]) -> Any:
 
 
 def why_not(operation: str) -> str:
-    """Why an operation, layer or operator of that name is not read."""
+    """Return why an operation, layer or operator of that name is not read."""
     if operation.lower() in ("softmax", "logsoftmax", "log_softmax"):
         return "not polynomial; it does not change which class wins: give the model without it"
     return "neither polynomial nor piecewise polynomial, or not known; replace it by a polynomial, ReLU or a spline"

@@ -76,7 +76,7 @@ def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) 
 
 
 def _outputs(torch: Any, module: Any, inputs: Any) -> Any:
-    """The module's own outputs (samples, logits): in one batch, in batches of one as it was traced, or without a batch axis."""
+    """Return the module's own outputs (samples, logits): in one batch, in batches of one, or without a batch axis."""
     ways: tuple[Callable[[], Any], ...] = (
         lambda: module(inputs.clone()),
         lambda: torch.stack([module(row[None].clone()) for row in inputs]),
@@ -96,7 +96,7 @@ def _outputs(torch: Any, module: Any, inputs: Any) -> Any:
 
 
 def _exported_shape(module: Any) -> tuple[int, ...] | None:
-    """The shape of one input without the batch axis, as a program of torch.export says it."""
+    """Return the shape of one input without the batch axis, as a program of torch.export says it."""
     for node in getattr(getattr(module, "graph", None), "nodes", ()):
         if node.op == "placeholder" and "val" in node.meta:
             shape = tuple(node.meta["val"].shape[1:])
@@ -105,7 +105,7 @@ def _exported_shape(module: Any) -> tuple[int, ...] | None:
 
 
 def _inferred_shape(torch: Any, module: Any) -> tuple[int, ...]:
-    """(n,) where the module runs with n values for one of its matrices; (tokens, n) where it wants tokens of them."""
+    """Return (n,) if the module runs with n values for one of its matrices, (tokens, n) if it expects tokens."""
     weights = [tuple(part.shape) for part in module.parameters() if part.ndim >= 2]
     if weights and len(weights[0]) == 2:
         lengths = dict.fromkeys(shape[1] for shape in weights if len(shape) == 2)
@@ -130,7 +130,7 @@ def _inferred_shape(torch: Any, module: Any) -> tuple[int, ...]:
 
 
 def _runs(torch: Any, module: Any, shape: tuple[int, ...]) -> bool:
-    """Whether the module makes one vector of logits of one input of that shape."""
+    """Return whether the module makes one vector of logits of one input of that shape."""
     kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
     with _evaluating(module), torch.no_grad():
         try:
@@ -142,7 +142,7 @@ def _runs(torch: Any, module: Any, shape: tuple[int, ...]) -> bool:
 
 @contextmanager
 def _evaluating(module: Any) -> Iterator[None]:
-    """In eval mode, and afterwards as before."""
+    """Put the module in eval mode within the block."""
     modes = [(part, part.training) for part in module.modules()]
     with suppress(NotImplementedError):  # exported programs have one mode
         module.eval()

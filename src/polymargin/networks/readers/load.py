@@ -168,7 +168,7 @@ def _needs_trust(file: Path, trust: bool) -> None:
 
 
 def _converted(content: Any, file: Path, options: _Options) -> Network:
-    """A network from an object: one of ours, a scikit-learn estimator, a PyTorch module."""
+    """Return a network from an object: one of ours, a scikit-learn estimator, a PyTorch module."""
     if isinstance(content, Network):
         return content
     if any(kind.__module__.split(".")[0] == "torch" for kind in type(content).__mro__):

@@ -20,7 +20,7 @@ LARGEST_WEIGHTS = 1 << 25
 
 
 def read_arrays(path: Any) -> dict[str, Any]:
-    """The arrays of an .npz file, without running anything in it. Sizes are known from headers, before the numbers are read."""
+    """Return the arrays of an .npz file, without running code in it. Sizes are checked in the headers first."""
     try:
         with bounded_archive(path) as archive:
             entries = archive.infolist()
@@ -35,13 +35,13 @@ def read_arrays(path: Any) -> dict[str, Any]:
 
 
 def _check_sizes(path: Any, sizes: Mapping[str, int]) -> None:
-    """By what the headers say, before any number is read."""
+    """Check the sizes in the headers before any number is read."""
     if sum(sizes.values()) > LARGEST_WEIGHTS:
         raise InputError(f"{path}: more than {LARGEST_WEIGHTS} numbers")
 
 
 def _declared(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
-    """How many numbers of eight bytes an entry says it holds, at least; it must have exactly the bytes for them."""
+    """Return how many numbers of eight bytes an entry says it holds, at least; it must have exactly the bytes for them."""
     if not entry.filename.endswith(".npy"):
         raise ValueError(f"the entry {entry.filename!r} is not an array")
     with archive.open(entry) as stream:

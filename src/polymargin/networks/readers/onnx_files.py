@@ -20,7 +20,7 @@ LARGEST_FILE = 1 << 28
 
 
 def read_message(path: Any) -> Any:
-    """The ModelProto in a file; its external data are not read yet."""
+    """Return the ModelProto in a file; its external data are not read yet."""
     onnx = package("onnx", "onnx")
     file = Path(path)
     if not file.is_file():
@@ -42,7 +42,7 @@ def read_message(path: Any) -> Any:
 
 
 def numbers(tensor: Any, name: str, folder: Path) -> Any:
-    """The array of a TensorProto, from the message or from a file in the folder of the model."""
+    """Return the array of a TensorProto, from the message or from a file in the folder of the model."""
     onnx = package("onnx", "onnx")
     if any(length < 0 for length in tensor.dims) or prod(tensor.dims) > LARGEST_WEIGHTS:
         raise InputError(f"{name} has shape {list(tensor.dims)}; at most {LARGEST_WEIGHTS} numbers are accepted")

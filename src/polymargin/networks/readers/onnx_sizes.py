@@ -56,7 +56,7 @@ def check_sizes(content: bytes, descriptor: Any, path: Any) -> None:
 
 
 def _varint(content: bytes, place: int, end: int, path: Any) -> tuple[int, int]:
-    """An unsigned integer, seven bits in a byte, and where it ends."""
+    """Return an unsigned integer, seven bits in a byte, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         if place >= end:

@@ -22,7 +22,7 @@ _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", 
 
 
 def read_safetensors(file: Path) -> dict[str, Any]:
-    """The arrays by name, in the order in which their numbers lie in the file."""
+    """Return the arrays by name, in the order in which their numbers lie in the file."""
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise InputError(f"{file}: more than the {LARGEST_FILE} bytes this reader accepts")

@@ -27,7 +27,7 @@ LARGEST_PICKLE = 1 << 22
 def read_torch_file(
     file: Path, trust: bool, activation: Any = None, input_shape: tuple[int, ...] | None = None
 ) -> Network:
-    """A state dict with coefficients or a given activation, or, trusted, a whole module."""
+    """Return a state dict with coefficients or a given activation, or, trusted, a whole module."""
     check_archive(file)
     torch = package("torch", "torch")
     if trust:
@@ -50,7 +50,7 @@ def read_torch_file(
 
 
 def read_exported(file: Path, trust: bool, input_shape: tuple[int, ...] | None = None) -> Network:
-    """A program of `torch.export`."""
+    """Return a program of `torch.export`."""
     check_archive(file)
     torch = package("torch", "torch")
     if not trust:
@@ -95,7 +95,7 @@ def _from_state(torch: Any, content: Any, file: Path, activation: Any) -> Networ
 
 
 def _state(torch: Any, content: Any) -> dict[Any, Any] | None:
-    """The tensors by name; checkpoints keep them beside the epoch, the optimiser and the like."""
+    """Return the tensors by name; checkpoints keep them beside the epoch, the optimiser and the like."""
 
     def tensors(value: Any) -> bool:
         return (

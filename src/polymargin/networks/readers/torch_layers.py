@@ -23,6 +23,7 @@ class PolynomialActivation(torch.nn.Module):  # type: ignore[misc]
         self.plain = self.degree > 0 and row == [*[0.0] * self.degree, 1.0]
 
     def forward(self, x: Any) -> Any:
+        """Return the activation of a tensor."""
         if self.plain:
             return x**self.degree
         value = torch.zeros_like(x) + self.coefficients[-1]
@@ -31,6 +32,7 @@ class PolynomialActivation(torch.nn.Module):  # type: ignore[misc]
         return value
 
     def extra_repr(self) -> str:
+        """Return the part of the repr that names the settings."""
         return f"degree={self.degree}"
 
 
@@ -51,9 +53,11 @@ class Series(torch.nn.Module):  # type: ignore[misc]
 
     @property
     def coefficients(self) -> Any:
+        """Return the coefficients in the basis."""
         return getattr(self, f"{self.basis}_coefficients")
 
     def forward(self, x: Any) -> Any:
+        """Return the activation of a tensor."""
         if torch.overrides.has_torch_function_unary(x):  # while it is read, the basis is kept
             given = (x, self.coefficients.tolist(), self.basis, tuple(self.domain.tolist()))
             return torch.overrides.handle_torch_function(series, (x,), *given)
@@ -67,6 +71,7 @@ class Series(torch.nn.Module):  # type: ignore[misc]
         return last
 
     def extra_repr(self) -> str:
+        """Return the part of the repr that names the settings."""
         low, high = self.domain.tolist()
         return f"degree={len(self.coefficients) - 1}, basis={self.basis}, domain=({low:g}, {high:g})"
 

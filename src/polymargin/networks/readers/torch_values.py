@@ -43,6 +43,7 @@ class Traced:
 
     @property
     def shape(self) -> Any:
+        """Return the shape of the value."""
         return torch.Size(self.value.shape)
 
     ndim = property(lambda self: len(self.shape))
@@ -83,7 +84,7 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
 
 
 def _called(name: str, args: Any, kwargs: Any) -> Any:
-    """A function or a method by its name; those that end in _ change their first argument."""
+    """Return a function or a method by its name; those that end in _ change their first argument."""
     in_place = name.endswith("_") or bool(kwargs.pop("inplace", False))
     name = name.rstrip("_").lstrip("_")
     result = _applied(name, FUNCTIONS.get(name), args, kwargs)
@@ -105,7 +106,7 @@ def _applied(name: str, function: Callable[..., Any] | None, args: Any, kwargs: 
 
 
 def _plain(value: Any) -> Any:
-    """What a tape knows: its tensors, and arrays of NumPy."""
+    """Return a value of a tape: its tensors, and NumPy arrays."""
     if isinstance(value, Traced):
         return value.value
     if isinstance(value, torch.Tensor):
@@ -123,7 +124,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def numbers(tensor: Any) -> Any:
-    """A tensor as float64, exactly; whole numbers and truth values, which may be indices, as they are."""
+    """Return a tensor as float64, exactly; whole numbers and truth values, which may be indices, as they are."""
     held = tensor.detach().cpu()
     if held.is_complex():
         raise InputError("a complex constant; expected real weights")

@@ -24,7 +24,7 @@ class Change(NamedTuple):
     constant: float
 
     def size(self, function: Polynomial) -> float:
-        """The sum of the absolute values of all that is added up for |z| = 1."""
+        """Return the sum of the absolute values of all that is added up for |z| = 1."""
         reach = abs(self.scale) + abs(self.shift)
         return abs(self.constant) + abs(self.factor) * sum(abs(a) * reach**k for k, a in enumerate(function))
 
@@ -63,7 +63,7 @@ def changed(function: Polynomial, wanted: Polynomial) -> Change | None:
 
 
 def _multiple(function: Polynomial, wanted: Polynomial) -> Change | None:
-    """wanted = α σ + β."""
+    """Return α and β with wanted = α σ + β; None if there are none."""
     factor = wanted[-1] / function[-1]
     if not all(_close(factor * a, w) for a, w in zip(function[1:], wanted[1:], strict=True)):
         return None
@@ -71,7 +71,7 @@ def _multiple(function: Polynomial, wanted: Polynomial) -> Change | None:
 
 
 def _rescaled(function: Polynomial, wanted: Polynomial) -> Change | None:
-    """wanted(z) = α σ(a z + c) + β, compared after moving both so that the second highest coefficient vanishes."""
+    """Return the change with wanted(z) = α σ(a z + c) + β, found where the second highest coefficients vanish."""
     degree = len(wanted) - 1
     centres = [-p[-2] / (degree * p[-1]) for p in (function, wanted)]
     base, goal = (_translated(p, centre) for p, centre in zip((function, wanted), centres, strict=True))
@@ -95,7 +95,7 @@ def _rescaled(function: Polynomial, wanted: Polynomial) -> Change | None:
 
 
 def _translated(polynomial: Polynomial, centre: float) -> list[float]:
-    """Coefficients of p(z + centre); the second highest is zero by the choice of the centre."""
+    """Return the coefficients of p(z + centre); the second highest is zero by the choice of the centre."""
     degree = len(polynomial) - 1
     result = [
         sum(polynomial[i] * math.comb(i, k) * centre ** (i - k) for i in range(k, degree + 1))

@@ -27,6 +27,7 @@ Value = Tensor | Any  # a tensor, or a constant: a number or an array
 
 
 def add(left: Value, right: Value) -> Value:
+    """Return left + right."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
         return _constant_arithmetic(np.add, left, right)
     if not isinstance(right, Tensor):
@@ -37,14 +38,17 @@ def add(left: Value, right: Value) -> Value:
 
 
 def subtract(left: Value, right: Value) -> Value:
+    """Return left − right."""
     return add(left, negate(right))
 
 
 def negate(value: Value) -> Value:
+    """Return −value."""
     return value.with_coefficients(-value.coefficients) if isinstance(value, Tensor) else -np.asarray(value)
 
 
 def multiply(left: Value, right: Value) -> Value:
+    """Return left · right, entry by entry."""
     if isinstance(left, MatrixProduct):
         return left.scaled(right)
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
@@ -57,6 +61,7 @@ def multiply(left: Value, right: Value) -> Value:
 
 
 def divide(left: Value, right: Value) -> Value:
+    """Return left / right; the right side must not depend on the input."""
     if isinstance(right, Tensor):
         raise InputError("a division by something that depends on the input is not polynomial")
     divisor = np.asarray(right, dtype=np.float64)
@@ -70,7 +75,7 @@ def divide(left: Value, right: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """base ** exponent for a constant exponent 0, 1, 2, …"""
+    """Return base ** exponent for a constant exponent 0, 1, 2 and so on."""
     if isinstance(exponent, Tensor):
         raise InputError("an exponent that depends on the input is not polynomial")
     exponents = np.unique(np.asarray(exponent, dtype=np.float64))
@@ -90,6 +95,7 @@ def power(base: Value, exponent: Value) -> Value:
 
 
 def concatenate(values: Sequence[Value], axis: int) -> Value:
+    """Return the values joined along an axis."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors:
         return np.concatenate([np.asarray(value) for value in values], axis=axis)
@@ -104,7 +110,7 @@ def concatenate(values: Sequence[Value], axis: int) -> Value:
 
 
 def constant(tape: OperationTape, values: Any) -> Tensor:
-    """A tensor that does not depend on the input."""
+    """Return a tensor that does not depend on the input."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         raise InputError("a constant that is not finite")

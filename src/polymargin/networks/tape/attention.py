@@ -29,6 +29,7 @@ class MatrixProduct:
     shape: tuple[int, ...]
 
     def scaled(self, factor: Any) -> MatrixProduct:
+        """Return the product times a number."""
         number = np.asarray(factor, dtype=np.float64)
         if number.size != 1 or not np.isfinite(number).all():
             raise InputError("the scores of attention can be scaled by one number only")
@@ -37,7 +38,7 @@ class MatrixProduct:
 
 
 def product(left: Any, right: Any) -> Any:
-    """left @ right where both depend on the input: two tensors, or a product of two and a tensor."""
+    """Return left @ right if both depend on the input: two tensors, or a product of two and a tensor."""
     first, second = _lengths(left), _lengths(right)
     if first[1] != second[0]:
         raise InputError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied")
@@ -62,7 +63,7 @@ def _lengths(value: Any) -> tuple[int, int]:
 
 
 def attention(tape: OperationTape, rows: Any, constants: Array) -> Network:
-    """The module whose logits are rows @ atoms + constants, where the atoms are the product of three matrices."""
+    """Return the module whose logits are rows @ atoms + constants, where the atoms are the product of three matrices."""
     entries, factors = tape.attention_atoms, tape.attention
     if factors is None or any(column not in entries for column in np.unique(rows.indices).tolist()):
         raise InputError(
@@ -91,7 +92,7 @@ def _turned(tensor: Tensor) -> Tensor:
 
 
 def _token_matrix(tensor: Tensor, inputs: int) -> Array | None:
-    """M with entries (τ, i) = Σ_j M_ij x_τj for every token τ; None if the tensor is not of that form."""
+    """Return M with entries (τ, i) = Σ_j M_ij x_τj for every token τ; None if the tensor is not of that form."""
     tokens, width = int(tensor.shape[-2]), int(tensor.shape[-1])
     rows, constants = tensor.realised()
     if np.any(constants) or inputs % tokens or np.any(rows.indices >= inputs):

@@ -16,7 +16,7 @@ from polymargin.networks.tape.program import program
 
 
 def network_of(compute: Callable[[OperationTape], Any]) -> Network:
-    """The network of a model that computes its outputs on a tape.
+    """Return the network of a model that computes its outputs on a tape.
 
     One attention module on the input itself has fewer critical points than other cubics, so it is looked for first: there the
     product of three matrices is kept as one thing. Where that does not fit, the model is computed again, entry by entry.
@@ -31,7 +31,7 @@ def network_of(compute: Callable[[OperationTape], Any]) -> Network:
 
 
 def fold(outputs: Any) -> Network:
-    """The network whose logits are the entries of a tensor; a single output f becomes the logits (0, f)."""
+    """Return the network whose logits are the entries of a tensor; a single output f becomes the logits (0, f)."""
     if not isinstance(outputs, Tensor):
         raise InputError("the output does not depend on the input")
     if sum(length != 1 for length in outputs.shape) > 1 or not outputs.size:

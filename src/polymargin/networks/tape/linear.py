@@ -13,7 +13,7 @@ from polymargin.networks.tape.operations import CONSTANT, Array, Tensor, checked
 
 
 def linear(tensor: Tensor, columns: Any, weights: Any, bias: Any = 0.0) -> Tensor:
-    """out[o] = Σ_k weights[o, k] · entry[columns[o, k]] + bias[o]; column -1 is left out. The shape is that of `o`."""
+    """Return out[o] = Σ_k weights[o, k] · entry[columns[o, k]] + bias[o]; column -1 is left out. The shape is that of `o`."""
     columns, weights = np.broadcast_arrays(np.asarray(columns, dtype=np.intp), np.asarray(weights, dtype=np.float64))
     shape = columns.shape[:-1]
     count = checked_size(shape)
@@ -36,7 +36,7 @@ def linear(tensor: Tensor, columns: Any, weights: Any, bias: Any = 0.0) -> Tenso
 
 
 def dense(matrix: Any) -> Array:
-    """A sparse matrix as an array, if that is not too large."""
+    """Return a sparse matrix as an array, if that is not too large."""
     if matrix.shape[0] * matrix.shape[1] > LARGEST_WEIGHTS:
         inputs, outputs = matrix.shape[1], matrix.shape[0]
         raise InputError(

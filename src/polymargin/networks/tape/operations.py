@@ -76,7 +76,7 @@ class OperationTape:
         self._work = 0
 
     def input(self, shape: tuple[int, ...]) -> Tensor:
-        """The network's input; only one."""
+        """Return the network's input; only one."""
         size = checked_size(shape)
         if self.levels or not size:
             raise InputError(f"an input of shape {shape}; expected one input with at least one entry")
@@ -99,7 +99,7 @@ class OperationTape:
         return np.where(np.diff(matrix.indptr) == 0, CONSTANT, numbers)
 
     def rows(self, directions: Indices) -> Any:
-        """The directions as one sparse matrix over all atoms."""
+        """Return the directions as one sparse matrix over all atoms."""
         width = len(self.levels)
         if not len(directions):
             return sparse.csr_matrix((0, width))
@@ -117,7 +117,7 @@ class OperationTape:
         return sparse.vstack(parts, format="csr")[np.argsort(np.concatenate(order))]
 
     def atom(self, direction: int, shift: float, coefficients: tuple[float, ...]) -> int:
-        """The number of an atom, the same for the same polynomial of the same form."""
+        """Return the number of an atom, the same for the same polynomial of the same form."""
         key = (direction, shift, coefficients)
         if key not in self._known:
             self._known[key] = len(self.levels)
@@ -127,7 +127,7 @@ class OperationTape:
         return self._known[key]
 
     def product(self, left: Form, right: Form) -> int:
-        """The number of an atom that is the product of two forms, in whatever order they come."""
+        """Return the number of an atom that is the product of two forms, in whatever order they come."""
         key = (min(left, right), max(left, right))
         if key not in self._known:
             self._known[key] = len(self.levels)
@@ -138,7 +138,7 @@ class OperationTape:
         return self._known[key]
 
     def applied_to(self, form: Form, function: Applied) -> int:
-        """The number of an atom that is a series or a piecewise polynomial of a form."""
+        """Return the number of an atom that is a series or a piecewise polynomial of a form."""
         key = (function, form)
         if key not in self._known:
             self._known[key] = len(self.levels)
@@ -149,13 +149,13 @@ class OperationTape:
         return self._known[key]
 
     def units(self, atoms: Any, shape: tuple[int, ...]) -> Tensor:
-        """A tensor of atoms as they are."""
+        """Return a tensor of atoms as they are."""
         size = len(atoms)
         rows = sparse.csr_matrix((np.ones(size), (np.arange(size), atoms)), shape=(size, len(self.levels)))
         return Tensor(self, shape, self.directions(rows), np.zeros(size), np.tile([0.0, 1.0], (size, 1)))
 
     def attention_of(self, factors: tuple[Tensor, Tensor, Tensor], shape: tuple[int, ...]) -> Tensor:
-        """The entries of a product of three matrices, as atoms of level 1."""
+        """Return the entries of a product of three matrices, as atoms of level 1."""
         size = checked_size(shape)
         if self.attention is not None or any(not factor.affine or self.level_of(factor) for factor in factors):
             raise InputError("more than one attention module, or one behind another layer")
@@ -172,11 +172,12 @@ class OperationTape:
         return int(self._direction_levels[block][direction - self._starts[block]])
 
     def level_of(self, tensor: Tensor) -> int:
-        """The highest level of an atom in the forms of a tensor."""
+        """Return the highest level of an atom in the forms of a tensor."""
         columns = self.rows(tensor.directions).indices
         return int(np.array(self.levels)[columns].max(initial=0))
 
     def spend(self, amount: int) -> None:
+        """Count work, and refuse a model that needs too much."""
         self._work += amount
         if self._work > LARGEST_WORK:
             raise InputError(f"the model needs more than {LARGEST_WORK} numbers when it is written as matrices")
@@ -194,19 +195,21 @@ class Tensor:
 
     @property
     def size(self) -> int:
+        """Return the number of entries."""
         return len(self.directions)
 
     @property
     def degree(self) -> int:
+        """Return the largest degree of an entry."""
         return int(self.coefficients.shape[1]) - 1
 
     @property
     def numbers(self) -> Indices:
-        """The position of every entry: what is done to this array with NumPy can be done to the tensor with `take`."""
+        """Return the position of every entry: what is done to this array with NumPy can be done to the tensor with `take`."""
         return np.arange(self.size).reshape(self.shape)
 
     def take(self, index: Any) -> Tensor:
-        """A tensor of the shape of `index` with the entries it names; -1 stands for the constant zero."""
+        """Return a tensor of the shape of `index` with the entries it names; -1 stands for the constant zero."""
         index = np.asarray(index, dtype=np.intp)
         checked_size(index.shape)
         self.tape.spend(index.size)
@@ -219,6 +222,7 @@ class Tensor:
         return taken if self.affine else taken.with_coefficients(taken.coefficients)  # the degree may have fallen
 
     def with_coefficients(self, coefficients: Array) -> Tensor:
+        """Return a tensor of the same forms with other coefficients."""
         self.tape.spend(coefficients.size)
         if not np.isfinite(coefficients).all():
             raise InputError("numbers leave the range of float64; rescale the weights")
@@ -234,10 +238,11 @@ class Tensor:
 
     @property
     def affine(self) -> bool:
+        """Return whether every entry is an affine function of its form."""
         return self.degree <= 1
 
     def as_forms(self) -> Tensor:
-        """The same entries with P(z) = z where P has degree one everywhere: a z + c is a form of its own."""
+        """Return the same entries with P(z) = z where P has degree one everywhere: a z + c is a form of its own."""
         if not self.affine:
             return self
         constants, slopes = self.coefficients.T
@@ -256,7 +261,7 @@ class Tensor:
         return Tensor(self.tape, self.shape, directions, np.where(fixed, 0.0, shifts), identity)
 
     def realised(self) -> tuple[Any, Array]:
-        """Every entry as an affine function of the atoms: a sparse matrix and a vector of constants."""
+        """Return every entry as an affine function of the atoms: a sparse matrix and a vector of constants."""
         slopes = self.coefficients[:, 1].copy() if self.degree else np.zeros(self.size)
         constants = self.coefficients[:, 0] + slopes * self.shifts
         bent = np.any(self.coefficients[:, 2:] != 0.0, axis=1) & (self.directions != CONSTANT)
@@ -275,12 +280,12 @@ class Tensor:
 
 
 def is_series(function: Applied) -> bool:
-    """Whether a function is a series, and not a piecewise polynomial."""
+    """Return whether a function is a series, and not a piecewise polynomial."""
     return isinstance(function[1], str)
 
 
 def checked_size(shape: Any) -> int:
-    """The number of entries of a shape, if it is a shape and not too large."""
+    """Return the number of entries of a shape, if it is a shape and not too large."""
     if any(length < 0 for length in shape):
         raise InputError(f"a tensor of shape {tuple(shape)}; no length may be negative")
     size = prod(int(length) for length in shape)

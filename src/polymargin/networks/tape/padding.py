@@ -23,7 +23,7 @@ MODES = {
 
 
 def padded(value: Any, pads: Sequence[tuple[int, int]], mode: str = "constant", fill: float = 0.0) -> Any:
-    """A tensor or a constant with so many entries before and after it along every axis; negative numbers cut entries off."""
+    """Return a tensor or a constant with so many entries before and after it along each axis; negative numbers cut off."""
     if mode not in MODES:
         raise InputError(f"padding mode {mode!r}; expected {', '.join(MODES)}")
     numbers = value.numbers if isinstance(value, Tensor) else np.asarray(value)

@@ -10,7 +10,7 @@ from polymargin.networks.tape.operations import PARALLEL, Array, OperationTape
 
 
 def multiples(tape: OperationTape, first: Any, second: Any) -> Array:
-    """Numbers r with first = r · second for two lists of directions; NaN where there is none."""
+    """Return numbers r with first = r · second for two lists of directions; NaN where there is none."""
     rows, others = tape.rows(first), tape.rows(second)
     for matrix in (rows, others):
         matrix.sort_indices()

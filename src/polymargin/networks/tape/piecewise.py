@@ -22,19 +22,22 @@ from polymargin.networks.tape.windows import pooling_windows
 
 
 def relu(value: Any) -> Any:
+    """Return max(x, 0)."""
     return piecewise(value, *RELU)
 
 
 def absolute(value: Any) -> Any:
+    """Return |x|."""
     return piecewise(value, (0.0,), ((0.0, -1.0), (0.0, 1.0)))
 
 
 def leaky_relu(value: Any, slope: float) -> Any:
+    """Return x above 0, slope · x below."""
     return piecewise(value, (0.0,), ((0.0, slope), (0.0, 1.0)))
 
 
 def parametric_relu(value: Any, slopes: Any) -> Any:
-    """ρ(x) − s ρ(−x) with a slope s for each entry."""
+    """Return ρ(x) − s ρ(−x) with a slope s for each entry."""
     if isinstance(slopes, Tensor):
         raise InputError("slopes that depend on the input")
     numbers = np.asarray(slopes, dtype=np.float64)
@@ -44,7 +47,7 @@ def parametric_relu(value: Any, slopes: Any) -> Any:
 
 
 def clip(value: Any, low: Any = None, high: Any = None) -> Any:
-    """min(max(x, low), high); None is no limit."""
+    """Return min(max(x, low), high); None is no limit."""
     if any(isinstance(end, Tensor) for end in (low, high)):
         lifted = value if low is None else maximum(value, low)
         return lifted if high is None else minimum(lifted, high)
@@ -60,37 +63,41 @@ def clip(value: Any, low: Any = None, high: Any = None) -> Any:
 
 
 def hard_sigmoid(value: Any, slope: float = 1 / 6, shift: float = 0.5) -> Any:
+    """Return clip(slope · x + shift, 0, 1)."""
     return clip(add(multiply(value, slope), shift), 0.0, 1.0)
 
 
 def hard_swish(value: Any) -> Any:
-    """x · clip(x/6 + 1/2, 0, 1)."""
+    """Return x · clip(x/6 + 1/2, 0, 1)."""
     return piecewise(value, (-3.0, 3.0), ((0.0,), (0.0, 0.5, 1 / 6), (0.0, 1.0)))
 
 
 def threshold(value: Any, limit: float, below: float) -> Any:
-    """x above the limit, another number below; only where the two meet."""
+    """Return x above the limit, another number below; only where the two meet."""
     return piecewise(value, (limit,), ((below,), (0.0, 1.0)))
 
 
 def softshrink(value: Any, width: float) -> Any:
+    """Return x moved towards 0 by `width`, and 0 in between."""
     return piecewise(value, (-width, width), ((width, 1.0), (0.0,), (-width, 1.0)))
 
 
 def maximum(left: Any, right: Any) -> Any:
+    """Return the larger of two values, entry by entry."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
         return np.maximum(left, right)
     return add(right, relu(subtract(left, right)))
 
 
 def minimum(left: Any, right: Any) -> Any:
+    """Return the smaller of two values, entry by entry."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
         return np.minimum(left, right)
     return subtract(left, relu(subtract(left, right)))
 
 
 def largest(tensor: Tensor, axis: int, choose: Callable[[Any, Any], Any] = maximum) -> Tensor:
-    """The largest entries along an axis, pair by pair."""
+    """Return the largest entries along an axis, pair by pair."""
     index = np.moveaxis(tensor.numbers, axis, -1)
     if not index.shape[-1]:
         raise InputError(f"a maximum over no entries (shape {tensor.shape})")
@@ -104,7 +111,7 @@ def largest(tensor: Tensor, axis: int, choose: Callable[[Any, Any], Any] = maxim
 
 
 def max_pool(tensor: Tensor, kernel: Sequence[int], stride: Any, pads: Any, dilation: Any = 1, *, ceil: bool) -> Tensor:
-    """Maxima over windows of images (N, C, …); padding never wins."""
+    """Return the maxima over windows of images (N, C, …); padding never wins."""
     windows = pooling_windows(tensor.numbers, kernel, stride, pads, dilation, ceil)
     flat = windows.reshape(*windows.shape[: windows.ndim - len(kernel)], -1)
     first = flat.max(axis=-1, keepdims=True)  # any entry of the window stands for what is missing

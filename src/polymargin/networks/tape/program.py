@@ -85,7 +85,7 @@ class _Program:
         return self._forms(rows, constants)
 
     def _forms(self, rows: Any, constants: Any) -> Forms:
-        """Forms of atoms as forms of the values of the stages."""
+        """Return the forms of atoms as forms of the values of the stages."""
         matrix = sparse.csr_array(rows)[:, self.order]
         shifts, factors = np.array(self.shifts), np.array(self.factors)
         if shifts.any():
@@ -96,7 +96,7 @@ class _Program:
 
 
 def _divided(tape: OperationTape, atoms: list[int]) -> list[_Members]:
-    """The atoms of a level by the function that makes them; polynomials that are alike together."""
+    """Return the atoms of a level by the function that makes them; polynomials that are alike together."""
     kinds: dict[Kind, list[int]] = defaultdict(list)
     polynomials: dict[Series, list[int]] = defaultdict(list)
     for atom in atoms:
@@ -117,12 +117,12 @@ def _divided(tape: OperationTape, atoms: list[int]) -> list[_Members]:
 
 
 def form_of(tape: OperationTape, atom: int) -> Form:
-    """The form to which an atom applies its function."""
+    """Return the form to which an atom applies its function."""
     return tape.applied[atom][0] if atom in tape.applied else tape.atoms[atom - tape.input_count][:2]
 
 
 def _used(tape: OperationTape, rows: Any) -> set[int]:
-    """All atoms that the rows depend on, but for the inputs."""
+    """Return all atoms that the rows depend on, but for the inputs."""
     used: set[int] = set()
     waiting = np.unique(rows.indices).tolist()
     while waiting:

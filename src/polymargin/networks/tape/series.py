@@ -19,7 +19,7 @@ WINDOW = (-1.0, 1.0)
 
 
 def series(tensor: Tensor, coefficients: Sequence[float], basis: str, domain: tuple[float, float] = WINDOW) -> Tensor:
-    """Σ c_k P_k(z) for every entry x, z = (2x − a − b) / (b − a) on the domain (a, b)."""
+    """Return Σ c_k P_k(z) for every entry x, z = (2x − a − b) / (b − a) on the domain (a, b)."""
     name = basis_named(basis).name
     row = np.trim_zeros(np.asarray(coefficients, dtype=np.float64), "b")
     if not 2 <= len(row) <= LARGEST_DEGREE + 1 or not np.isfinite(row).all():
@@ -35,7 +35,7 @@ def series(tensor: Tensor, coefficients: Sequence[float], basis: str, domain: tu
 
 
 def piecewise(tensor: Any, breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> Any:
-    """A piecewise polynomial of every entry, as `Piecewise` describes it: pieces in powers, one more than breakpoints."""
+    """Return a piecewise polynomial of every entry, as `Piecewise` describes it: pieces in powers, one more than breakpoints."""
     if not isinstance(tensor, Tensor):
         return Piecewise(Forms.of(np.zeros((1, 1))), tuple(breakpoints), tuple(map(tuple, pieces))).activate(
             np.asarray(tensor, dtype=np.float64)
@@ -45,7 +45,7 @@ def piecewise(tensor: Any, breakpoints: Sequence[float], pieces: Sequence[Sequen
 
 
 def _applied(tensor: Tensor, function: Applied) -> Tensor:
-    """The function of every entry: an atom of its own, or a number where the entry is constant."""
+    """Return the function of every entry: an atom of its own, or a number where the entry is constant."""
     forms, tape = plain_forms(tensor), tensor.tape
     moving = forms.directions != CONSTANT
     pairs = zip(forms.directions[moving].tolist(), forms.shifts[moving].tolist(), strict=True)

@@ -18,6 +18,7 @@ from polymargin.networks.tape.parallel import multiples
 
 
 def multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
+    """Return the product of two tensors that depend on the input."""
     if left.affine and _identical(left, right):
         left = right = left.as_forms()
     apart = np.flatnonzero(_differing(left, right))
@@ -42,7 +43,7 @@ def multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _partly_mixed(left: Tensor, right: Tensor, mixed: Any) -> Tensor:
-    """A product whose marked entries have factors of different forms: each of these is a new atom."""
+    """Return a product whose marked entries have factors of different forms: each of these is a new atom."""
     places, others = np.flatnonzero(mixed), np.flatnonzero(~mixed)
     sides = [plain_forms(side.take(places)) for side in (left, right)]
     pairs = [zip(side.directions.tolist(), side.shifts.tolist(), strict=True) for side in sides]
@@ -56,11 +57,12 @@ def _partly_mixed(left: Tensor, right: Tensor, mixed: Any) -> Tensor:
 
 
 def plain_forms(tensor: Tensor) -> Tensor:
-    """The same entries, each one a form of its own."""
+    """Return the same entries, each one a form of its own."""
     return tensor.as_forms() if tensor.affine else linear(tensor, tensor.numbers[..., None], 1.0)
 
 
 def add_tensors(left: Tensor, right: Tensor) -> Tensor:
+    """Return the sum of two tensors that depend on the input."""
     apart = _differing(left, right)
     same_direction = apart & (left.directions == right.directions)
     if same_direction.any() and not (left.affine and right.affine):
@@ -96,7 +98,7 @@ def _differing(left: Tensor, right: Tensor) -> Any:
 
 
 def _merged_forms(left: Tensor, right: Tensor) -> Tensor:
-    """A tensor with the forms of both, where at most one of two entries has one that the other has not."""
+    """Return a tensor with the forms of both, where at most one of two entries has one that the other has not."""
     fixed = left.directions == CONSTANT
     directions = np.where(fixed, right.directions, left.directions)
     return Tensor(left.tape, left.shape, directions, np.where(fixed, right.shifts, left.shifts), left.coefficients)
@@ -112,7 +114,7 @@ def _on_common_forms(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _moved(tensor: Tensor, target: Tensor, where: Any) -> Tensor:
-    """The tensor with the marked entries written as polynomials of the target's forms."""
+    """Return the tensor with the marked entries written as polynomials of the target's forms."""
     tape = tensor.tape
     slopes, offsets = np.ones(tensor.size), np.zeros(tensor.size)
     directions, shifts = tensor.directions.copy(), tensor.shifts.copy()
@@ -135,7 +137,7 @@ def _moved(tensor: Tensor, target: Tensor, where: Any) -> Tensor:
 
 
 def _ratios(left: Tensor, right: Tensor, places: Any) -> Array:
-    """r with direction of left = r · direction of right at the given places; NaN where there is no such number."""
+    """Return the r with direction of left = r · direction of right at the given places; NaN if there is none."""
     ratios = np.ones(len(places))
     unequal = np.flatnonzero(left.directions[places] != right.directions[places])
     if len(unequal):
@@ -145,7 +147,7 @@ def _ratios(left: Tensor, right: Tensor, places: Any) -> Array:
 
 
 def joined(parts: Sequence[Tensor]) -> Tensor:
-    """All entries one after the other."""
+    """Return all entries one after the other."""
     width = max(part.degree for part in parts) + 1
     return Tensor(
         parts[0].tape,

@@ -87,7 +87,7 @@ class _Writer:
         self._form(network.readout, values, OUTPUT)
 
     def _form(self, forms: Forms, values: list[str], name: str) -> str:
-        """bias + Σ block @ values."""
+        """Return bias + Σ block @ values."""
         blocks = forms.blocks or ((0, np.zeros((len(forms), forms.widths[0]))),)
         total = self._constant(f"{name}_bias", forms.bias)
         for place, (source, _) in enumerate(blocks, start=1):
@@ -108,7 +108,7 @@ class _Writer:
         return self._activation(sides[0], stage.coefficients, name)
 
     def _attention(self, network: Attention) -> None:
-        """Tokens as rows: queries (t × a) by keys (a × t) by values (t × d')."""
+        """Write attention with tokens as rows: queries (t × a) by keys (a × t) by values (t × d')."""
         tokens = self._reshaped(INPUT, [-1, network.t, network.d], "tokens")
         maps = (("values", network.V.T), ("keys", network.K), ("queries", network.Q))
         values, keys, queries = (
