@@ -158,7 +158,7 @@ def test_closed_standard_error_is_borne(files: list[str]) -> None:
 def test_no_limit_of_memory_looks_like_an_answer(files: list[str], spare: int) -> None:
     limit = (
         "import resource\n"
-        "import polymargin.cli.app, polymargin.cli.margins\n"
+        "import polymargin.cli.app, polymargin.cli.rows\n"
         "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         f"resource.setrlimit(resource.RLIMIT_AS, (size + ({spare} << 20), -1))"
     )

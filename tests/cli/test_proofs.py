@@ -12,8 +12,6 @@ from cli.test_cli import run
 from problems import random_network
 
 import polymargin as pm
-from polymargin.cli.checks import run_check
-from polymargin.cli.model_options import ModelOptions
 
 
 @pytest.fixture
@@ -156,13 +154,10 @@ def test_json_is_strict(tmp_path: Path) -> None:
         (b'{"format": "polymargin-checkpoint-1"}', "unknown certificate format 'polymargin-checkpoint-1'"),
     ],
 )
-def test_what_is_no_certificate_is_bad_input_and_no_wrong_proof(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, reason: str
-) -> None:
+def test_what_is_no_certificate_is_bad_input_and_no_wrong_proof(tmp_path: Path, content: bytes, reason: str) -> None:
     pm.PolynomialNetwork([np.eye(2), np.eye(2)], degree=2).save(tmp_path / "model.npz")
     (tmp_path / "proof.json").write_bytes(content)
-    assert run_check(tmp_path / "model.npz", [tmp_path / "proof.json"], ModelOptions(), exact=False) == 2
-    said = capsys.readouterr()
-    assert not said.out
-    assert said.err.startswith(f"polymargin: {tmp_path / 'proof.json'}: {reason}")
-    assert said.err.count("\n") == 1
+    said = run("check", tmp_path / "model.npz", tmp_path / "proof.json")
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.startswith(f"polymargin: {tmp_path / 'proof.json'}: {reason}")
+    assert said.stderr.count("\n") == 1

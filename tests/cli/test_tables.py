@@ -14,8 +14,7 @@ import pytest
 from problems import random_network
 
 import polymargin as pm
-from polymargin.cli.margins import COLUMNS as MARGIN_COLUMNS
-from polymargin.cli.margins import margin_cells
+from polymargin.cli.margin import cells, presentation
 from polymargin.cli.remarks import MOST, remarks
 from polymargin.cli.row_table import Column, RowTable, widened
 from polymargin.standing import Standing
@@ -62,16 +61,16 @@ def margin(radius: float, method: str = "continuation", **given: Any) -> pm.Marg
 
 
 def test_cells_of_margins() -> None:
-    assert margin_cells(margin(0.5))[2:5] == ["0.5000000000", "continuation", "NUMERICAL"]
-    assert margin_cells(margin(961387168205160854615090003968.0))[2] == "9.613871682e+29"
+    assert cells(margin(0.5))[2:5] == ["0.5000000000", "continuation", "NUMERICAL"]
+    assert cells(margin(961387168205160854615090003968.0))[2] == "9.613871682e+29"
 
 
 def test_brackets_fit_their_column(capsys: pytest.CaptureFixture[str]) -> None:
     network = random_network([2, 4, 2], 3, seed=1)
-    with RowTable("title", widened(MARGIN_COLUMNS, network), 2) as table:
-        table.add(0, margin_cells(margin(0.5)))
+    with RowTable("title", widened(presentation().columns, network), 2) as table:
+        table.add(0, cells(margin(0.5)))
         bracket = {"lower": 0.01427551, "upper": 0.01429841, "standing": Standing.BRACKETED}
-        table.add(1, margin_cells(margin(0.014298, **bracket)))
+        table.add(1, cells(margin(0.014298, **bracket)))
     head, first, second = capsys.readouterr().out.splitlines()[1:]
     assert "0.0142755 … 0.0142984  continuation" in second
     assert head.index("method") == first.index("continuation") == second.index("continuation")

@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 import polymargin as pm
-from polymargin.cli.expected import run_expected
+from polymargin.cli.app import app
 
 
-def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_expected(2, 3, point="1,0.5", simulate=50, seed=0, threads=1, as_json=False, cluster=None) == 0
-    text = capsys.readouterr().out
+def printed(*words: str) -> str:
+    result = CliRunner().invoke(app, ["expected", *words])
+    if isinstance(result.exception, pm.InputError):
+        raise result.exception
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_a_table() -> None:
+    text = printed("--dimension", "2", "--degree", "3", "--point", "1,0.5", "--simulate", "50", "--threads", "1")
     assert "2.2156930" in text
     assert "mean of 50 networks" in text
     assert "networks with points in doubt  0" in text
 
 
-def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_expected(1, 5, point=None, simulate=20, seed=3, threads=None, as_json=True, cluster=None) == 0
-    data = json.loads(capsys.readouterr().out)
+def test_json() -> None:
+    data = json.loads(printed("--dimension", "1", "--degree", "5", "--simulate", "20", "--seed", "3", "--json"))
     assert data["value"] == pytest.approx(5 / 3)
     assert data["complex_count"] == 5
     assert data["simulation"]["samples"] == 20
@@ -28,4 +35,4 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_bad_point() -> None:
     with pytest.raises(pm.InputError, match="separated by commas"):
-        run_expected(2, 3, point="1;2", simulate=None, seed=0, threads=None, as_json=True, cluster=None)
+        printed("--dimension", "2", "--degree", "3", "--point", "1;2")

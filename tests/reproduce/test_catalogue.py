@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("matplotlib")
 
-from polymargin.cli import reproduce_all as command
+from polymargin.cli import reproduce as command
 from polymargin.errors import InputError
 from polymargin.reproduce import ed_degree_tables, everything
 from polymargin.reproduce.catalogue import ENTRIES, entry
@@ -60,21 +60,23 @@ def test_a_count_that_disagrees_is_said(
     assert outcome.seconds == 300.0
 
 
-def test_one_figure_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options: dict[str, Any] = {"directory": tmp_path, "quick": True, "seed": 0}
-    assert command.run_reproduce("figure-tracking", as_json=True, **options) == 0
-    data = json.loads(capsys.readouterr().out)
+def ended(status: int, *words: str) -> str:
+    result = CliRunner().invoke(command.commands, words)
+    assert result.exit_code == status, result.output
+    return result.stdout
+
+
+def test_one_figure_from_the_command_line(tmp_path: Path) -> None:
+    words = ("figure-tracking", "--directory", str(tmp_path), "--quick")
+    data = json.loads(ended(0, *words, "--json"))
     assert data["command"] == f"polymargin reproduce figure-tracking --quick --directory {tmp_path}"
     assert data["seed"] is None
     assert [row["agrees"] for row in data["rows"]] == [True, True, True]
     assert all(Path(file).exists() for file in data["files"])
-    assert command.run_reproduce("figure-tracking", as_json=False, **options) == 0
-    assert "again with:" in capsys.readouterr().out
+    assert "again with:" in ended(0, *words)
 
 
-def test_all_from_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(run: Run) -> Reproduced:
         raise InputError("no torch here")
 
@@ -82,16 +84,13 @@ def test_all_from_the_command_line(
         return Reproduced((), (Comparison.of("ED degree", 738, 743),))
 
     entries = (Entry("a", "A", "x.", fails), Entry("b", "B", "y.", differs))
-    monkeypatch.setattr(command, "ENTRIES", entries)
-    monkeypatch.setattr(command, "reproduce_all", lambda *a, **k: everything.reproduce_all(*a, entries=entries, **k))
-    assert command.run_reproduce("all", directory=tmp_path, quick=False, seed=2, as_json=False) == 2
-    out = capsys.readouterr().out
+    reproduce_all, chosen = everything.reproduce_all, entries
+    monkeypatch.setattr(everything, "reproduce_all", lambda *a, **k: reproduce_all(*a, entries=chosen, **k))
+    words = ("all", "--directory", str(tmp_path), "--seed", "2")
+    out = ended(2, *words)
     assert "a was not computed: no torch here" in out
     assert "b, ED degree: printed 738, ours 743" in out
     assert (tmp_path / "report.html").exists()
-    monkeypatch.setattr(
-        command, "reproduce_all", lambda *a, **k: everything.reproduce_all(*a, entries=entries[1:], **k)
-    )
-    assert command.run_reproduce("all", directory=tmp_path, quick=False, seed=2, as_json=True) == 0
-    data = json.loads(capsys.readouterr().out)
+    chosen = entries[1:]
+    data = json.loads(ended(0, *words, "--json"))
     assert data["entries"][0]["rows"][0]["agrees"] is False

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from polymargin.cli.commands.soundness import commands
-from polymargin.cli.soundness import run_table3
+from polymargin.cli import reproduce
+from polymargin.cli.soundness import commands
 from polymargin.errors import InputError
 from polymargin.reproduce import table3
 from polymargin.soundness import Setting, verification
@@ -83,15 +83,15 @@ def test_an_answer_without_an_accepted_certificate_is_no_answer(
     assert {item["result"] for item in found["outcomes"]} == {"unknown"}
 
 
-def test_table3_puts_printed_values_beside_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_table3_puts_printed_values_beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("torch", "onnx", "vnnlib"):
         pytest.importorskip(module)
     small = [Setting((10,), 2, 0.5, unverifiable=2, clean=2)]
     monkeypatch.setattr(table3, "paper_settings", lambda: small)
-    assert run_table3(tmp_path, epochs=1500, seed=0, jobs=1, as_json=True) == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    words = ["table3", "--directory", str(tmp_path), "--epochs", "1500", "--json"]
+    result = CliRunner().invoke(reproduce.commands, words)
+    assert result.exit_code == 0
+    (row,) = json.loads(result.stdout)["rows"]
     assert (row["falsified_unverifiable_printed"], row["falsified_clean_printed"]) == (1.0, 0.5)
     assert (row["seconds_mean_printed"], row["seconds_std_printed"]) == (0.0335, 0.0102)
     assert row["falsified_unverifiable"] == 1.0

@@ -1,4 +1,4 @@
-"""`polymargin`: which commands there are. Their options are in `commands`, what they do in the files beside this one.
+"""`polymargin`: which commands there are. Each has a file with its options, its call and its output.
 
 Exit status: 0 every row has an answer (`verify`: all robust; `margin --certificates`, `check`: all proved), 1 something is
 not robust, not settled or not proved, 2 something could not be answered or the input is bad; see `entry` for the rest.
@@ -12,10 +12,21 @@ from typing import Annotated
 import typer
 
 import polymargin
-from polymargin.cli.commands import answers, geometry, values
-from polymargin.cli.commands.reproduce import commands as reproduce_commands
-from polymargin.cli.commands.soundness import commands as soundness_commands
+from polymargin.cli.chambers import chambers
+from polymargin.cli.check import check
+from polymargin.cli.critical_points import critical_points
+from polymargin.cli.demo import demo
+from polymargin.cli.discriminant import discriminant
+from polymargin.cli.ed_degree import ed_degree
+from polymargin.cli.expected import expected
+from polymargin.cli.explore import explore
 from polymargin.cli.group import Commands
+from polymargin.cli.margin import margin
+from polymargin.cli.ranges import ranges
+from polymargin.cli.report import report
+from polymargin.cli.reproduce import commands as reproduce_commands
+from polymargin.cli.soundness import commands as soundness_commands
+from polymargin.cli.verify import verify
 from polymargin.cli.vnnlib import commands as vnnlib_commands
 
 app = typer.Typer(
@@ -47,18 +58,18 @@ def polymargin_command(
 
 
 for _command, _example in (
-    (answers.margin, "margin model.npz points.csv --certificates proofs"),
-    (answers.verify, "verify model.npz points.csv --radius 0.1 --certificates proofs"),
-    (answers.check, "check proofs/model.npz proofs/point-*.json"),
-    (answers.report, "report model.onnx images.npz --labels labels.csv -o report.html"),
-    (answers.explore, "explore model.npz points.csv"),
-    (values.ranges, "ranges model.onnx --domain 0,1 --output ranges.json"),
-    (geometry.ed_degree, "ed-degree --architecture 3,3,2,2 --degree 2 --method all"),
-    (geometry.discriminant, "discriminant model.npz --plot discriminant.png"),
-    (geometry.chambers, "chambers model.npz --window -3,3,-3,3 --plot chambers.png"),
-    (geometry.critical_points, "critical-points --expression 'x**2 + 4*y**2 = 4' --point 0.3,0.4"),
-    (geometry.expected, "expected --dimension 2 --degree 3 --simulate 1000"),
-    (answers.demo, "demo --radius 0.3"),
+    (margin, "margin model.npz points.csv --certificates proofs"),
+    (verify, "verify model.npz points.csv --radius 0.1 --certificates proofs"),
+    (check, "check proofs/model.npz proofs/point-*.json"),
+    (report, "report model.onnx images.npz --labels labels.csv -o report.html"),
+    (explore, "explore model.npz points.csv"),
+    (ranges, "ranges model.onnx --domain 0,1 --output ranges.json"),
+    (ed_degree, "ed-degree --architecture 3,3,2,2 --degree 2 --method all"),
+    (discriminant, "discriminant model.npz --plot discriminant.png"),
+    (chambers, "chambers model.npz --window -3,3,-3,3 --plot chambers.png"),
+    (critical_points, "critical-points --expression 'x**2 + 4*y**2 = 4' --point 0.3,0.4"),
+    (expected, "expected --dimension 2 --degree 3 --simulate 1000"),
+    (demo, "demo --radius 0.3"),
 ):
     app.command(epilog=f"Example: polymargin {_example}")(_command)
 

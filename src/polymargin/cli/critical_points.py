@@ -1,40 +1,50 @@
-"""The `critical-points` command: all critical points of the distance from one point."""
+"""`polymargin critical-points`: all critical points of the distance from one point."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any
 
-from polymargin import __version__
-from polymargin.cli.printing import plain_table, print_json, wide_console
-from polymargin.cli.subjects import GivenModel
-from polymargin.enumeration import CriticalPoints, critical_points
-from polymargin.errors import InputError
-from polymargin.geometry import Variety
+import typer
+
+from polymargin.cli.options import AsJson, CountLimit, Seed, Threads, spread
+from polymargin.cli.subjects import SubjectOptions
+
+if TYPE_CHECKING:
+    from polymargin.enumeration import CriticalPoints
 
 
-def run_critical_points(
-    subject: GivenModel, point: str, *, seed: int, threads: int | None, limit: int, as_json: bool
+@spread
+def critical_points(
+    subject: SubjectOptions,
+    point: Annotated[str, typer.Option(help="The point, numbers separated by commas.")] = "",
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: CountLimit = 200_000,
+    as_json: AsJson = False,
 ) -> int:
-    """Status 0 if all of them were found, 2 otherwise."""
-    try:
-        u = [float(part) for part in point.split(",")]
-    except ValueError:
-        raise InputError(f"--point {point!r}: expected numbers separated by commas") from None
-    source, metric = subject.source() if len(subject.expressions) > 1 else subject.boundary(), subject.measured()
-    if isinstance(source, Variety):
-        found = source.critical_points(u, metric=metric, seed=seed, threads=threads, limit=limit)
-    else:
-        found = critical_points(source, u, metric=metric, seed=seed, threads=threads, limit=limit)
+    """All critical points of the distance from one point to a boundary, real and complex, the nearest first."""
+    import numpy as np
+
+    from polymargin import __version__
+    from polymargin.cli.points import numbers
+    from polymargin.cli.printing import plain_table, print_json, wide_console
+    from polymargin.enumeration import critical_points as critical_points_of
+    from polymargin.geometry import Variety
+
+    u = numbers(point, "--point", "numbers separated by commas")
+    source = subject.source() if subject.is_variety else subject.boundary()
+    asked: dict[str, Any] = {"metric": subject.measured(), "seed": seed, "threads": threads, "limit": limit}
+    found = (
+        source.critical_points(u, **asked) if isinstance(source, Variety) else critical_points_of(source, u, **asked)
+    )
     if as_json:
         print_json({"version": __version__, "source": subject.name, "point": u, **_as_data(found)})
     else:
-        table = plain_table(f"{subject.name}: {found!r}")
-        for column in ("distance", "point"):
-            table.add_column(column, justify="right" if column == "distance" else "left")
+        table = plain_table(f"{subject.name}: {found!r}", ">distance", "point")
         for x, distance in zip(found.points, found.distances, strict=True):
             real = bool(np.isfinite(distance))
-            numbers = (f"{entry.real:.10g}" if real else f"{entry:.6g}" for entry in x)
-            table.add_row(f"{distance:.10g}" if real else "complex", ", ".join(numbers), style="" if real else "dim")
+            entries = (f"{entry.real:.10g}" if real else f"{entry:.6g}" for entry in x)
+            table.add_row(f"{distance:.10g}" if real else "complex", ", ".join(entries), style="" if real else "dim")
         wide_console().print(table)
         for finding in found.audit.findings:
             print(finding)
@@ -42,16 +52,17 @@ def run_critical_points(
 
 
 def _as_data(found: CriticalPoints) -> dict[str, object]:
+    rows = zip(found.points, found.real.tolist(), found.distances.tolist(), strict=True)
     return {
         "complete": found.audit.complete,
         "findings": list(found.audit.findings),
         "points": [
             {
-                "real": bool(real),
-                "distance": float(distance) if np.isfinite(distance) else None,
-                "point": [float(entry) for entry in x.real],
-                "imaginary": None if real else [float(entry) for entry in x.imag],
+                "real": real,
+                "distance": distance,
+                "point": x.real.tolist(),
+                "imaginary": None if real else x.imag.tolist(),
             }
-            for x, real, distance in zip(found.points, found.real, found.distances, strict=True)
+            for x, real, distance in rows
         ],
     }

@@ -1,18 +1,15 @@
-"""The `demo` command: the networks that come with the package, and what can be said about them."""
+"""`polymargin demo`: the networks that come with the package, and what can be said about them."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
+from typing import Annotated
 
-from polymargin.cli.margins import COLUMNS, margin_cells, margin_remarks
-from polymargin.cli.points import read_points
-from polymargin.cli.printing import print_json
-from polymargin.cli.remarks import remarks
-from polymargin.cli.row_table import Column, RowTable
-from polymargin.margins import Answer, Settings, Verifier
-from polymargin.networks import load
+import typer
+
+from polymargin.cli.options import AsJson, Seed, Threads, spread
 from polymargin.times import readable_time
 
 DEMOS = (
@@ -22,9 +19,23 @@ DEMOS = (
 )
 
 
-def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) -> int:
-    """Margins and verdicts for every demo network; the exit status."""
-    data = Path(str(files("polymargin") / "data"))
+@spread
+def demo(
+    radius: Annotated[float, typer.Option(min=0.0, help="Radius of the verdicts.")] = 0.2,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+) -> int:
+    """Margins of the small trained networks that come with the package."""
+    from polymargin.cli.margin import presentation
+    from polymargin.cli.points import read_points
+    from polymargin.cli.printing import print_json
+    from polymargin.cli.remarks import remarks
+    from polymargin.cli.row_table import Column, RowTable
+    from polymargin.margins import Answer, Settings, Verifier
+    from polymargin.networks import load
+
+    data, shown = Path(str(files("polymargin") / "data")), presentation()
     collected = {}
     for name, description in DEMOS:
         network = load(data / f"{name}.npz")
@@ -33,14 +44,15 @@ def run_demo(radius: float, *, as_json: bool, threads: int | None, seed: int) ->
         verifier = Verifier(network, seed=seed, workers=threads, settings=Settings(cache=False))
         margins = verifier.margin(points)
         total = perf_counter() - started
-        columns = (*COLUMNS, Column(f"radius {radius:g}", 10))
-        with RowTable(description, columns, len(points), silent=as_json) as table:
+        with RowTable(
+            description, (*shown.columns, Column(f"radius {radius:g}", 10)), len(points), silent=as_json
+        ) as table:
             verdicts = verifier.verify(points, radius)
             for row, found in enumerate(verdicts):
-                table.add(row, [*margin_cells(margins[row]), found.answer.name])
+                table.add(row, [*shown.cells(margins[row]), found.answer.name])
         rows = zip(margins, verdicts, strict=True)
         collected[name] = [{**row.to_dict(), "verdict": verdict.answer.name} for row, verdict in rows]
-        for line in remarks(margin_remarks(margins)):
+        for line in remarks(shown.notes(margins)):
             table.say(line)
         robust = verdicts.answers.count(Answer.ROBUST)
         table.say(

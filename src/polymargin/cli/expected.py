@@ -1,40 +1,47 @@
-"""The `expected` command, and the figure `reproduce figure-kac-rice`."""
+"""`polymargin expected`."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Annotated
 
-from rich.table import Table
+import typer
 
-from polymargin import __version__
-from polymargin.cli.jobs import workers
-from polymargin.cli.printing import plain_table, print_json, progress_bar, wide_console
-from polymargin.errors import InputError
-from polymargin.expected import (
-    ExpectedCount,
-    SimulatedCounts,
-    expected_real_critical_points,
-)
+from polymargin.cli.options import AsJson, Cluster, Seed, Threads, spread
+
+if TYPE_CHECKING:
+    from polymargin.expected import ExpectedCount, SimulatedCounts
 
 
-def run_expected(
-    dimension: int,
-    degree: int,
-    *,
-    point: str | None,
-    simulate: int | None,
-    seed: int,
-    threads: int | None,
-    cluster: str | None,
-    as_json: bool,
+@spread
+def expected(
+    dimension: Annotated[int, typer.Option(min=1, max=100, help="Number of inputs.")],
+    degree: Annotated[int, typer.Option(min=1, help="Degree of the activation.")],
+    point: Annotated[
+        str | None, typer.Option(help="The point, numbers separated by commas.", show_default="origin")
+    ] = None,
+    simulate: Annotated[
+        int | None, typer.Option(min=1, help="Also count critical points of this many random networks.")
+    ] = None,
+    as_json: AsJson = False,
+    threads: Threads = None,
+    cluster: Cluster = None,
+    seed: Seed = 0,
 ) -> int:
-    """The expected number of real critical points of a random shallow network, with a simulation if asked for."""
+    """Expected number of real critical points of a random wide shallow network."""
+    from polymargin import __version__
+    from polymargin.cli.jobs import workers
+    from polymargin.cli.points import numbers
+    from polymargin.cli.printing import print_facts, print_json, progress_bar
+    from polymargin.expected import expected_real_critical_points
+
+    where = None if point is None else numbers(point, "--point", "numbers separated by commas, such as 1,0.5")
     with progress_bar() as progress, workers(1, cluster) as executor:
         task = progress.add_task("networks", total=simulate or 0, visible=simulate is not None)
         found = expected_real_critical_points(
             dimension,
             degree,
-            None if point is None else _coordinates(point),
+            where,
             simulate=simulate,
             seed=seed,
             threads=threads,
@@ -44,7 +51,8 @@ def run_expected(
     if as_json:
         print_json({"version": __version__, "seed": seed, **found.to_dict()})
     else:
-        wide_console().print(_table(found))
+        inputs = "1 input" if found.dimension == 1 else f"{found.dimension} inputs"
+        print_facts(f"Random shallow networks, {inputs}, activation of degree {found.degree}", _facts(found))
     return 0
 
 
@@ -54,29 +62,17 @@ def deviation(simulation: SimulatedCounts, expected: float) -> str:
     return f"{(simulation.mean - expected) / error:+.2f}" if 0 < error < math.inf else "–"
 
 
-def _coordinates(text: str) -> list[float]:
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = [math.nan]
-    if not all(map(math.isfinite, numbers)):
-        raise InputError(f"point {text!r}: expected numbers separated by commas, such as 1,0.5")
-    return numbers
-
-
-def _table(found: ExpectedCount) -> Table:
-    inputs = "1 input" if found.dimension == 1 else f"{found.dimension} inputs"
-    title = f"Random shallow networks, {inputs}, activation of degree {found.degree}"
-    table = plain_table(title, header=False)
-    table.add_column(style="dim")
-    table.add_column()
-    table.add_row("point", ", ".join(f"{x:g}" for x in found.point))
-    table.add_row("expected real critical points", f"{found.value:.10g} ± {found.error:.1g} ({found.method})")
-    table.add_row("complex critical points", str(found.complex_count))
-    simulation = found.simulation
-    if simulation is not None:
+def _facts(found: ExpectedCount) -> list[tuple[str, str]]:
+    facts = [
+        ("point", ", ".join(f"{x:g}" for x in found.point)),
+        ("expected real critical points", f"{found.value:.10g} ± {found.error:.1g} ({found.method})"),
+        ("complex critical points", str(found.complex_count)),
+    ]
+    if (simulation := found.simulation) is not None:
         mean = f"{simulation.mean:.4f} ± {simulation.standard_error:.4f} ({simulation.method})"
-        table.add_row(f"mean of {simulation.samples} networks", mean)
-        table.add_row("difference in standard errors", deviation(simulation, found.value))
-        table.add_row("networks with points in doubt", str(simulation.doubtful))
-    return table
+        facts += [
+            (f"mean of {simulation.samples} networks", mean),
+            ("difference in standard errors", deviation(simulation, found.value)),
+            ("networks with points in doubt", str(simulation.doubtful)),
+        ]
+    return facts

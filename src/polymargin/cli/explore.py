@@ -1,38 +1,50 @@
-"""The `explore` command."""
+"""`polymargin explore`."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from polymargin.arguments import positive
-from polymargin.cli.chambers import parse_window
-from polymargin.cli.entry import going_on
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_model
-from polymargin.cli.points import has_labels, read_data, read_labels
-from polymargin.cli.printing import progress_bar
-from polymargin.cli.report import image_shape
+import typer
+
+from polymargin.cli.options import DataOrNone, Image, Labels, Model, ReadingOptions, Seed, spread
 from polymargin.errors import InputError, printable
-from polymargin.explorer import Explorer, Scene
-from polymargin.explorer.export import export_page, precomputed_count
 
 
-def run_explore(
-    model: Path,
-    points: Path | None,
+@spread
+def explore(
+    model: Model,
+    points: DataOrNone = None,
+    labels: Labels = None,
+    plane: Annotated[
+        str | None,
+        typer.Option(help="Three rows i,j,k of POINTS: the plane through them.", show_default="the first three"),
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Window left,right,bottom,top of the plane.", show_default="around the points")
+    ] = None,
+    image: Image = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write a page that needs no server to this .html file instead of serving one.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1.", show_default="any free one")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds for one answer.")] = 5.0,
+    seed: Seed = 0,
     *,
-    labels: Path | None,
-    plane: str | None,
-    window: str | None,
-    image: str | None,
-    export: Path | None,
-    port: int,
-    browser: bool,
-    timeout: float,
-    seed: int,
-    reading: ModelOptions,
+    reading: ReadingOptions,
 ) -> int:
-    """Serve until interrupted, or write a page; the exit status."""
+    """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
+    from polymargin.arguments import positive
+    from polymargin.cli.entry import going_on
+    from polymargin.cli.models import read_model
+    from polymargin.cli.points import image_shape, parse_window, read_data, read_labels_of
+    from polymargin.cli.printing import progress_bar
+    from polymargin.explorer import Explorer, Scene
+    from polymargin.explorer.export import export_page, precomputed_count
+
     if export is not None and export.suffix not in (".html", ".htm"):
         raise InputError(f"--export {export}: expected a name that ends in .html")
     network = read_model(model, reading)
@@ -41,11 +53,10 @@ def run_explore(
             f"{model} is a piecewise network: the explorer draws polynomial networks only; "
             "polymargin margin and polymargin report take it"
         )
-    source = labels if labels is not None else points if points is not None and has_labels(points) else None
     scene = Scene.of(
         network,
         None if points is None else read_data(points),
-        labels=None if source is None else read_labels(source),
+        labels=read_labels_of(points, labels),
         rows=None if plane is None else _rows(plane),
         window=None if window is None else parse_window(window),
         image_shape=image_shape(image),
@@ -61,7 +72,7 @@ def run_explore(
         return 0
     with going_on(lambda: "the page is no longer served"), Explorer(scene, port=port) as explorer:
         print(f"{explorer.address}\nCtrl-C ends it.", flush=True)
-        if browser:
+        if not no_browser:
             explorer.open()
         try:
             explorer.wait()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.cli.model_options import ModelOptions
+from polymargin.cli.options import ReadingOptions
 from polymargin.cli.points import interval, read_points
 from polymargin.errors import InputError
 from polymargin.networks import load
@@ -23,7 +23,7 @@ _SERIES: dict[str, Any] = {
 }
 
 
-def read_model(model: Path, options: ModelOptions) -> Network:
+def read_model(model: Path, options: ReadingOptions) -> Network:
     """Return the network of a file."""
     return load(
         model,
@@ -34,7 +34,7 @@ def read_model(model: Path, options: ModelOptions) -> Network:
     )
 
 
-def read_polynomial(model: Path, options: ModelOptions) -> Network:
+def read_polynomial(model: Path, options: ReadingOptions) -> Network:
     """Return the same for commands that are about polynomials alone."""
     network = read_model(model, options)
     if not network.is_polynomial:
@@ -87,7 +87,7 @@ def _one_activation(text: str) -> Any:
         ) from None
 
 
-def read_both(model: Path, points: Path, options: ModelOptions) -> tuple[Network, NDArray[np.float64]]:
+def read_both(model: Path, points: Path, options: ReadingOptions) -> tuple[Network, NDArray[np.float64]]:
     """A network and points (m, n) of its dimension."""
     network = read_model(model, options)
     array = read_points(points)

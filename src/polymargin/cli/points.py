@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import tokenize
 from pathlib import Path
@@ -50,15 +51,14 @@ def read_data(path: Path) -> NDArray[np.float64]:
     return array
 
 
-def read_labels(path: Path) -> NDArray[Any]:
-    """Right classes, one per row: numbers, or names where the file holds words."""
-    array = read_array(path, "labels", words=True)
+def read_labels_of(data: Path | None, labels: Path | None) -> NDArray[Any] | None:
+    """Return the right classes, one per row, numbers or words: those of their own file, or `labels` of the points."""
+    if labels is None and not (
+        data is not None and data.suffix == ".npz" and data.is_file() and "labels" in read_arrays(data)
+    ):
+        return None
+    array = read_array(labels or data or Path(), "labels", words=True)
     return array.ravel() if 1 in array.shape else array
-
-
-def has_labels(path: Path) -> bool:
-    """Whether a file of points says the right classes too."""
-    return path.suffix == ".npz" and path.is_file() and "labels" in read_arrays(path)
 
 
 def read_array(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
@@ -146,8 +146,48 @@ def _is_number(text: str) -> bool:
 
 def interval(text: str) -> tuple[float, float]:
     """The two numbers of --domain."""
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--domain {text!r}: expected two numbers lo,hi such as 0,1") from None
+    low, high = numbers(text, "--domain", "two numbers lo,hi such as 0,1", 2)
     return low, high
+
+
+def parse_window(text: str) -> tuple[float, float, float, float]:
+    """The four numbers of --window."""
+    left, right, bottom, top = numbers(text, "--window", "four numbers left,right,bottom,top such as -3,3,-3,3", 4)
+    return left, right, bottom, top
+
+
+def numbers(text: str, option: str, expected: str, count: int | None = None) -> list[float]:
+    """Numbers separated by commas."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = [math.nan]
+    if not all(map(math.isfinite, found)) or count not in (None, len(found)):
+        raise InputError(f"{option} {text!r}: expected {expected}")
+    return found
+
+
+def whole_numbers(text: str, option: str, expected: str) -> list[int]:
+    """Whole numbers separated by commas."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} {text!r}: expected {expected}") from None
+
+
+def image_shape(text: str | None) -> tuple[int, ...] | str | None:
+    """The lengths of --image; None and "none" as they are."""
+    if text is None or text == "none":
+        return text
+    sizes = text.split("x")
+    if not all(size.isascii() and size.isdigit() for size in sizes):
+        raise InputError(f"--image {text!r}: expected a shape such as 28x28 or 3x32x32, or none")
+    return tuple(map(int, sizes))
+
+
+def check_pictures(files: list[Path] | None) -> list[Path]:
+    """Return the files of --plot; refuse what cannot be drawn before the work begins."""
+    for file in files or []:
+        if file.suffix not in (".png", ".svg"):
+            raise InputError(f"--plot {file}: expected a name that ends in .png or .svg")
+    return files or []

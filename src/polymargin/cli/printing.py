@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -45,18 +46,28 @@ def literal(text: str) -> str:
     return escape(printable(text))
 
 
-def plain_table(title: str | None = None, *, header: bool = True) -> Table:
-    """A table without lines, for answers that come all at once."""
-    shown = None if title is None else literal(title)
-    return Table(
-        title=shown,
+def plain_table(title: str | None, *columns: str) -> Table:
+    """Return a table without lines, for answers that come all at once; the names of columns of numbers begin with >."""
+    table = Table(
+        title=None if title is None else literal(title),
         title_justify="left",
         title_style="bold",
         box=None,
         pad_edge=False,
         header_style="bold",
-        show_header=header,
     )
+    for column in columns:
+        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
+    return table
+
+
+def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Print names and values in two columns."""
+    table = plain_table(title, "", "")
+    table.show_header, table.columns[0].style = False, "dim"
+    for name, value in facts:
+        table.add_row(name, value)
+    wide_console().print(table)
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -1,49 +1,53 @@
-"""The `ranges` command."""
+"""`polymargin ranges`: which values a network computes over a set of inputs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_both, read_model
-from polymargin.cli.points import interval
-from polymargin.cli.printing import print_json
-from polymargin.cli.regions import Given
+from polymargin.cli.options import DEFAULT_TIMEOUT, AsJson, Model, Norm, ReadingOptions, Seed, Timeout, spread
 from polymargin.errors import InputError
 from polymargin.standing import Standing
 
 
-def run_ranges(
-    model: Path,
-    options: ModelOptions,
+@spread
+def ranges(
+    model: Model,
+    domain: Annotated[
+        str | None, typer.Option(help="All inputs within lo,hi, such as 0,1.", show_default="see --points")
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(help="Data (.npy, .npz or .csv): their bounding box, or shown as observed beside --domain."),
+    ] = None,
+    radius: Annotated[float | None, typer.Option(help="Inputs within this distance of the only point.")] = None,
+    norm: Norm = "l2",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the intervals as JSON.")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Write the certificate, for `check`.")] = None,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    seed: Seed = 0,
+    as_json: AsJson = False,
     *,
-    points: Path | None,
-    domain: str | None,
-    radius: float | None,
-    norm: str,
-    output: Path | None,
-    certificate: Path | None,
-    timeout: float,
-    seed: int,
-    as_json: bool,
+    reading: ReadingOptions,
 ) -> int:
-    """Print the ranges of all layers; 0 if they are proved, 1 if not."""
-    from polymargin.value_ranges import ranges
+    """Proved ranges of the values in every layer over a set of inputs, beside the extremes that search finds."""
+    from polymargin.cli.models import read_both, read_model
+    from polymargin.cli.points import interval
+    from polymargin.cli.printing import print_json
+    from polymargin.cli.regions import RegionOptions
+    from polymargin.value_ranges import ranges as ranges_of
 
-    if points is None:
-        network, data = read_model(model, options), None
-    else:
-        network, data = read_both(model, points, options)
+    network, data = (read_model(model, reading), None) if points is None else read_both(model, points, reading)
     if radius is None:
         if norm != "l2":
             raise InputError(f"--norm {norm} without --radius: expected a radius around one point")
         box = None if domain is None else interval(domain)
-        found = ranges(network, data, domain=box, timeout=timeout, seed=seed)
+        found = ranges_of(network, data, domain=box, timeout=timeout, seed=seed)
     else:
-        within = Given(norm=norm, domain=domain).region
-        found = ranges(network, data, radius=radius, within=within, timeout=timeout, seed=seed)
+        within = RegionOptions(norm=norm, domain=domain).region
+        found = ranges_of(network, data, radius=radius, within=within, timeout=timeout, seed=seed)
     if output is not None:
         found.to_json(output)
     if certificate is not None:

@@ -1,11 +1,14 @@
-"""--norm, --weights, --domain, --movable, --rivals and --abstain, as `margin`, `verify` and `certify` take them."""
+"""--norm, --weights, --domain, --movable, --rivals and --abstain: which perturbations and which ties count."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from polymargin.cli.options import Domain, Norm
 from polymargin.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,23 +18,44 @@ if TYPE_CHECKING:
     from polymargin.regions import Region
 
 
+_NUMBERS = "whole numbers such as 0,3,5"
+
+
 @dataclass(frozen=True)
-class Given:
+class RegionOptions:
     """What was written on the command line."""
 
-    norm: str = "l2"
-    weights: Path | None = None
-    domain: str | None = None
-    movable: str | None = None
-    rivals: str | None = None
-    abstain: float = 0.0
+    norm: Norm = "l2"
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            help="File (.npy, .npz, .csv) with a weight for each input, or for l2 a positive definite matrix.",
+            show_default="none",
+        ),
+    ] = None
+    domain: Domain = None
+    movable: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these inputs change: their numbers, such as 0,3,5, or for l2 a file with the columns of a subspace.",
+            show_default="all",
+        ),
+    ] = None
+    rivals: Annotated[
+        str | None, typer.Option(help="Only ties with these classes count, such as 1,7.", show_default="all")
+    ] = None
+    abstain: Annotated[
+        float, typer.Option(min=0.0, help="An answer counts only if its logit leads by more than this.")
+    ] = 0.0
 
     @property
     def keywords(self) -> dict[str, Any]:
         """For a function of a polynomial network."""
+        from polymargin.cli.points import whole_numbers
+
         return {
             "within": self.region,
-            "rivals": None if self.rivals is None else _numbers("--rivals", self.rivals),
+            "rivals": None if self.rivals is None else whole_numbers(self.rivals, "--rivals", _NUMBERS),
             "abstain": self.abstain,
         }
 
@@ -61,13 +85,13 @@ class Given:
     @property
     def named(self) -> dict[str, Any]:
         """For JSON: the norm, and whatever else was given, as it was written."""
-        from polymargin.cli.points import interval
+        from polymargin.cli.points import interval, whole_numbers
 
         given = {
             "weights": None if self.weights is None else str(self.weights),
             "domain": None if self.domain is None else list(interval(self.domain)),
             "movable": self.movable,
-            "rivals": None if self.rivals is None else _numbers("--rivals", self.rivals),
+            "rivals": None if self.rivals is None else whole_numbers(self.rivals, "--rivals", _NUMBERS),
             "abstain": self.abstain or None,
         }
         return {"norm": self.norm} | {name: value for name, value in given.items() if value is not None}
@@ -76,7 +100,7 @@ class Given:
     def words(self) -> str:
         """For the title of a table, after a comma; nothing for plain L2.
 
-        >>> Given(norm="linf", domain="-1,1").words
+        >>> RegionOptions(norm="linf", domain="-1,1").words
         ', norm linf, domain [-1, 1]'
         """
         parts = {} if self.norm == "l2" else {"norm": self.norm}
@@ -98,19 +122,10 @@ def _weights(path: Path) -> NDArray[np.float64]:
 
 def _movable(text: str) -> list[int] | NDArray[np.float64]:
     """Numbers of inputs, or the columns of a subspace in a file."""
-    from polymargin.cli.points import FILES, read_array
+    from polymargin.cli.points import FILES, read_array, whole_numbers
 
     if Path(text).suffix not in FILES:
-        return _numbers("--movable", text, ", or a .npy, .npz or .csv file with the columns of a subspace")
+        expected = f"{_NUMBERS}, or a .npy, .npz or .csv file with the columns of a subspace"
+        return whole_numbers(text, "--movable", expected)
     array = read_array(Path(text), "directions")
     return array[:, None] if array.ndim == 1 else array
-
-
-def _numbers(option: str, text: str, or_else: str = "") -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"{option} {text!r}: expected whole numbers such as 0,3,5{or_else}") from None
-
-
-L2 = Given()

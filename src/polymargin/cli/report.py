@@ -1,4 +1,4 @@
-"""The `report` command."""
+"""`polymargin report`."""
 
 from __future__ import annotations
 
@@ -6,47 +6,70 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
-from polymargin.cli.entry import going_on
-from polymargin.cli.models import how_to_go_on, read_model
-from polymargin.cli.points import has_labels, read_data, read_labels
-from polymargin.cli.printing import progress_bar
-from polymargin.cli.regions import Given
-from polymargin.cli.remarks import remarks
-from polymargin.cli.work_options import WorkOptions
+import typer
+
+from polymargin.cli.options import (
+    DEFAULT_TIMEOUT,
+    Data,
+    Domain,
+    Image,
+    Labels,
+    Model,
+    Norm,
+    ReadingOptions,
+    Timeout,
+    WorkOptions,
+    spread,
+)
 from polymargin.errors import InputError, printable
-from polymargin.plots.figure_file import new_figure
-from polymargin.reports import report
 from polymargin.standing import Standing
 
 
-def run_report(
-    model: Path,
-    data: Path,
-    output: Path,
-    work: WorkOptions,
+@spread
+def report(
+    model: Model,
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    labels: Labels = None,
+    title: Annotated[str, typer.Option(help="Title of the page.", show_default="the name of the model")] = "",
+    image: Image = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Use only the first so many rows.", show_default="all")
+    ] = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="Prove every row and save the certificates in this folder.")
+    ] = None,
+    norm: Norm = "l2",
+    domain: Domain = None,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     *,
-    labels: Path | None,
-    title: str,
-    image: str | None,
-    rows: int | None,
-    certificates: Path | None,
-    norm: str,
-    domain: str | None,
-    timeout: float,
+    work: WorkOptions,
+    reading: ReadingOptions,
 ) -> int:
-    """Write the page; 2 if some row has no answer."""
+    """Write one page about a data set: robust accuracy, margins, classes, rivals, the most vulnerable inputs."""
+    from polymargin.cli.entry import going_on
+    from polymargin.cli.models import how_to_go_on, read_model
+    from polymargin.cli.points import image_shape, read_data, read_labels_of
+    from polymargin.cli.printing import progress_bar
+    from polymargin.cli.regions import RegionOptions
+    from polymargin.cli.remarks import remarks
+    from polymargin.plots.figure_file import new_figure
+    from polymargin.reports import report as reported
+
     if output.suffix not in (".html", ".htm"):
         raise InputError(f"--output {output}: expected a name that ends in .html")
     if not output.parent.is_dir():
         raise InputError(f"--output {output}: there is no folder {output.parent}; make it first")
     new_figure()  # what is missing is said before hours of work
-    network = read_model(model, work.reading)
+    network = read_model(model, reading)
     points = read_data(data)
-    source = labels if labels is not None else data if has_labels(data) else None
-    right = None if source is None else read_labels(source)
+    right = read_labels_of(data, labels)
     if right is not None and len(right) != len(points):
-        raise InputError(f"{source}: {len(right)} labels for {len(points)} points; expected one per point")
+        raise InputError(
+            f"{data if labels is None else labels}: {len(right)} labels for {len(points)} points; expected one per point"
+        )
     finished: list[int] = []
     with (
         going_on(lambda: how_to_go_on(work.checkpoint, sum(finished), len(points[:rows]))),
@@ -59,14 +82,14 @@ def run_report(
             finished.append(1)
             progress.advance(task)
 
-        made = report(
+        made = reported(
             network,
             points[:rows],
             None if right is None else right[:rows],
             image_shape=image_shape(image),
             title=title or f"{model.name} on {data.name}",
             certificates=certificates,
-            within=Given(norm, domain=domain).region,
+            within=RegionOptions(norm=norm, domain=domain).region,
             timeout=timeout,
             progress=advance,
             workers=work.threads if executor is None else executor,
@@ -81,12 +104,3 @@ def run_report(
         print(f"polymargin: {printable(line)}", file=sys.stderr)
     print(f"{printable(str(output))}: {made!r}")
     return 2 if any(row.standing is Standing.FAILED for row in made.margins) else 0
-
-
-def image_shape(text: str | None) -> tuple[int, ...] | str | None:
-    if text is None or text == "none":
-        return text
-    sizes = text.split("x")
-    if not all(size.isascii() and size.isdigit() for size in sizes):
-        raise InputError(f"--image {text!r}: expected a shape such as 28x28 or 3x32x32, or none")
-    return tuple(map(int, sizes))

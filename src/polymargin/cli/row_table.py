@@ -18,8 +18,8 @@ from rich.text import Text
 from polymargin.class_names import class_name
 from polymargin.cli.entry import going_on
 from polymargin.cli.models import how_to_go_on
+from polymargin.cli.options import WorkOptions
 from polymargin.cli.printing import STYLES, progress_bar, wide_console
-from polymargin.cli.work_options import WorkOptions
 from polymargin.errors import printable
 from polymargin.work import Workers
 

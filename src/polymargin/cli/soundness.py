@@ -1,53 +1,90 @@
-"""What the `soundness` commands do, and `reproduce table3`."""
+"""`polymargin soundness`: generate, train, verify, score.
+
+Exit status of verify and score: 0 if nothing is answered against a known truth and, for verify, everything is answered with a
+proof; 1 for a soundness error; 2 if something stayed open, or for bad input.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from polymargin.cli.jobs import workers
-from polymargin.cli.printing import plain_table, print_json, wide_console
-from polymargin.errors import InputError
+import typer
+
+from polymargin.cli.options import AsJson, Jobs, Seed, spread
 from polymargin.times import readable_time
 
 if TYPE_CHECKING:
     from polymargin.soundness import Instance, Score
 
+commands = typer.Typer(
+    help="The soundness benchmark: networks with planted counterexamples, or with exactly known margins.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
-def run_generate(
-    directory: Path,
-    *,
-    hidden: list[str] | None,
-    degrees: list[int] | None,
-    radii: list[float] | None,
-    inputs: int,
-    classes: int,
-    count: int,
-    epochs: int,
-    powers: str,
-    seed: int,
+Folder = Annotated[Path, typer.Argument(help="Folder of the benchmark.")]
+
+
+@commands.command(epilog="Example: polymargin soundness generate benchmark && polymargin soundness train benchmark")
+@spread
+def generate(
+    context: typer.Context,
+    directory: Folder,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="The exactly labelled edition: random networks, radii around certified margins."),
+    ] = False,
+    hidden: Annotated[
+        list[str] | None, typer.Option(help="Hidden widths, such as 6 or 10,10; may be repeated.", show_default="6, 10")
+    ] = None,
+    degree: Annotated[
+        list[int] | None, typer.Option(min=1, help="Activation degree; may be repeated.", show_default="2, 3")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Radius; may be repeated.", show_default="0.2, 0.5")
+    ] = None,
+    inputs: Annotated[int, typer.Option(min=1, help="Number of inputs.")] = 8,
+    classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 2,
+    count: Annotated[
+        int, typer.Option(min=1, help="Unverifiable instances, and as many clean ones; --exact: points.")
+    ] = 10,
+    epochs: Annotated[int, typer.Option(min=1, help="Training epochs.")] = 5000,
+    powers: Annotated[str, typer.Option(help="How z^d is written in ONNX files: Pow or Mul.")] = "Pow",
+    seed: Seed = 0,
 ) -> int:
+    """Lay out a benchmark: the paper's by default, to be trained, or with --exact one that needs no training."""
+    if exact:
+        for name in ("hidden", "degree", "epsilon", "inputs", "classes", "epochs", "powers"):
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise typer.BadParameter(f"--{name} belongs to trained networks; --exact takes --count and --seed")
+        from polymargin.soundness import ExactPlan, generate_exact_edition
+
+        instances = generate_exact_edition(directory, ExactPlan(points=count, seed=seed), progress=_remark)
+        print(f"{len(instances)} instances with proved labels in {directory}")
+        return 0
+    from polymargin.cli.points import whole_numbers
     from polymargin.soundness import Plan, generate_benchmark, settings_grid
     from polymargin.soundness.settings import PAPER_DEGREES, PAPER_HIDDEN, PAPER_RADII
 
-    widths = [_widths(text) for text in hidden] if hidden else [(width,) for width in PAPER_HIDDEN]
+    widths = [tuple(whole_numbers(text, "--hidden", "widths such as 6 or 10,10")) for text in hidden or []]
     sizes = {"inputs": inputs, "classes": classes, "unverifiable": count, "clean": count}
-    settings = settings_grid(widths, degrees or PAPER_DEGREES, radii or PAPER_RADII, **sizes)
+    radii, planned = epsilon or PAPER_RADII, widths or [(width,) for width in PAPER_HIDDEN]
+    settings = settings_grid(planned, degree or PAPER_DEGREES, radii, **sizes)
     generate_benchmark(directory, settings, Plan(epochs=epochs, seed=seed), powers=powers)
     print(f"{len(settings)} networks planned in {directory}; next: polymargin soundness train {directory}")
     return 0
 
 
-def run_generate_exact(directory: Path, *, points: int, seed: int) -> int:
-    from polymargin.soundness import ExactPlan, generate_exact_edition
-
-    instances = generate_exact_edition(directory, ExactPlan(points=points, seed=seed), progress=_remark)
-    print(f"{len(instances)} instances with proved labels in {directory}")
-    return 0
-
-
-def run_train(directory: Path, *, jobs: int) -> int:
+@commands.command(epilog="Example: polymargin soundness train benchmark --jobs 2")
+@spread
+def train(directory: Folder, jobs: Jobs = 1) -> int:
+    """Train the networks until every counterexample is planted, and write ONNX, VNN-LIB and instances.csv."""
+    from polymargin.cli.jobs import workers
     from polymargin.soundness import train_benchmark
 
     with workers(jobs) as executor:
@@ -57,67 +94,72 @@ def run_train(directory: Path, *, jobs: int) -> int:
     return 0
 
 
-def run_verify_benchmark(directory: Path, *, timeout: float, jobs: int, seed: int, as_json: bool) -> int:
-    from polymargin.soundness import read_instances, read_results, verify_benchmark
-    from polymargin.soundness import score as score_of
+@commands.command(epilog="Example: polymargin soundness verify benchmark")
+@spread
+def verify(
+    directory: Folder,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds per instance.")] = 60.0,
+    jobs: Jobs = 1,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Exact margins, verdicts and certificates of every instance, each certificate given to the separate checker."""
+    from polymargin.cli.jobs import workers
+    from polymargin.soundness import verify_benchmark
 
     with workers(jobs) as executor:
         outcomes = verify_benchmark(directory, timeout=timeout, seed=seed, executor=executor, progress=_remark)
-    instances = read_instances(directory)
-    found = score_of(instances, read_results(directory / "results.csv"))
-    if as_json:
-        print_json({**found.to_dict(), "outcomes": [vars(item) for item in outcomes]})
-    else:
-        _print_scores(directory, instances, read_results(directory / "results.csv"))
+    more = {"outcomes": [vars(item) for item in outcomes]}
+    found = _scored(directory, directory / "results.csv", more, as_json=as_json)
+    if not as_json:
         print(f"{sum(item.proved for item in outcomes)} of {len(outcomes)} certificates accepted by the checker")
-    return _status(found)
+    return 1 if found.soundness_errors else 2 if found.undecided else 0
 
 
-def run_score(directory: Path, results: Path | None, *, as_json: bool) -> int:
-    from polymargin.soundness import read_instances, read_results
-    from polymargin.soundness import score as score_of
-
-    instances = read_instances(directory)
-    answers = read_results(directory / "results.csv" if results is None else results)
-    found = score_of(instances, answers)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        _print_scores(directory, instances, answers)
+@commands.command(epilog="Example: polymargin soundness score benchmark --results other_verifier.csv")
+@spread
+def score(
+    directory: Folder,
+    results: Annotated[
+        Path | None, typer.Option(help="VNN-COMP results of any verifier.", show_default="results.csv of the folder")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Verified and falsified shares of a verifier's results, and its soundness errors."""
+    found = _scored(directory, directory / "results.csv" if results is None else results, {}, as_json=as_json)
     return 1 if found.soundness_errors else 0
 
 
-def run_table3(directory: Path, *, epochs: int, seed: int, jobs: int, as_json: bool) -> int:
-    """Status 0 if every unverifiable instance is falsified and every verdict proved."""
-    from polymargin.reproduce.table3 import reproduce_table3
+def _scored(directory: Path, results: Path, more: dict[str, Any], *, as_json: bool) -> Score:
+    """Print the score of a verifier's results, and return it."""
+    from polymargin.cli.printing import print_json
+    from polymargin.soundness import read_instances, read_results
+    from polymargin.soundness import score as score_of
 
-    with workers(jobs) as executor:
-        rows = reproduce_table3(directory, epochs=epochs, seed=seed, executor=executor, progress=_remark)
+    instances, answers = read_instances(directory), read_results(results)
+    found = score_of(instances, answers)
     if as_json:
-        print_json({"table": "table3", "seed": seed, "epochs": epochs, "rows": rows})
+        print_json({**found.to_dict(), **more})
     else:
-        _print_table3(f"table3, seed {seed}; kept in {directory}", rows)
-    complete = all(row["falsified_unverifiable"] == 1.0 and row["proved"] == row["instances"] for row in rows)
-    return 0 if complete else 2
+        _print_scores(directory, instances, answers)
+    return found
 
 
 def _print_scores(directory: Path, instances: list[Instance], answers: Any) -> None:
     """One line per network and one for all of them."""
+    from polymargin.cli.printing import plain_table, wide_console
     from polymargin.soundness import score as score_of
 
-    table = plain_table(str(directory))
-    table.add_column("network")
-    names = (
-        "unverifiable falsified",
-        "verified",
-        "clean falsified",
-        "verified",
-        "undecided",
-        "soundness errors",
-        "time",
+    columns = (
+        ">unverifiable falsified",
+        ">verified",
+        ">clean falsified",
+        ">verified",
+        ">undecided",
+        ">soundness errors",
+        ">time",
     )
-    for name in names:
-        table.add_column(name, justify="right")
+    table = plain_table(str(directory), "network", *columns)
     groups = {instance.onnx: [other for other in instances if other.onnx == instance.onnx] for instance in instances}
     for name, group in [*((Path(onnx).stem, group) for onnx, group in groups.items()), ("all", instances)]:
         found = score_of(group, answers)
@@ -133,51 +175,5 @@ def _print_scores(directory: Path, instances: list[Instance], answers: Any) -> N
     wide_console().print(table)
 
 
-def _print_table3(title: str, rows: list[dict[str, Any]]) -> None:
-    table = plain_table(title)
-    for name in (
-        "h",
-        "d",
-        "ε",
-        "unverifiable",
-        "printed",
-        "clean",
-        "printed",
-        "seconds",
-        "printed",
-        "shared",
-        "proved",
-    ):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(
-            str(row["hidden"]),
-            str(row["degree"]),
-            str(row["epsilon"]),
-            f"{row['falsified_unverifiable']:.0%}",
-            f"{row['falsified_unverifiable_printed']:.0%}",
-            f"{row['falsified_clean']:.0%}",
-            f"{row['falsified_clean_printed']:.0%}",
-            f"{row['seconds_mean']:g} ({row['seconds_std']:g})",
-            f"{row['seconds_mean_printed']:g} ({row['seconds_std_printed']:g})",
-            f"{row['seconds_shared']:g}",
-            f"{row['proved']} of {row['instances']}",
-        )
-    wide_console().print(table)
-
-
-def _status(found: Score) -> int:
-    if found.soundness_errors:
-        return 1
-    return 2 if found.undecided else 0
-
-
 def _remark(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def _widths(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--hidden {text!r}: expected widths such as 6 or 10,10") from None

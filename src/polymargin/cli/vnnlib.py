@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ import typer
 from polymargin import __version__
 from polymargin.cli.entry import run_cleanly
 from polymargin.cli.group import Commands
+from polymargin.cli.options import Seed, Threads, spread
 
 if TYPE_CHECKING:
     from polymargin.vnnlib import Query, QueryAnswer
@@ -36,71 +38,41 @@ commands = typer.Typer(
 )
 
 
-def _print_name(wanted: bool) -> None:
-    if wanted:
-        typer.echo("polymargin")
-        raise typer.Exit
+def _printing(text: str) -> Callable[[bool], None]:
+    def print_it(wanted: bool) -> None:
+        if wanted:
+            typer.echo(text)
+            raise typer.Exit
 
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(__version__)
-        raise typer.Exit
+    return print_it
 
 
 @commands.callback()
 def vnnlib_command(
     name: Annotated[
-        bool, typer.Option("--name", help="Print the solver's name.", callback=_print_name, is_eager=True)
+        bool, typer.Option("--name", help="Print the solver's name.", callback=_printing("polymargin"), is_eager=True)
     ] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_printing(__version__), is_eager=True)
     ] = False,
 ) -> None:
     """Queries in VNN-LIB 2.0 or 1.0 about ONNX networks."""
 
 
-AsReal = Annotated[
-    bool, typer.Option("--as-real", help="Answer over the reals although the query names a floating-point type.")
-]
-
-
 @commands.command(epilog="Example: polymargin vnnlib verify query.vnnlib --network f=model.onnx --timeout 60")
+@spread
 def verify(
     query: Annotated[Path, typer.Argument(help="Query file (.vnnlib).")],
     network: Annotated[list[str], typer.Option(help="name=model.onnx; for 1.0 queries the name may be left out.")],
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds.")] = 60.0,
     serialise_assignments: Annotated[Path | None, typer.Option(help="Folder for the witness, as ONNX tensors.")] = None,
-    as_real: AsReal = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")] = None,
-) -> None:
-    """Print sat with a witness, unsat, unknown or timed-out."""
-    raise typer.Exit(run_verify_query(query, network, timeout, serialise_assignments, as_real, seed, threads))
-
-
-@commands.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def supports(context: typer.Context) -> None:
-    """Print what this solver supports; with options such as --onnx-operators only that."""
-    raise typer.Exit(run_supports(context.args))
-
-
-@commands.command(epilog="Example: polymargin vnnlib batch instances.csv --category poly --results results.csv")
-def batch(
-    instances: Annotated[Path, typer.Argument(help="VNN-COMP instances: onnx,vnnlib,timeout per line.")],
-    results: Annotated[Path, typer.Option(help="CSV file for the results.")],
-    category: Annotated[str, typer.Option(help="First column of the results.")] = "polymargin",
-    counterexamples: Annotated[Path | None, typer.Option(help="Folder for counterexample files.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Worker threads.", show_default="all cores")] = None,
-) -> None:
-    """Answer every instance of a benchmark and write the results as VNN-COMP does."""
-    raise typer.Exit(run_batch(instances, results, category, counterexamples, seed, threads))
-
-
-def run_verify_query(
-    query: Path, networks: list[str], timeout: float, folder: Path | None, as_real: bool, seed: int, threads: int | None
+    as_real: Annotated[
+        bool, typer.Option("--as-real", help="Answer over the reals although the query names a floating-point type.")
+    ] = False,
+    seed: Seed = 0,
+    threads: Threads = None,
 ) -> int:
+    """Print sat with a witness, unsat, unknown or timed-out."""
     from polymargin.networks.readers.onnx_graph import read_onnx
     from polymargin.vnnlib import read_query
     from polymargin.vnnlib.models import answer_about, check_fit, network_file
@@ -109,9 +81,9 @@ def run_verify_query(
 
     started = perf_counter()
     asked = read_query(query)
-    if folder is not None:
+    if serialise_assignments is not None:
         _check_names(asked)
-    file = network_file(asked, networks)
+    file = network_file(asked, network)
     model = read_onnx(file)
     check_fit(asked, model, as_real)
     left = max(timeout - (perf_counter() - started), 1e-3)
@@ -120,31 +92,42 @@ def run_verify_query(
     print(answer.result.value)
     print(f"{answer.standing.name}: {answer.reason}", file=sys.stderr)
     if answer.witness is not None:
-        if folder is None:
+        if serialise_assignments is None:
             print("\n".join(assignment_lines([(asked.input, answer.witness), (asked.output, answer.outputs)])))
         else:
-            _serialise(folder, asked, answer)
+            _serialise(serialise_assignments, asked, answer)
     return 0
 
 
-def run_supports(options: list[str]) -> int:
+@commands.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@spread
+def supports(context: typer.Context) -> int:
+    """Print what this solver supports; with options such as --onnx-operators only that."""
     from polymargin.errors import InputError
     from polymargin.vnnlib.capabilities import capabilities
 
     known = capabilities()
-    for option in options:
+    for option in context.args:
         if option.removeprefix("--") not in known or not option.startswith("--"):
             raise InputError(f"supports {option}: expected one of {', '.join('--' + name for name in known)}")
-    for option in options:
+    for option in context.args:
         print("\n".join(known[option.removeprefix("--")]))
-    if not options:
+    if not context.args:
         print("\n".join(f"--{name}: {', '.join(lines)}" for name, lines in known.items()))
     return 0
 
 
-def run_batch(
-    instances: Path, results: Path, category: str, counterexamples: Path | None, seed: int, threads: int | None
+@commands.command(epilog="Example: polymargin vnnlib batch instances.csv --category poly --results results.csv")
+@spread
+def batch(
+    instances: Annotated[Path, typer.Argument(help="VNN-COMP instances: onnx,vnnlib,timeout per line.")],
+    results: Annotated[Path, typer.Option(help="CSV file for the results.")],
+    category: Annotated[str, typer.Option(help="First column of the results.")] = "polymargin",
+    counterexamples: Annotated[Path | None, typer.Option(help="Folder for counterexample files.")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
 ) -> int:
+    """Answer every instance of a benchmark and write the results as VNN-COMP does."""
     from polymargin.cli.printing import progress_bar
     from polymargin.errors import printable
     from polymargin.times import readable_time

@@ -1,4 +1,4 @@
-"""The `check` command: certificates, by the checker that shares no code with the solver.
+"""`polymargin check`: certificates, by the checker that shares no code with the solver.
 
 The checker reads .npz files. Any other model is read here first, by the readers of the solver, and given to it as one.
 PROVED and REFUSED are words about proofs; a file that cannot be read gets a sentence on standard error and status 2.
@@ -8,22 +8,33 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Annotated
 
-from polymargin.cli.model_options import ModelOptions
-from polymargin.cli.models import read_polynomial
-from polymargin.errors import printable
-from polymargin_checker.checker import check
+import typer
+
+from polymargin.cli.options import Model, ReadingOptions, spread
 
 
-def run_check(model: Path, certificates: Sequence[Path], reading: ModelOptions, *, exact: bool) -> int:
-    """0 if every certificate is proved, 1 if one is refused, 2 if a file could not be used."""
+@spread
+def check(
+    model: Model,
+    certificates: Annotated[list[Path], typer.Argument(help="Certificate files.")],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Trust no floating-point arithmetic, however large the matrices.")
+    ] = False,
+    *,
+    reading: ReadingOptions,
+) -> int:
+    """Check certificates with the separate checker: 0 only if every one is proved."""
+    from polymargin.errors import printable
+    from polymargin_checker.checker import check as checked
+
     proved = status = 0
     with _as_npz(model, reading) as readable:
         for file in certificates:
-            verdict = check(str(readable), str(file), exact)
+            verdict = checked(str(readable), str(file), exact)
             name = f"{printable(str(file))}: " if len(certificates) > 1 else ""
             if not verdict.usable:
                 status = 2
@@ -38,10 +49,14 @@ def run_check(model: Path, certificates: Sequence[Path], reading: ModelOptions, 
 
 
 @contextlib.contextmanager
-def _as_npz(model: Path, reading: ModelOptions) -> Iterator[Path]:
-    if model.suffix == ".npz" and not reading.of_plain_weights:
+def _as_npz(model: Path, reading: ReadingOptions) -> Iterator[Path]:
+    if model.suffix == ".npz" and reading.activation is None and reading.outputs is None:
         yield model
         return
+    from tempfile import TemporaryDirectory
+
+    from polymargin.cli.models import read_polynomial
+
     network = read_polynomial(model, reading)
     with TemporaryDirectory(prefix="polymargin-") as folder:
         network.save(Path(folder) / "model.npz")

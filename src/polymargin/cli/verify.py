@@ -1,0 +1,73 @@
+"""`polymargin verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polymargin.cli.options import (
+    DEFAULT_TIMEOUT,
+    AsJson,
+    Certificates,
+    Model,
+    Points,
+    ReadingOptions,
+    Timeout,
+    WorkOptions,
+    spread,
+)
+from polymargin.cli.regions import RegionOptions
+from polymargin.standing import Standing
+from polymargin.times import readable_time
+
+if TYPE_CHECKING:
+    from polymargin.margins import Verdict
+
+
+@spread
+def verify(
+    model: Model,
+    points: Points,
+    radius: Annotated[float, typer.Option(help="Radius of the ball around each point, in the norm.")],
+    certificates: Certificates = None,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    as_json: AsJson = False,
+    *,
+    near: RegionOptions,
+    work: WorkOptions,
+    reading: ReadingOptions,
+) -> int:
+    """Does the class stay the same within a radius? Yes or no with a proof, otherwise unknown."""
+    from polymargin.cli.row_table import Column
+    from polymargin.cli.rows import Presentation, RowsCommand
+    from polymargin.margins import Answer
+
+    columns = (
+        Column("class", right=True),
+        Column("verdict", 10),
+        Column("standing", 9),
+        Column("time", 7, right=True),
+        Column("why"),
+    )
+    shown = Presentation(
+        "verdicts",
+        columns,
+        _cells,
+        lambda found: ((row, one.reason) for row, one in enumerate(found) if one.standing is Standing.FAILED),
+        lambda found: str(found.summary()),
+    )
+    verdicts = RowsCommand(model, points, certificates, near, as_json, work, reading).answers(
+        shown, lambda asked, array, **how: asked.verify(array, radius, timeout=timeout, **how), {"radius": radius}
+    )
+    if Answer.UNKNOWN in verdicts.answers:
+        return 2
+    return 1 if Answer.VULNERABLE in verdicts.answers else 0
+
+
+def _cells(found: Verdict) -> list[str]:
+    """One row of the table; why a row failed is said below it, once for all rows with the same trouble."""
+    time = readable_time(found.seconds)
+    if found.standing is Standing.FAILED:
+        return ["–", "–", "FAILED", time, "see below"]
+    return [found.label_name, found.answer.name, found.standing.name, time, found.reason]
