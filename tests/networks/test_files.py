@@ -94,11 +94,10 @@ def test_bad_experiment_folders(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "run" / "model_config.json").read_text())
     for change, message in (
         ({"model_class": "Sequential"}, "PolynomialNeuralNetwork"),
-        ({"input_dim": "3"}, "input_dim is '3'"),
-        ({"hidden_dims": [10**12, 5]}, "widths"),
+        ({"act_degree": "3"}, "act_degree '3'"),
         ({"act_degree": 0}, "act_degree 0"),
-        ({"input_dim": 4}, "layers.0.weight has shape"),
-        ({"hidden_dims": [4]}, "expected activations.0.coeffs"),
+        ({"act_degree": 3}, "activations.0.coeffs has shape"),
+        ({"homogeneous": None}, "homogeneous None"),
     ):
         (tmp_path / "run" / "model_config.json").write_text(json.dumps(config | change))
         refused(tmp_path / "run", message)
@@ -108,7 +107,7 @@ def test_bad_experiment_folders(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "run" / "model_weights.h5", "r+") as file:
         del file["layers.0.weight"]
         file["layers.0.weight"] = h5py.ExternalLink("/etc/passwd", "/x")
-    refused(tmp_path / "run", "no dataset in this file")
+    refused(tmp_path / "run", "no dataset of floats in this file")
     (tmp_path / "run" / "model_weights.h5").write_bytes(b"\x89HDF\r\n\x1a\n garbage")
     refused(tmp_path / "run", "not a readable HDF5 file")
     (tmp_path / "run" / "model_weights.h5").unlink()

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import polymargin as pm
 from polymargin.networks.tape.alike import changed
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, power, subtract
+from polymargin.networks.tape.einsum import matmul
 from polymargin.networks.tape.fold import fold
 from polymargin.networks.tape.operations import LARGEST_DEGREE, OperationTape
-from polymargin.networks.tape.windows import matmul
 
 GENERATOR = np.random.default_rng(0)
 W1, B1 = GENERATOR.normal(size=(4, 5)), GENERATOR.normal(size=5)

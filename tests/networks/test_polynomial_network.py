@@ -102,7 +102,7 @@ def test_the_fingerprint_sees_one_ulp() -> None:
         ([[1.0, 2.0], [[1.0]]], {"degree": 2}, "expected 2 axes"),
         ([([[1.0]], [1.0, 2.0]), [[1.0], [2.0]]], {"degree": 2}, "bias of length 2"),
         ([[[1.0]], [[1.0], [2.0]]], {}, "either degree"),
-        ([[[1.0]], [[1.0], [2.0]]], {"degree": 0}, "integer >= 1"),
+        ([[[1.0]], [[1.0], [2.0]]], {"degree": 0}, "a degree from 1"),
         ([[[1.0]], [[1.0], [2.0]]], {"activations": [[0, 1], [0, 1]]}, "2 activations for 1 hidden"),
         ([[["a"]], [[1.0], [2.0]]], {"degree": 2}, "not an array of real numbers"),
     ],

@@ -61,6 +61,8 @@ def activations_of(activation: Any, hidden: int) -> list[LayerActivation]:
     >>> activations_of(np.polynomial.Legendre([0.0, 1.0], domain=(-4, 4)), 1)
     [LayerActivation(coefficients=(0.0, 1.0), basis='legendre', domain=(-4.0, 4.0))]
     """
+    if not hidden and (activation is None or (isinstance(activation, list) and not activation)):
+        return []
     if isinstance(activation, (list, tuple)) and not _is_one(activation):
         if len(activation) != hidden:
             raise InputError(

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.layers import Function, checked_layers, finite_array, stages_of_layers
+from polymargin.networks.activations import activations_of, network_of_layers
+from polymargin.networks.layers import checked_layers, finite_array, stages_of_layers
 from polymargin.networks.network import Network
-from polymargin.networks.recurrences import POWERS
-from polymargin.networks.stages import LARGEST_DEGREE, RELU
+from polymargin.networks.stages import RELU
 
 
 def PolynomialNetwork(
@@ -41,7 +41,12 @@ def PolynomialNetwork(
     array([12.25,  1.  ])
     """
     found = checked_layers(layers)
-    return Network(*stages_of_layers(found, _activations(degree, activations, len(found) - 1)))
+    hidden = len(found) - 1
+    if (degree is None) == (activations is None) and hidden:
+        raise InputError("give either degree=d for the activation x^d, or activations=[coefficients, …]")
+    if activations is None and hidden and not isinstance(degree, (int, np.integer)):
+        raise InputError(f"activation degree {degree!r}; expected a whole number from 1")
+    return network_of_layers(found, activations_of(degree if activations is None else list(activations), hidden))
 
 
 def ReLUNetwork(layers: Sequence[Any]) -> Network:
@@ -75,27 +80,3 @@ def SplineNetwork(layers: Sequence[Any], breakpoints: Sequence[float], pieces: S
         for number, row in enumerate(pieces, start=1)
     )
     return Network(*stages_of_layers(found, [(points, rows)] * (len(found) - 1)))
-
-
-def _activations(degree: int | None, activations: Sequence[Any] | None, hidden: int) -> list[Function]:
-    if (degree is None) == (activations is None) and hidden:
-        raise InputError("give either degree=d for the activation x^d, or activations=[coefficients, …]")
-    if activations is None:
-        if hidden and (not isinstance(degree, (int, np.integer)) or degree < 1):
-            raise InputError(f"activation degree {degree!r}: expected an integer >= 1")
-        if degree is not None and degree > LARGEST_DEGREE:
-            raise InputError(f"activation degree {degree}: expected at most {LARGEST_DEGREE}")
-        activations = [] if degree is None else [[0.0] * degree + [1.0]] * hidden
-    elif hidden and len(activations) and np.ndim(activations[0]) == 0:
-        activations = [activations] * hidden
-    if len(activations) != hidden:
-        raise InputError(f"{len(activations)} activations for {hidden} hidden layers; expected one for each")
-    result: list[Function] = []
-    for position, coefficients in enumerate(activations):
-        row = np.trim_zeros(finite_array(coefficients, f"the activation coefficients of layer {position + 1}", 1), "b")
-        if row.size > LARGEST_DEGREE + 1:
-            raise InputError(
-                f"the activation of layer {position + 1} has {row.size} coefficients; expected at most {LARGEST_DEGREE + 1}"
-            )
-        result.append((tuple(row.tolist()) or (0.0,), POWERS.name))
-    return result

@@ -14,9 +14,9 @@ from polymargin.errors import InputError
 from polymargin.networks.layers import finite_array
 from polymargin.networks.network import Network
 from polymargin.networks.tape.arithmetic import add, multiply
+from polymargin.networks.tape.einsum import matmul
 from polymargin.networks.tape.fold import fold
 from polymargin.networks.tape.operations import OperationTape
-from polymargin.networks.tape.windows import matmul
 
 
 def pi_net(

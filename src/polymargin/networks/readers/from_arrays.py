@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
+from polymargin.networks.activations import LayerActivation, activations_of, network_of_layers
 from polymargin.networks.network import Network
-from polymargin.networks.readers.activations import LayerActivation, activations_of, network_of_layers
 from polymargin.networks.recurrences import BASES
 
 Array = NDArray[np.float64]

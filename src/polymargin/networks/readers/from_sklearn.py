@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.tape.arithmetic import add, concatenate, constant, multiply, power, subtract
+from polymargin.networks.tape.einsum import matmul
 from polymargin.networks.tape.fold import fold
 from polymargin.networks.tape.operations import OperationTape, Tensor
-from polymargin.networks.tape.windows import matmul
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.readers.foreign import first_line, package, why_not
 from polymargin.networks.readers.onnx_files import numbers, read_message
-from polymargin.networks.readers.onnx_operators import OPERATORS
+from polymargin.networks.readers.onnx_operators import OPERATORS, evaluated
 from polymargin.networks.tape.fold import network_of
 from polymargin.networks.tape.operations import OperationTape
 
@@ -127,10 +127,11 @@ class _GraphReader:
             if node.op_type == "Constant":
                 result = _constant_node(attributes)
             else:
-                attributes["outputs"] = len(node.output)
+                if node.op_type != "BatchNormalization" or self.opset < 14:
+                    attributes["outputs"] = len(node.output)
                 inputs = [self.values[name] for name in node.input]
                 self.tape.spend(sum(value.size for value in inputs if isinstance(value, np.ndarray)))
-                result = OPERATORS[node.op_type](inputs, attributes, self.opset)
+                result = evaluated(node.op_type, inputs, attributes)
         except InputError as error:
             raise InputError(f"{called}: {error}") from None
         except (TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as error:

@@ -1,162 +1,203 @@
-"""ONNX operators that rearrange: shapes, slices, joins, padding; also on the shapes themselves, which exporters compute."""
+"""ONNX operators that rearrange: shapes, slices, joins, padding, partial sums; also on shapes, which exporters compute."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.networks.tape.arithmetic import concatenate
+from polymargin.networks.tape.arithmetic import concatenate, multiply
+from polymargin.networks.tape.einsum import matmul
 from polymargin.networks.tape.operations import Tensor, checked_size
 from polymargin.networks.tape.padding import padded
 from polymargin.networks.tape.windows import pieces, rearranged
 
-Attributes = dict[str, Any]
+SHAPE = "the numbers of a shape"
 
 
 def whole_numbers(value: Any, what: str) -> list[int]:
-    """A constant input or attribute as whole numbers."""
+    """Return a constant input or attribute as whole numbers."""
     if isinstance(value, Tensor):
         raise InputError(f"{what} depend on the input of the network")
     return [int(item) for item in np.asarray(value).reshape(-1).tolist()]
 
 
-def axes(inputs: list[Any], attributes: Attributes, place: int) -> list[int] | None:
-    """Axes are an attribute in old opsets and an input in new ones."""
-    if len(inputs) > place and inputs[place] is not None:
-        return whole_numbers(inputs[place], "axes")
-    return list(attributes["axes"]) if "axes" in attributes else None
-
-
-def flatten(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = inputs[0].shape
-    axis = attributes.get("axis", 1)
+def _flatten(x: Any, axis: int = 1) -> Any:
+    shape = x.shape
     if not -len(shape) <= axis <= len(shape):
         raise InputError(f"axis {axis} of a tensor of shape {shape}")
     axis = axis % len(shape) if axis < 0 else axis
-    return rearranged(inputs[0], lambda a: a.reshape(prod(shape[:axis]), -1))
+    return rearranged(x, lambda a: a.reshape(prod(shape[:axis]), -1))
 
 
-def reshape(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = whole_numbers(inputs[1], "the numbers of a shape")
-    if not attributes.get("allowzero", 0):
-        old = inputs[0].shape
-        if any(n == 0 and i >= len(old) for i, n in enumerate(shape)):
-            raise InputError(f"a new shape {shape} does not fit a tensor of shape {old}")
-        shape = [old[i] if n == 0 else n for i, n in enumerate(shape)]
-    return rearranged(inputs[0], lambda a: a.reshape(shape))
+def _reshape(x: Any, shape: Any, *, allowzero: int = 0) -> Any:
+    new, old = whole_numbers(shape, SHAPE), x.shape
+    if not allowzero:
+        if any(n == 0 and i >= len(old) for i, n in enumerate(new)):
+            raise InputError(f"a new shape {new} does not fit a tensor of shape {old}")
+        new = [old[i] if n == 0 else n for i, n in enumerate(new)]
+    return rearranged(x, lambda a: a.reshape(new))
 
 
-def transpose(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    return rearranged(inputs[0], lambda a: np.transpose(a, attributes.get("perm")))
-
-
-def concat(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
+def _concat(*values: Any, axis: int) -> Any:
     try:
-        return concatenate(inputs, attributes["axis"])
+        return concatenate(values, axis)
     except ValueError as error:
         raise InputError(f"the inputs do not join ({error})") from None
 
 
-def sliced(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    if opset < 10:
-        starts, ends = list(attributes["starts"]), list(attributes["ends"])
-        chosen = list(attributes.get("axes", range(len(starts))))
-        steps = [1] * len(starts)
-    else:
-        starts, ends = (whole_numbers(value, "the ends of a slice") for value in inputs[1:3])
-        chosen = axes(inputs, {}, 3) or list(range(len(starts)))
-        has_steps = len(inputs) > 4 and inputs[4] is not None
-        steps = whole_numbers(inputs[4], "the steps of a slice") if has_steps else [1] * len(starts)
-    cuts = [slice(None)] * len(inputs[0].shape)
-    for axis, start, end, step in zip(chosen, starts, ends, steps, strict=True):
+def _slice(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    first, last = (whole_numbers(value, "the ends of a slice") for value in (starts, ends))
+    places = range(len(first)) if axes is None else whole_numbers(axes, "axes")
+    every = [1] * len(first) if steps is None else whole_numbers(steps, "the steps of a slice")
+    cuts = [slice(None)] * len(x.shape)
+    for axis, start, end, step in zip(places, first, last, every, strict=True):
         # The end of a slice that runs backwards to the front is written as a very small number.
-        stop = None if step < 0 and end <= -len(range(inputs[0].shape[axis])) - 1 else end
+        stop = None if step < 0 and end <= -x.shape[axis] - 1 else end
         cuts[axis] = slice(start, stop, step)
-    return rearranged(inputs[0], lambda a: a[tuple(cuts)])
+    return rearranged(x, lambda a: a[tuple(cuts)])
 
 
-def gather(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    if isinstance(inputs[1], Tensor):
+def _gather(x: Any, indices: Any, *, axis: int = 0) -> Any:
+    if isinstance(indices, Tensor):
         raise InputError("indices that depend on the input of the network")
-    index = np.asarray(inputs[1])
+    index = np.asarray(indices)
     if not np.issubdtype(index.dtype, np.integer):
         raise InputError("indices that are not whole numbers")
-    value, axis = inputs[0], attributes.get("axis", 0)
-    checked_size((*value.shape, *index.shape))
-    return rearranged(value, lambda a: np.take(a, index, axis=axis))
+    checked_size((*x.shape, *index.shape))
+    return rearranged(x, lambda a: np.take(a, index, axis=axis))
 
 
-def split(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    axis = int(attributes.get("axis", 0))
-    length = int(inputs[0].shape[axis])
-    if len(inputs) > 1 and inputs[1] is not None:
-        sizes = whole_numbers(inputs[1], "the sizes of a split")
-    elif "split" in attributes:
-        sizes = list(attributes["split"])
+def _split(x: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None = None, outputs: int = 1) -> Any:
+    length = int(x.shape[axis])
+    if split is not None:
+        sizes = whole_numbers(split, "the sizes of a split")
     else:
-        count = int(attributes["num_outputs"] if "num_outputs" in attributes else attributes["outputs"])
+        count = outputs if num_outputs is None else num_outputs
         part = -(-length // count) if count > 0 else 0
         sizes = [min(part, length - i * part) for i in range(count)] if part else []
     if sum(sizes) != length or any(size < 0 for size in sizes):
         raise InputError(f"a split of {length} entries into {sizes} does not add up")
-    return pieces(inputs[0], sizes, axis)
+    return pieces(x, sizes, axis)
 
 
-def squeeze(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    chosen = axes(inputs, attributes, 1)
-    return rearranged(inputs[0], lambda a: np.squeeze(a, None if chosen is None else tuple(chosen)))
+def _squeeze(x: Any, axes: Any = None) -> Any:
+    chosen = None if axes is None else tuple(whole_numbers(axes, "axes"))
+    return rearranged(x, lambda a: np.squeeze(a, chosen))
 
 
-def unsqueeze(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    chosen = axes(inputs, attributes, 1)
-    return rearranged(inputs[0], lambda a: np.expand_dims(a, tuple(chosen or ())))
+def _unsqueeze(x: Any, axes: Any = ()) -> Any:
+    return rearranged(x, lambda a: np.expand_dims(a, tuple(whole_numbers(axes, "axes"))))
 
 
-def constant_of_shape(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = whole_numbers(inputs[0], "the numbers of a shape")
-    checked_size(shape)
-    return np.full(shape, np.asarray(attributes.get("value", np.zeros(1, dtype=np.float32))).reshape(-1)[0])
+def _constant_of_shape(shape: Any, *, value: Any = 0.0) -> Any:
+    lengths = whole_numbers(shape, SHAPE)
+    checked_size(lengths)
+    return np.full(lengths, np.asarray(value).reshape(-1)[0])
 
 
-def cast(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
+def _cast(x: Any, *, to: int = 1) -> Any:
     floating, integer = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 12, 13}
-    kind = attributes.get("to", 1)
-    if isinstance(inputs[0], Tensor):
-        if kind not in floating:
+    if isinstance(x, Tensor):
+        if to not in floating:
             raise InputError("a conversion to whole numbers is not polynomial")
-        return inputs[0]
-    if kind in floating:
-        return np.asarray(inputs[0], dtype=np.float32 if kind == 1 else np.float64)
-    if kind in integer:
-        return np.trunc(np.asarray(inputs[0], dtype=np.float64)).astype(np.int64)
-    if kind == 9:
-        return np.asarray(inputs[0]) != 0
-    raise InputError(f"a conversion of constants to the element type {kind}")
+        return x
+    if to in floating:
+        return np.asarray(x, dtype=np.float32 if to == 1 else np.float64)
+    if to in integer:
+        return np.trunc(np.asarray(x, dtype=np.float64)).astype(np.int64)
+    if to == 9:
+        return np.asarray(x) != 0
+    raise InputError(f"a conversion of constants to the element type {to}")
 
 
-def expand(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    shape = np.broadcast_shapes(inputs[0].shape, tuple(whole_numbers(inputs[1], "the numbers of a shape")))
-    checked_size(shape)
-    return rearranged(inputs[0], lambda a: np.broadcast_to(a, shape))
+def _expand(x: Any, shape: Any) -> Any:
+    wide = np.broadcast_shapes(x.shape, tuple(whole_numbers(shape, SHAPE)))
+    checked_size(wide)
+    return rearranged(x, lambda a: np.broadcast_to(a, wide))
 
 
-def pad(inputs: list[Any], attributes: Attributes, opset: int) -> Any:
-    """Pads, the value and the axes are attributes in old opsets and inputs in new ones."""
-    value = inputs[0]
-    pads = whole_numbers(inputs[1] if opset >= 11 else attributes["pads"], "pads")
-    given = inputs[2] if opset >= 11 and len(inputs) > 2 and inputs[2] is not None else attributes.get("value", 0.0)
-    if isinstance(given, Tensor):
+def _pad(x: Any, pads: Any, value: Any = 0.0, axes: Any = None, *, mode: bytes = b"constant") -> Any:
+    numbers, count = whole_numbers(pads, "pads"), len(x.shape)
+    if isinstance(value, Tensor):
         raise InputError("a padding that depends on the input of the network")
-    count = len(value.shape)
-    chosen = axes(inputs, {}, 3) or list(range(count))
-    if len(pads) != 2 * len(chosen):
-        raise InputError(f"pads {pads}; expected {2 * len(chosen)} numbers")
+    chosen = list(range(count)) if axes is None else whole_numbers(axes, "axes")
+    if len(numbers) != 2 * len(chosen):
+        raise InputError(f"pads {numbers}; expected {2 * len(chosen)} numbers")
     every = [(0, 0)] * count
-    for place, axis in enumerate(chosen):
-        every[axis] = (pads[place], pads[len(chosen) + place])
-    mode = attributes.get("mode", b"constant")
-    name = mode.decode("utf-8", "replace") if isinstance(mode, bytes) else str(mode)
-    return padded(value, every, name, float(np.asarray(given).reshape(-1)[0]))
+    for axis, before, after in zip(chosen, numbers, numbers[len(chosen) :], strict=False):
+        every[axis] = (before, after)
+    fill = 0.0 if value is None else float(np.asarray(value).reshape(-1)[0])
+    return padded(x, every, mode.decode("utf-8", "replace"), fill)
+
+
+def _tile(x: Any, repeats: Any) -> Any:
+    times = whole_numbers(repeats, "the repeats of a tile")
+    checked_size([n * m for n, m in zip(x.shape, times, strict=True)])
+    return rearranged(x, lambda a: np.tile(a, times))
+
+
+def _gather_elements(x: Any, indices: Any, *, axis: int = 0) -> Any:
+    index = np.asarray(whole_numbers(indices, "indices")).reshape(np.shape(indices))
+    return rearranged(x, lambda a: np.take_along_axis(a, index, axis))
+
+
+def _trilu(x: Any, k: Any = 0, *, upper: int = 1) -> Any:
+    kept = (np.triu if upper else np.tril)(np.ones(x.shape[-2:]), int(np.asarray(k).reshape(())))
+    return multiply(x, kept)
+
+
+def _cumulated(x: Any, axis: Any, *, exclusive: int = 0, reverse: int = 0) -> Any:
+    place, length = int(np.asarray(axis).reshape(())), x.shape[int(np.asarray(axis).reshape(()))]
+    seen = np.triu(np.ones((length, length)), exclusive)
+    moved = matmul(rearranged(x, lambda a: np.moveaxis(a, place, -1)), seen.T if reverse else seen)
+    return rearranged(moved, lambda a: np.moveaxis(a, -1, place))
+
+
+def _depth_to_space(x: Any, *, blocksize: int, mode: bytes = b"DCR") -> Any:
+    n, c, h, w = x.shape
+    b, deep = blocksize, c // blocksize**2
+    if mode == b"CRD":
+        return rearranged(
+            x, lambda a: a.reshape(n, deep, b, b, h, w).transpose(0, 1, 4, 2, 5, 3).reshape(n, deep, h * b, w * b)
+        )
+    return rearranged(
+        x, lambda a: a.reshape(n, b, b, deep, h, w).transpose(0, 3, 4, 1, 5, 2).reshape(n, deep, h * b, w * b)
+    )
+
+
+def _space_to_depth(x: Any, *, blocksize: int) -> Any:
+    n, c, h, w = x.shape
+    b = blocksize
+    return rearranged(
+        x, lambda a: a.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4).reshape(n, -1, h // b, w // b)
+    )
+
+
+SHAPES: dict[str, Callable[..., Any]] = {
+    "Cast": _cast,
+    "CastLike": lambda x, _: x,
+    "Concat": _concat,
+    "ConstantOfShape": _constant_of_shape,
+    "CumSum": _cumulated,
+    "DepthToSpace": _depth_to_space,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "Identity": lambda x: x,
+    "Pad": _pad,
+    "Reshape": _reshape,
+    "Shape": lambda x, start=0, end=None: np.array(x.shape[slice(start, end)], dtype=np.int64),
+    "Slice": _slice,
+    "SpaceToDepth": _space_to_depth,
+    "Split": _split,
+    "Squeeze": _squeeze,
+    "Tile": _tile,
+    "Transpose": lambda x, perm=None: rearranged(x, lambda a: np.transpose(a, perm)),
+    "Trilu": _trilu,
+    "Unsqueeze": _unsqueeze,
+}

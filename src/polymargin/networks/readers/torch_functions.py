@@ -14,7 +14,7 @@ import numpy as np
 from polymargin.errors import InputError
 from polymargin.networks.tape import piecewise as bent
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, negate, power, subtract
-from polymargin.networks.tape.einsum import einsum
+from polymargin.networks.tape.einsum import einsum, matmul
 from polymargin.networks.tape.operations import Tensor
 from polymargin.networks.tape.padding import padded
 from polymargin.networks.tape.series import series
@@ -22,12 +22,12 @@ from polymargin.networks.tape.windows import (
     adaptive_average,
     average_pool,
     convolution,
-    matmul,
     normalised,
     per_axis,
     pieces,
     rearranged,
     sums,
+    transposed_convolution,
 )
 
 
@@ -271,11 +271,23 @@ def _slice(value: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return rearranged(value, lambda a: a[tuple(cuts)])
 
 
+def _convolve_transposed(
+    value: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+    dilation: Any = 1,
+) -> Any:  # fmt: skip
+    space = len(np.shape(weight)) - 2
+    more = per_axis(output_padding, space, "output padding", at_least=0)
+    pads = [(p, p - q) for p, q in zip(per_axis(padding, space, "padding", at_least=0), more, strict=True)]
+    images = value if len(value.shape) == space + 2 else rearranged(value, lambda a: a[None])
+    result = transposed_convolution(images, weight, bias, stride, pads, dilation, groups)
+    return result if images is value else rearranged(result, lambda a: a[0])
+
+
 def _aten_convolution(
     value: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output: Any, groups: int
 ) -> Any:  # fmt: skip
     if transposed:
-        raise InputError("a transposed convolution is not read")
+        return _convolve_transposed(value, weight, bias, stride, padding, output, groups, dilation)
     return _convolve(value, weight, bias, stride, padding, dilation, groups)
 
 
@@ -291,6 +303,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "swapaxes": lambda v, a, b: rearranged(v, lambda x: np.swapaxes(x, a, b)),
     "flip": lambda v, *dims: rearranged(v, lambda x: np.flip(x, _integers(dims))),
     "roll": lambda v, shifts, dims=None: rearranged(v, lambda x: np.roll(x, shifts, dims)),
+    "tile": lambda v, *n: rearranged(v, lambda x: np.tile(x, _integers(n))),
+    "repeat": lambda v, *n: rearranged(v, lambda x: np.tile(x, _integers(n))),
     "t": lambda v: _permute(v, *reversed(range(len(v.shape)))),
     "squeeze": _squeeze, "unsqueeze": lambda v, dim: rearranged(v, lambda x: np.expand_dims(x, dim)),
     "sum": _sum(mean=False), "mean": _sum(mean=True),
@@ -315,6 +329,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"avg_pool{space}d": _average_pooling(space) for space in (1, 2, 3)},
     **{f"adaptive_avg_pool{space}d": _adaptive_pooling(space) for space in (1, 2, 3)},
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _convolve),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _convolve_transposed),
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), _dropout), "batch_norm": _batch_norm,
 }  # fmt: skip
 

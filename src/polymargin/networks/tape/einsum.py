@@ -1,4 +1,6 @@
-"""Einstein sums of tensors and constants: out = Σ over the letters that the output does not have, of products of entries.
+"""Einstein sums, and products of matrices, which are such sums.
+
+The output is Σ of products of entries, over the letters that it does not have.
 
 Operands are contracted from the left, two at a time; a letter is summed as soon as nothing later needs it. With one constant
 factor a step is one affine map, with two tensors it is products of their entries and a sum.
@@ -15,8 +17,9 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import multiply
+from polymargin.networks.tape.attention import MatrixProduct, product
 from polymargin.networks.tape.linear import linear
-from polymargin.networks.tape.operations import Tensor, checked_size
+from polymargin.networks.tape.operations import ShapeError, Tensor, checked_size
 from polymargin.networks.tape.windows import check_work, rearranged, sums
 
 
@@ -36,7 +39,34 @@ def einsum(equation: str, operands: Sequence[Any]) -> Any:
         )
         letters = "".join(letter for letter in letters if letter in output)
     order = [letters.index(letter) for letter in output]
+    if order == sorted(order):
+        return value
     return rearranged(value, lambda a: np.transpose(a, order))
+
+
+def matmul(left: Any, right: Any) -> Any:
+    """left @ right, of constants and of tensors."""
+    depend = [isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)]
+    if not any(depend):
+        return np.matmul(left, right)
+    if all(depend):
+        tape = (left if isinstance(left, Tensor) else left.left).tape
+        tape.multiplied_matrices = True
+        if tape.whole_matrices:
+            return product(left, right)
+    elif not any(isinstance(value, Tensor) for value in (left, right)):
+        raise InputError("a product of two matrices that depend on the input, with a constant one, is not read")
+    first, second = np.shape(left) if not depend[0] else left.shape, np.shape(right) if not depend[1] else right.shape
+    fits = first and second and first[-1] == second[-2 if len(second) > 1 else -1]
+    try:
+        np.broadcast_shapes(first[:-2], second[:-2])
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"matrices of shapes {first} and {second} cannot be multiplied")
+    rows, columns = "...i" if len(first) > 1 else "", "k" if len(second) > 1 else ""
+    stack = "..." if columns else ""
+    return einsum(f"{rows}j,{stack}j{columns}->{'...' if rows or columns else ''}{rows[3:]}{columns}", [left, right])
 
 
 def _parsed(equation: str, axes: list[int]) -> tuple[list[str], str]:
@@ -82,7 +112,7 @@ def _contracted(first: tuple[Any, str], second: tuple[Any, str], wanted: set[str
         for letter, length in zip(letters, value.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
                 if 1 not in (lengths[letter], length):
-                    raise InputError(f"the letter {letter!r} stands for {lengths[letter]} and for {length} entries")
+                    raise ShapeError(f"the letter {letter!r} stands for {lengths[letter]} and for {length} entries")
                 lengths[letter] = max(lengths[letter], length)
     kept = [letter for letter in lengths if letter in wanted]
     summed = [letter for letter in lengths if letter not in wanted]

@@ -1,4 +1,4 @@
-"""Affine maps of model files as weighted sums of entries: products with matrices, sums, convolutions, pooling.
+"""Affine maps of model files as weighted sums of entries: sums, convolutions, pooling.
 
 Everything is brought to the one form that `linear` takes: for every output entry the input entries that enter it and
 their weights. Windows are cut out of the array of entry numbers itself, padded with -1 for "nothing there".
@@ -14,64 +14,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, multiply
-from polymargin.networks.tape.attention import MatrixProduct, product
 from polymargin.networks.tape.linear import linear
 from polymargin.networks.tape.operations import LARGEST_WORK, ShapeError, Tensor, checked_size
+from polymargin.networks.tape.padding import padded
 
 # Beyond the padding: an average counts padding if it is told to, but never what ceil_mode adds at the end.
 PADDING, BEYOND = -1, -2
-
-
-def matmul(left: Any, right: Any) -> Any:
-    """left @ right, of constants and of tensors."""
-    if not any(isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)):
-        return np.matmul(left, right)
-    if all(isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)):
-        return _matrix_product(left, right)
-    swapped = isinstance(right, Tensor)
-    tensor, matrix = (right, np.asarray(left)) if swapped else (left, np.asarray(right))
-    numbers = tensor.numbers
-    first, second = (matrix, numbers) if swapped else (numbers, matrix)
-    flat_first, flat_second = first.ndim == 1, second.ndim == 1
-    first = first[None, :] if flat_first else first
-    second = second[:, None] if flat_second else second
-    if not first.ndim or not second.ndim or first.shape[-1] != second.shape[-2]:
-        raise ShapeError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied")
-    rows, columns = first[..., :, None, :], np.swapaxes(second, -1, -2)[..., None, :, :]
-    try:
-        shape = np.broadcast_shapes(rows.shape, columns.shape)
-    except ValueError:
-        raise ShapeError(f"matrices of shapes {first.shape} and {second.shape} cannot be multiplied") from None
-    check_work(shape)
-    rows, columns = np.broadcast_to(rows, shape), np.broadcast_to(columns, shape)
-    result = linear(tensor, *((columns, rows) if swapped else (rows, columns)))
-    index = result.numbers
-    index = index[..., 0, :] if flat_first else index
-    return result.take(index[..., 0] if flat_second else index)
-
-
-def _matrix_product(left: Any, right: Any) -> Any:
-    """left @ right of two tensors: the entries of one times the entries of the other, added up."""
-    tape = left.tape if isinstance(left, Tensor) else left.left.tape
-    tape.multiplied_matrices = True
-    if tape.whole_matrices:
-        return product(left, right)
-    first, second = left.numbers, right.numbers
-    flat_first, flat_second = first.ndim == 1, second.ndim == 1
-    first, second = np.atleast_2d(first), second[:, None] if flat_second else second
-    if not first.ndim or first.shape[-1] != second.shape[-2]:
-        raise ShapeError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied")
-    rows, columns = first[..., :, None, :], np.swapaxes(second, -1, -2)[..., None, :, :]
-    try:
-        shape = np.broadcast_shapes(rows.shape, columns.shape)
-    except ValueError:
-        raise ShapeError(f"matrices of shapes {left.shape} and {right.shape} cannot be multiplied") from None
-    check_work(shape)
-    terms = multiply(left.take(np.broadcast_to(rows, shape)), right.take(np.broadcast_to(columns, shape)))
-    result = sums(terms, [-1], keep=False, mean=False)
-    index = result.numbers
-    index = index[..., 0, :] if flat_first else index
-    return result.take(index[..., 0] if flat_second else index)
 
 
 def sums(tensor: Tensor, axes: Sequence[int] | None, keep: bool, mean: bool) -> Tensor:
@@ -120,6 +68,28 @@ def convolution(
     factors = kernel.reshape(outputs, *[1] * space, -1)
     offsets = 0.0 if bias is None else np.asarray(bias, dtype=np.float64).reshape(1, -1, *[1] * space)
     return linear(tensor, columns, factors, offsets)
+
+
+def transposed_convolution(
+    tensor: Tensor, weights: Any, bias: Any, stride: Any, pads: Any, dilation: Any = 1, groups: int = 1
+) -> Tensor:
+    """The transposed map of a convolution, with kernels (C, O / groups, …): one of an image with zeros between its entries."""
+    kernel = np.asarray(weights, dtype=np.float64)
+    channels, space = kernel.shape[0], kernel.ndim - 2
+    if space < 1 or len(tensor.shape) != kernel.ndim or groups < 1 or channels % groups or tensor.shape[1] != channels:
+        raise ShapeError(f"a transposed convolution of shape {kernel.shape} on a tensor of shape {tensor.shape}")
+    steps, gaps = per_axis(stride, space, "stride"), per_axis(dilation, space, "dilation")
+    spread = [(length - 1) * step + 1 for length, step in zip(tensor.shape[2:], steps, strict=True)]
+    checked_size((*tensor.shape[:2], *spread))
+    index = np.full((*tensor.shape[:2], *spread), PADDING)
+    places: tuple[Any, ...] = (..., *(slice(None, None, step) for step in steps))
+    index[places] = tensor.numbers
+    reach = [(size - 1) * gap for size, gap in zip(kernel.shape[2:], gaps, strict=True)]
+    around = [(far - before, far - after) for far, (before, after) in zip(reach, pads, strict=True)]
+    image = padded(tensor.take(index), [(0, 0), (0, 0), *around])
+    parts = np.swapaxes(kernel.reshape(groups, channels // groups, *kernel.shape[1:]), 1, 2)
+    turned = np.flip(parts.reshape(-1, channels // groups, *kernel.shape[2:]), tuple(range(2, kernel.ndim)))
+    return convolution(image, turned, bias, 1, [(0, 0)] * space, gaps, groups)
 
 
 def average_pool(
