@@ -42,15 +42,15 @@ def at_row(number: int, action: str) -> str:
     """Python that does something when so many rows have been computed."""
     return (
         "import polymargin.margins.batch as batch\n"
-        "compute_row, rows = batch.margin_or_failure, []\n"
+        "compute_row, rows = batch.answer_or_failure, []\n"
         "def act():\n"
         f"    {action}\n"
         "def wrapped(session, row, tracker):\n"
         "    rows.append(row)\n"
         f"    if len(rows) > {number}: act()\n"
         "    return compute_row(session, row, tracker)\n"
-        "batch.margin_or_failure = wrapped\n"
-        "batch.ordinary_margins = lambda block: ([], [])\n"
+        "batch.answer_or_failure = wrapped\n"
+        "batch._together = lambda question, points, tracker: ([], [])\n"
     )
 
 

@@ -118,7 +118,7 @@ def test_no_flip_changes_a_row(file: Path, whole: list[dict]) -> None:
 def test_a_damaged_header_costs_no_rows(file: Path, whole: list[dict], monkeypatch: pytest.MonkeyPatch) -> None:
     content = file.read_bytes()
     file.write_bytes(b"#" + content[1:])
-    monkeypatch.setattr("polymargin.margins.batch.ordinary_margins", None)  # no row is computed
+    monkeypatch.setattr("polymargin.margins.batch._together", None)  # no row is computed
     with pytest.warns(DamageWarning, match="1 damaged line dropped"):
         assert plain(batch(file)) == whole
     file.write_bytes(b"#" + content[1 : content.index(b"\n") + 1])
@@ -213,7 +213,7 @@ def test_long_vectors_are_short_and_exact(tmp_path: Path, monkeypatch: pytest.Mo
     points = np.random.default_rng(1).normal(size=(3, 400))
     known = pm.margin(wide, points, proof=False, checkpoint=tmp_path / "run")
     assert (tmp_path / "run").stat().st_size < 3 * (10 * 400 * 11 + 5_000)
-    monkeypatch.setattr("polymargin.margins.batch.ordinary_margins", None)  # no row is computed
+    monkeypatch.setattr("polymargin.margins.batch._together", None)  # no row is computed
     again = pm.margin(wide, points, proof=False, checkpoint=tmp_path / "run")
     assert [row.to_dict() for row in again] == [row.to_dict() for row in known]
     with pytest.raises(InputError, match="belongs to other options"):

@@ -24,7 +24,7 @@ from polymargin.margins import Margin, PairMargin
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.prepared import Prepared
-from polymargin.margins.proving import ProvedMargins
+from polymargin.margins.proving import MarginQuestion
 from polymargin.quadric import QuadricCriticalPoints, QuadricSolver, quadric_critical_points
 from polymargin.regions import ThreatModel
 
@@ -49,21 +49,21 @@ class Answers:
         cache = Cache.from_option(True)
         search = Enumeration(self._tracker, scene.seed, DEFAULT_LIMIT, cache, scene.timeout, watcher=watcher)
         prepared = Prepared(scene.network, ThreatModel.of(scene.network.dimension), search)
-        self._margins = ProvedMargins(prepared, False)
+        self._margins = MarginQuestion(prepared, False)
         self._boundaries: dict[tuple[int, int], Boundary] = {}
         self._quadrics: dict[tuple[int, int], QuadricSolver] = {}
 
     def margin_at(self, u: Array) -> Margin:
         """Return the margin at a point of the input space."""
         with self._lock:
-            return named(self._margins.margin_at(u, self._tracker), self.scene.network)
+            return named(self._margins.at(u, self._tracker), self.scene.network)
 
     def at(self, at: tuple[float, float]) -> dict[str, Any]:
         """Return the answer at a place of the plane, as plain data."""
         u = self.scene.plane.points([at])[0]
         with self._lock:
             self._found.clear()
-            margin = named(self._margins.margin_at(u, self._tracker), self.scene.network)
+            margin = named(self._margins.at(u, self._tracker), self.scene.network)
             critical = {
                 rival: self._found[rival] if rival in self._found else self._critical_points(u, margin.label, rival)
                 for rival in range(self.scene.network.class_count)

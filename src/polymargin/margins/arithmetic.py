@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.continuation import Tracker
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
+from polymargin.margins.batch import Question
 from polymargin.margins.case import Case
 from polymargin.margins.judge import Judge
 from polymargin.margins.noise import Noisy, only_class
@@ -37,7 +39,7 @@ ROOM = 1 + 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedVerdict:
+class RoundedVerdict(Question):
     """What `verify` asks about every point for a program in a format."""
 
     judge: Judge
@@ -51,7 +53,7 @@ class RoundedVerdict:
     def network(self) -> Network:
         return self.judge.network
 
-    def at(self, point: Array) -> Verdict:
+    def at(self, point: Array, tracker: Tracker) -> Verdict:
         """Return ROBUST or UNKNOWN."""
         started, deadline = perf_counter(), Deadline.after(self.timeout)
         u = checked_point(point, self.network.dimension)
@@ -63,7 +65,7 @@ class RoundedVerdict:
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedMargin:
+class RoundedMargin(Question):
     """What `margin` asks about every point for a program in a format."""
 
     judge: Judge
@@ -76,7 +78,7 @@ class RoundedMargin:
     def network(self) -> Network:
         return self.judge.network
 
-    def at(self, point: Array) -> Margin:
+    def at(self, point: Array, tracker: Tracker) -> Margin:
         """Return a margin with a lower bound."""
         started, deadline = perf_counter(), Deadline.after(self.timeout)
         network, threat = self.network, self.threat

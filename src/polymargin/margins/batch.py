@@ -1,19 +1,20 @@
 """Many points: in blocks, at the core's speed where nothing is out of the ordinary, one at a time elsewhere.
 
-A block of rows is one queue for the core, with as many rows as keep it busy for a fraction of a second. What the model
-answers as `ordinary` is done; every other row is looked at alone, and a bad one fails alone. With several threads, blocks
-are followed and checked side by side, each on a thread of its own, while this thread computes stage 1 for those to
-come and looks at the rows left over. A row's answer depends on nothing but the row.
+A block of rows is one queue for the core, with as many rows as keep it busy for a fraction of a second. What is answered
+together is done; every other row is answered alone, with more effort, and a bad one fails alone. With several threads, blocks
+are followed and checked side by side, each on a thread of its own, while this thread prepares those to come and answers the rows
+left over. A row's answer depends on nothing but the row.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,13 @@ from numpy.typing import NDArray
 from polymargin.continuation import Tracker, available_threads
 from polymargin.deadlines import TimeUpError
 from polymargin.errors import PolymarginError
-from polymargin.margins.models import ModelMargins
-from polymargin.margins.result import Margin, Ordinary, failed
 from polymargin.processes import startable_threads
 from polymargin.work import Workers, completed_together, worker_count
 
 Array = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.intp]
+# Of many rows those that are answered, by their places, and their answers.
+Answered: TypeAlias = tuple[Rows, Sequence[Any]]
 
 # Paths, rows and coordinates of a block: they bound the memory and the time until a block is written down.
 PATHS_PER_BLOCK = 1 << 14
@@ -44,82 +45,88 @@ MOST_ENTRIES = 1 << 20
 TASKS_PER_WORKER = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows of a batch, and what they are asked of."""
+class Question(ABC):
+    """What is asked about every point; it travels to workers with what was prepared. By default each row is answered alone."""
 
-    session: ModelMargins
-    points: Array
-    tracker: Tracker
+    @property
+    def paths_per_point(self) -> int:
+        """About how many paths lead to one point; 0 where linear algebra answers."""
+        return 1
+
+    def prepare(self, points: Array) -> None:
+        """Compute what `together` would have to compute first, once for all points like these."""
+        return
+
+    def together(self, points: Array, tracker: Tracker) -> Answered:
+        """Return the answers for those of the finite points (p, n) that arrays answer together."""
+        return np.zeros(0, dtype=np.intp), []
+
+    @abstractmethod
+    def at(self, point: Array, tracker: Tracker) -> Any:
+        """Return the answer for one point (n,)."""
+
+    @abstractmethod
+    def failed(self, error: str, seconds: float) -> Any:
+        """Return what stands for a row without an answer."""
 
 
 def answers(
-    session: ModelMargins,
+    question: Question,
     points: Array,
     rows: Rows,
     tracker: Tracker,
     executor: Workers | None = None,
     single: bool = False,
-) -> Iterator[Ordinary]:
-    """Return the margins of rows of points (m, n), some rows at a time as they are done; of a `single` one, errors are raised."""
+) -> Iterator[Answered]:
+    """Yield the answers for rows of points (m, n), some rows at a time as they are done; of a `single` one, errors are raised."""
     if single and len(rows):
-        block = Block(session, points, tracker)
-        _, plain = ordinary_margins(block)
-        yield rows, plain or [session.margin_at(points[0], tracker)]
+        _, plain = _together(question, points, tracker)
+        yield rows, plain or [question.at(points[0], tracker)]
         return
-    threads = tracker.threads or available_threads()
-    tracker = tracker.settled_for(len(rows) * session.paths_per_point)
+    threads, paths_per_point = tracker.threads or available_threads(), question.paths_per_point
+    tracker = tracker.settled_for(len(rows) * paths_per_point)
     most, paths = MOST_ROWS, PATHS_PER_BLOCK
     if executor is not None:
         most, paths = max(1, len(rows) // (TASKS_PER_WORKER * worker_count(executor))), PATHS_PER_TASK
     if on_gpu := tracker.device == "cuda":
         threads = min(threads, GPU_BLOCKS)
-        paths = PATHS_PER_GPU_BLOCK if session.paths_per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
-    size = max(1, min(most, paths // max(1, session.paths_per_point), MOST_ENTRIES // session.dimension))
+        paths = PATHS_PER_GPU_BLOCK if paths_per_point <= MANY_PER_POINT else PATHS_PER_GPU_BLOCK // 4
+    size = max(1, min(most, paths // max(1, paths_per_point), MOST_ENTRIES // points.shape[1]))
     blocks = _blocks(rows, size, threads, in_turns=executor is None and not on_gpu)
     if executor is not None:
-        _prepare(session, points[rows])  # stage 1 is done once, here, and travels with the session
-        shared = _Session(session, replace(tracker, threads=1))
-        for place, found in completed_together(
-            _margins_of_block, shared, [points[block] for block in blocks], executor
-        ):
+        _prepare(question, points[rows])  # done once, here, and it travels with the question
+        shared = question, replace(tracker, threads=1)
+        for place, found in completed_together(_answered, shared, [points[block] for block in blocks], executor):
             yield blocks[place], found
     elif threads > 1 and len(blocks) >= threads and (given := startable_threads(threads)) > 1:
-        yield from _side_by_side(session, points, blocks, tracker, given)
+        yield from _side_by_side(question, points, blocks, tracker, given)
     else:
-        for rows_of_block in blocks:
-            block = Block(session, _shared_rows(points, rows_of_block), tracker)
-            yield from _pieces(rows_of_block, block, ordinary_margins(block))
+        for block in blocks:
+            some = _shared_rows(points, block)
+            yield from _pieces(question, some, block, _together(question, some, tracker), tracker)
 
 
-@dataclass(frozen=True, eq=False)
-class _Session:
-    """What a worker needs besides the rows: the model with its base solutions."""
-
-    session: ModelMargins
-    tracker: Tracker
-
-
-def _margins_of_block(shared: _Session, points: Array) -> list[Margin]:
-    """All rows of a block, whatever becomes of each."""
-    block = Block(shared.session, points, shared.tracker)
-    places, found = ordinary_margins(block)
-    known = dict(zip(places.tolist(), found, strict=True))
+def _answered(shared: tuple[Question, Tracker], points: Array) -> list[Any]:
+    """Return the answers for all rows of a block, on a worker."""
+    question, tracker = shared
+    known = dict(zip(*_places(_together(question, points, tracker)), strict=True))
     return [
-        known[place] if place in known else margin_or_failure(block.session, u, block.tracker)
-        for place, u in enumerate(points)
+        known[place] if place in known else answer_or_failure(question, u, tracker) for place, u in enumerate(points)
     ]
 
 
-def ordinary_margins(block: Block) -> Ordinary:
-    """The rows that nothing is wrong with, all at once."""
-    points = block.points
+def _places(answered: Answered) -> tuple[list[int], Sequence[Any]]:
+    return answered[0].tolist(), answered[1]
+
+
+def _together(question: Question, points: Array, tracker: Tracker) -> Answered:
+    """Return the rows that nothing is wrong with, all at once."""
     finite = finite_rows(points)
-    if points.shape[1] != block.session.dimension or not len(finite):
-        return finite[:0], []
+    if not len(finite):
+        return finite, []
     own = points[finite]  # rows that are made later start from these, whatever becomes of the array that was given
     try:
-        places, found = block.session.ordinary(own, block.tracker)
+        places, found = question.together(own, tracker)
     except (PolymarginError, ArithmeticError, TimeUpError, np.linalg.LinAlgError):
         return finite[:0], []  # one of them broke it; alone, each tells
     return finite[places], found
@@ -130,15 +137,16 @@ def finite_rows(points: Array) -> Rows:
     return np.arange(len(points)) if finite.all() else np.flatnonzero(finite.all(axis=1))
 
 
-def margin_or_failure(session: ModelMargins, u: Array, tracker: Tracker) -> Margin:
-    """One row by itself."""
+def answer_or_failure(question: Question, u: Array, tracker: Tracker) -> Any:
+    """Return the answer for one row by itself."""
     started = perf_counter()
     try:
-        return session.margin_at(u, tracker)
+        return question.at(u, tracker)
     except PolymarginError as error:
-        return failed(str(error), perf_counter() - started)
+        return question.failed(str(error), perf_counter() - started)
     except (ArithmeticError, np.linalg.LinAlgError) as error:
-        return failed(f"the arithmetic broke down ({error}); rescale the weights or inputs", perf_counter() - started)
+        sentence = f"the arithmetic broke down ({error}); rescale the weights or inputs"
+        return question.failed(sentence, perf_counter() - started)
 
 
 def _shared_rows(points: Array, rows: Rows) -> Array:
@@ -147,15 +155,15 @@ def _shared_rows(points: Array, rows: Rows) -> Array:
     return points[first:end] if end - first == len(rows) else points[rows]
 
 
-def _pieces(rows: Rows, block: Block, ordinary: Ordinary) -> Iterator[Ordinary]:
-    """The ordinary rows of a block together, then each of the others, which may take long, as soon as it is done."""
-    places, margins = ordinary
-    if margins:
-        yield rows[places], margins
+def _pieces(question: Question, points: Array, rows: Rows, answered: Answered, tracker: Tracker) -> Iterator[Answered]:
+    """Yield the rows that were answered together, then each of the others, which may take long, as soon as it is done."""
+    places, found = answered
+    if len(places):
+        yield rows[places], found
     others = np.ones(len(rows), dtype=bool)
     others[places] = False
     for place in np.flatnonzero(others).tolist():
-        yield rows[place : place + 1], [margin_or_failure(block.session, block.points[place], block.tracker)]
+        yield rows[place : place + 1], [answer_or_failure(question, points[place], tracker)]
 
 
 def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
@@ -176,30 +184,30 @@ def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
 
 
 def _side_by_side(
-    session: ModelMargins, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
-) -> Iterator[Ordinary]:
+    question: Question, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
+) -> Iterator[Answered]:
     alone = replace(tracker, threads=1)
-    waiting: deque[tuple[Rows, Future[Ordinary]]] = deque()
+    waiting: deque[tuple[Rows, Future[Answered]]] = deque()
     left = iter(blocks)
     pool = ThreadPoolExecutor(threads)
     try:
         while True:
             while len(waiting) < 2 * threads and (rows := next(left, None)) is not None:
-                _prepare(session, points[rows])
-                waiting.append((rows, pool.submit(ordinary_margins, Block(session, points[rows], alone))))
+                _prepare(question, points[rows])
+                waiting.append((rows, pool.submit(_together, question, points[rows], alone)))
             if not waiting:
                 return
             rows, future = waiting.popleft()
-            yield from _pieces(rows, Block(session, points[rows], tracker), future.result())
+            yield from _pieces(question, points[rows], rows, future.result(), tracker)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _prepare(session: ModelMargins, points: Array) -> None:
-    """Stage 1 belongs to this thread, so that it is done once; a row that cannot have it says so when its turn comes."""
+def _prepare(question: Question, points: Array) -> None:
+    """Prepare on this thread, so that it is done once; a row that cannot have it says so when its turn comes."""
     finite = points[finite_rows(points)]
-    if len(finite) and points.shape[1] == session.dimension:
+    if len(finite):
         try:
-            session.prepare(finite)
+            question.prepare(finite)
         except (PolymarginError, ArithmeticError, TimeUpError, np.linalg.LinAlgError):
             return

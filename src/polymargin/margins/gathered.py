@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.margins.result import Margin, Margins, Ordinary
+from polymargin.listing import RowsOnDemand
+from polymargin.margins.result import Margins, Ordinary
 from polymargin.margins.table import TableRows
 
-Told: TypeAlias = Callable[[Margin, int], Margin]
+Told: TypeAlias = Callable[[Any, int], Any]
 
 
-def gathered(parts: Sequence[Ordinary], told: Told) -> Margins:
-    """The rows of each part at their places, as they are told there, which leaves the radii as they are."""
+def gathered(parts: Sequence[Ordinary], told: Told, listing: Any = Margins) -> Any:
+    """Return the rows of each part at their places, as they are told there, which leaves the radii of margins as they are."""
     whole = _Gathered(parts, told)
-    return Margins.on_demand(whole.count, whole.row, whole.radii)
+    if listing is Margins:
+        return Margins.on_demand(whole.count, whole.row, whole.radii)
+    return listing(RowsOnDemand(whole.count, whole.row))
 
 
 class _Gathered:
@@ -38,7 +41,7 @@ class _Gathered:
             numbers[places], inside[places] = number, np.arange(len(places))
         return numbers.tolist(), inside.tolist()
 
-    def row(self, place: int) -> Margin:
+    def row(self, place: int) -> Any:
         numbers, inside = self._where
         _, part = self._parts[numbers[place]]
         return self._told(part[inside[place]], place)

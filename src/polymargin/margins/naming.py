@@ -18,7 +18,7 @@ OUTSIDE = "the nearest tie leaves [0, 1], where the input is; within=L2(domain=(
 
 @dataclass(frozen=True, eq=False)
 class RowLabels:
-    """Called with a margin and the number of its row."""
+    """Called with an answer and the number of its row."""
 
     names: tuple[str, ...] | None
     images: NDArray[np.bool_]  # (m,)
@@ -34,7 +34,12 @@ class RowLabels:
             images[rows] = ((points[rows] >= 0) & (points[rows] <= 1)).all(axis=1)
         return cls(names_of(model), images)
 
-    def __call__(self, found: Margin, row: int) -> Margin:
+    @classmethod
+    def names_of(cls, model: Any, count: int) -> RowLabels:
+        """Return the names alone."""
+        return cls(names_of(model), np.zeros(count, dtype=bool))
+
+    def __call__(self, found: Any, row: int) -> Any:
         told = _remarked(found) if self.images[row] else found
         return told if self.names is None else with_names(told, self.names)
 

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
+from polymargin.continuation import Tracker
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
+from polymargin.margins.batch import Question
 from polymargin.margins.case import CHECKING
 from polymargin.margins.certificate import hexadecimal
 from polymargin.margins.judge import Judge
@@ -43,7 +45,7 @@ SEARCHING = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyVerdict:
+class NoisyVerdict(Question):
     """What `verify` asks about every point where there is noise."""
 
     judge: Judge
@@ -57,7 +59,7 @@ class NoisyVerdict:
     def network(self) -> Network:
         return self.judge.network
 
-    def at(self, point: Array) -> Verdict:
+    def at(self, point: Array, tracker: Tracker) -> Verdict:
         """Return the verdict at a point."""
         started, deadline = perf_counter(), Deadline.after(self.timeout)
         u = checked_point(point, self.network.dimension)
@@ -71,7 +73,7 @@ class NoisyVerdict:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyMargin:
+class NoisyMargin(Question):
     """What `margin` asks about every point where there is noise."""
 
     judge: Judge
@@ -84,7 +86,7 @@ class NoisyMargin:
     def network(self) -> Network:
         return self.judge.network
 
-    def at(self, point: Array) -> Margin:
+    def at(self, point: Array, tracker: Tracker) -> Margin:
         """Return the margin at a point."""
         started, deadline = perf_counter(), Deadline.after(self.timeout)
         network, threat = self.network, self.threat
@@ -104,7 +106,7 @@ class NoisyMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseBudget:
+class NoiseBudget(Question):
     """What `noise_budget` asks about every point: the inputs stay, and noise is measured in units of its sizes."""
 
     judge: Judge
@@ -117,7 +119,7 @@ class NoiseBudget:
     def network(self) -> Network:
         return self.judge.network
 
-    def at(self, point: Array) -> Margin:
+    def at(self, point: Array, tracker: Tracker) -> Margin:
         """Return the largest multiple of the sizes that the class at a point bears."""
         started, deadline = perf_counter(), Deadline.after(self.timeout)
         u = checked_point(point, self.network.dimension)

@@ -19,11 +19,12 @@ from polymargin.errors import PolymarginError
 from polymargin.margins import provers
 from polymargin.margins.acceptance import accepted_bounds
 from polymargin.margins.accepted import Accepted, UpperProof
+from polymargin.margins.batch import Answered, Question
 from polymargin.margins.case import Case
 from polymargin.margins.pairs import FOLLOWING
 from polymargin.margins.prepared import Prepared
 from polymargin.margins.proofs import RivalProof, counterexample_json, trivial
-from polymargin.margins.result import Margin, Ordinary
+from polymargin.margins.result import Margin, failed
 from polymargin.margins.rivals import nearest_on_quadric, prove_by_enumeration, prove_flat
 from polymargin.relaxation.confirmation import Counterexample
 from polymargin.standing import Standing
@@ -167,18 +168,14 @@ def _end(found: Counterexample | None) -> UpperProof | None:
     return None if found is None else UpperProof(found.distance, found.rival, counterexample_json(found))
 
 
-class ProvedMargins:
-    """The search for margins of a model, with its proofs as the last step.
+class MarginQuestion(Question):
+    """What `margin` asks about every point: the search for margins of a model, with its proofs as the last step.
 
     Rows that the search leaves open are always closed as far as proofs can; the others only if `proof` asks for it.
     """
 
     def __init__(self, prepared: Prepared, proof: bool) -> None:
         self._prepared, self._proof = prepared, proof and prepared.has_proofs
-
-    @property
-    def dimension(self) -> int:
-        return self._prepared.model.dimension
 
     @property
     def paths_per_point(self) -> int:
@@ -191,14 +188,14 @@ class ProvedMargins:
         if not self._prepared.in_cells:
             self._prepared.margins.prepare(points)
 
-    def ordinary(self, points: provers.Array, tracker: Tracker) -> Ordinary:
+    def together(self, points: provers.Array, tracker: Tracker) -> Answered:
         if self._prepared.in_cells:
             return np.zeros(0, dtype=np.intp), []
         following = tracker.until(tracker.deadline.part(FOLLOWING))
         places, found = self._prepared.margins.ordinary(points, following)
         if not self._proof:
             return places, found
-        proofs = self._together(points[places], tracker.deadline)
+        proofs = self._proved(points[places], tracker.deadline)
         rows = zip(places.tolist(), found, strict=True)
         return places, [
             _proved(one, proofs[row]) if row in proofs else self._alone(points[place], one, self._deadline(tracker))
@@ -209,7 +206,7 @@ class ProvedMargins:
         """Return the deadline of the call where there is one, else that of a row of a batch."""
         return self._prepared.search.deadline(tracker)
 
-    def _together(self, points: provers.Array, end: Deadline) -> dict[int, Accepted]:
+    def _proved(self, points: provers.Array, end: Deadline) -> dict[int, Accepted]:
         """The bounds of those rows that are proved at the first try."""
         block, timeout = self._prepared.block_proofs, self._prepared.search.timeout
         proofs: dict[int, Accepted] = {}
@@ -225,12 +222,15 @@ class ProvedMargins:
                 continue  # one of the rows broke it; alone, each tells
         return proofs
 
-    def margin_at(self, u: provers.Array, tracker: Tracker) -> Margin:
+    def at(self, point: provers.Array, tracker: Tracker) -> Margin:
         prepared, deadline = self._prepared, self._deadline(tracker)
         if prepared.cells is not None:
-            return prepared.cells.margin_at(u, deadline.left if deadline.exists else None)
-        found = prepared.margins.margin_at(u, tracker.until(deadline))
-        return self._alone(u, found, deadline) if self._proof or found.standing is Standing.BRACKETED else found
+            return prepared.cells.margin_at(point, deadline.left if deadline.exists else None)
+        found = prepared.margins.margin_at(point, tracker.until(deadline))
+        return self._alone(point, found, deadline) if self._proof or found.standing is Standing.BRACKETED else found
+
+    def failed(self, error: str, seconds: float) -> Margin:
+        return failed(error, seconds)
 
     def _alone(self, u: provers.Array, found: Margin, deadline: Deadline) -> Margin:
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.deadlines import Deadline
+from polymargin.continuation import Tracker
+from polymargin.margins.batch import Question
 from polymargin.margins.case import Case
 from polymargin.margins.prepared import Prepared
 from polymargin.margins.verdict import Verdict, failed_verdict
@@ -16,20 +16,17 @@ from polymargin.margins.verdicts import verdict_at
 
 
 @dataclass(frozen=True, eq=False)
-class VerdictQuestion:
+class VerdictQuestion(Question):
     """One radius for all points."""
 
     prepared: Prepared
     radius: float
 
-    @property
-    def network(self) -> Any:
-        return self.prepared.model
-
-    def at(self, point: NDArray[np.float64]) -> Verdict:
+    def at(self, point: NDArray[np.float64], tracker: Tracker) -> Verdict:
+        deadline = self.prepared.search.deadline(tracker)
         if self.prepared.cells is not None:
-            return self.prepared.cells.verdict_at(point, self.radius, self.prepared.search.timeout)
-        return verdict_at(Case(self.prepared, point, Deadline.after(self.prepared.search.timeout)), self.radius)
+            return self.prepared.cells.verdict_at(point, self.radius, deadline.left if deadline.exists else None)
+        return verdict_at(Case(self.prepared, point, deadline), self.radius)
 
     def failed(self, error: str, seconds: float) -> Verdict:
         return failed_verdict(self.radius, error, seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
 
@@ -20,7 +20,7 @@ from polymargin.errors import InputError
 from polymargin.margins import provers
 from polymargin.margins.arithmetic import RoundedMargin, RoundedVerdict
 from polymargin.margins.attacked import Attack
-from polymargin.margins.batch import answers
+from polymargin.margins.batch import Answered, Question, answers
 from polymargin.margins.case import Case
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.gathered import gathered
@@ -39,8 +39,8 @@ from polymargin.margins.options import (
 from polymargin.margins.pairs import Enumeration
 from polymargin.margins.prediction import predicted_class
 from polymargin.margins.prepared import Prepared
-from polymargin.margins.proving import ProvedMargins
-from polymargin.margins.result import Margin, Margins, Ordinary
+from polymargin.margins.proving import MarginQuestion
+from polymargin.margins.result import Margin, Margins
 from polymargin.margins.settings import Settings
 from polymargin.margins.verdict import Verdict, Verdicts
 from polymargin.margins.verdict_rows import VerdictQuestion
@@ -49,7 +49,6 @@ from polymargin.networks.readers.models import network_from
 from polymargin.regions import Region, ThreatModel
 from polymargin.regions.given import LARGEST, SMALLEST
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
-from polymargin.rows import answers as row_answers
 from polymargin.standing import Standing
 from polymargin.work import Workers
 
@@ -120,6 +119,7 @@ class Verifier:
             if len(kept) >= MOST_KEPT:
                 kept.clear()
             kept[search, options.rtol] = found
+        self._tracker = found.search.tracker  # with the kernels that were compiled for it
         return found
 
     @overload
@@ -153,31 +153,13 @@ class Verifier:
         if noise is not None or arithmetic is not None:
             asked = self._asked(noise, arithmetic, checkpoint)
             kind = NoisyMargin if isinstance(asked, Noise) else RoundedMargin
-            return self._rows(kind(prepared.judge, self.threat, asked, timeout, self.seed), array, Margins, progress)
-        rows = np.atleast_2d(array)
+            return self._rows(
+                kind(prepared.judge, self.threat, asked, timeout, self.seed), array, Margins, timeout, progress
+            )
         about: dict[str, Any] = {"answers": "margins", "proof": proof}
-        store = self._checkpoint(checkpoint, rows, about, Margin)
-        labels = RowLabels.of(self.model, self.threat, rows)
-        stored = {} if store is None else {row: one for row in range(len(rows)) if (one := store.get(row)) is not None}
-        left = np.delete(np.arange(len(rows)), list(stored))
-        parts: list[Any] = [(np.array(list(stored), dtype=np.intp), list(stored.values()))]
-        if progress is not None:
-            for row, result in stored.items():
-                progress(row, labels(result, row))
-        session, tracker = ProvedMargins(prepared, proof), prepared.search.tracker
-        if array.ndim == 1 and len(left):
-            checked_point(array, self.model.dimension)
-            tracker = tracker.until(Deadline.after(timeout))
-        for block, found in self._answers(session, rows, left, tracker, array.ndim == 1):
-            parts.append((block, found))
-            if store is not None:
-                done = zip(block.tolist(), found, strict=True)
-                store.add([(row, result) for row, result in done if result.standing is not Standing.FAILED])
-            if progress is not None:
-                for row, result in zip(block.tolist(), found, strict=True):
-                    progress(row, labels(result, row))
-        whole = gathered(parts, labels)
-        return whole[0] if array.ndim == 1 else whole
+        store = self._checkpoint(checkpoint, np.atleast_2d(array), about, Margin)
+        labels = RowLabels.of(self.model, self.threat, np.atleast_2d(array))
+        return self._rows(MarginQuestion(prepared, proof), array, Margins, timeout, progress, store, labels)
 
     @overload
     def verify(self, points: ManyPoints, radius: float, **options: Unpack[RowOptions]) -> Verdicts: ...
@@ -210,16 +192,12 @@ class Verifier:
             asked, reach = self._asked(noise, arithmetic, checkpoint), question.radius
             kind = NoisyVerdict if isinstance(asked, Noise) else RoundedVerdict
             made = kind(prepared.judge, self.threat, reach, asked, timeout, self.seed)
-            return self._rows(made, array, Verdicts, progress)
+            return self._rows(made, array, Verdicts, timeout, progress)
         if not prepared.in_cells:
             self.threat.region.check_bounded()
-        if array.ndim == 1:
-            with blas_threads(self._tracker.threads):
-                return named(question.at(array), self.model)
         about: dict[str, Any] = {"answers": "verdicts", "radius": question.radius, "timeout": float(timeout)}
-        store = self._checkpoint(checkpoint, array, about, Verdict)
-        with blas_threads(self._tracker.threads):
-            return Verdicts(row_answers(question, array, store=store, executor=self._executor, on_row=progress))
+        store = self._checkpoint(checkpoint, np.atleast_2d(array), about, Verdict)
+        return self._rows(question, array, Verdicts, timeout, progress, store)
 
     def _asked(self, noise: NoiseGiven | None, arithmetic: str | None, checkpoint: object) -> Any:
         if isinstance(self.model, Boundary):
@@ -229,12 +207,6 @@ class Verifier:
         if noise is not None and arithmetic is not None:
             raise InputError("noise= and arithmetic=: expected one of them")
         return arithmetic if noise is None else Noise.of(self.model, noise)
-
-    def _rows(self, question: Any, array: NDArray[np.float64], listing: Any, progress: Progress | None) -> Any:
-        with blas_threads(self._tracker.threads):
-            if array.ndim == 1:
-                return named(question.at(array), self.model)
-            return listing(row_answers(question, array, executor=self._executor, on_row=progress))
 
     def noise_budget(
         self,
@@ -256,7 +228,7 @@ class Verifier:
         """
         prepared, array = self._prepared(timeout), one_or_many(points, self.model.dimension)
         made = NoiseBudget(prepared.judge, self._asked(noise, None, None), self.threat, timeout, self.seed)
-        return self._rows(made, array, Margins, progress)
+        return self._rows(made, array, Margins, timeout, progress)
 
     @overload
     def attack(self, points: ManyPoints, *, timeout: float = ...) -> list[Attack | None]: ...
@@ -296,16 +268,41 @@ class Verifier:
             return None
         return named(Attack(found.point, found.distance, label, found.rival, region.norm.value), network)
 
-    def _answers(
+    def _rows(
         self,
-        session: ProvedMargins,
+        question: Question,
         points: NDArray[np.float64],
-        rows: NDArray[np.intp],
-        tracker: Tracker,
-        single: bool,
-    ) -> Iterator[Ordinary]:
+        listing: Any,
+        timeout: float,
+        progress: Progress | None,
+        store: Checkpoint | None = None,
+        labels: RowLabels | None = None,
+    ) -> Any:
+        """Return the answer for one point, whose errors are raised, or a listing of those for a batch."""
+        single, rows, tracker = points.ndim == 1, np.atleast_2d(points), self._tracker
+        told = RowLabels.names_of(self.model, len(rows)) if labels is None else labels
+        stored = {} if store is None else {row: one for row in range(len(rows)) if (one := store.get(row)) is not None}
+        left = np.delete(np.arange(len(rows)), list(stored))
+        if single and len(left):
+            checked_point(points, self.model.dimension)
+            tracker = tracker.until(Deadline.after(timeout))
+        parts: list[Answered] = [(np.array(list(stored), dtype=np.intp), list(stored.values()))]
+
+        def report(block: NDArray[np.intp], found: Sequence[Any]) -> None:
+            if progress is not None:
+                for row, answer in zip(block.tolist(), found, strict=True):
+                    progress(row, told(answer, row))
+
+        report(*parts[0])
         with blas_threads(tracker.threads):
-            yield from answers(session, points, rows, tracker, self._executor, single)
+            for block, found in answers(question, rows, left, tracker, self._executor, single):
+                parts.append((block, found))
+                if store is not None:
+                    done = zip(block.tolist(), found, strict=True)
+                    store.add([(row, answer) for row, answer in done if answer.standing is not Standing.FAILED])
+                report(block, found)
+        whole = gathered(parts, told, listing)
+        return whole[0] if single else whole
 
     def _checkpoint(
         self, file: str | Path | None, points: NDArray[np.float64], about: dict[str, Any], kind: Any
