@@ -14,6 +14,8 @@ from polymargin.networks.side_by_side import difference
 from polymargin.networks.stages import RELU, Piecewise, Polynomial
 from polymargin.standing import Standing
 from polymargin.value_ranges import agree
+from polymargin_checker import check
+from tests.checker.stage_files import model_file
 from tests.relaxation.test_search import network_of
 
 
@@ -56,6 +58,17 @@ def test_radius_and_difference_against_a_grid() -> None:
         assert row.difference is not None
         assert (row.difference.lower <= gaps.min(axis=0)).all()
         assert (row.difference.upper >= gaps.max(axis=0)).all()
+        for network, certificate in zip((f, g), row.certificates, strict=True):
+            assert certificate is not None
+            assert float.fromhex(certificate.claim["lower"]) >= row.lower
+            assert check(model_file(network), certificate.to_bytes()).accepted
+        assert row.disagreement is not None
+        classes = [
+            exact.index(max(exact)) for exact in (f.exact_logits(row.disagreement), g.exact_logits(row.disagreement))
+        ]
+        assert classes[0] != classes[1]
+        assert row.lower <= row.distance == pytest.approx(np.linalg.norm(row.disagreement - u))
+        assert row.distance <= 1.3 * max(row.upper, 1e-9)
         assert row.largest_difference <= 1.5 * np.abs(gaps).max() + 1e-6
     assert agreed
 

@@ -21,7 +21,7 @@ from polymargin.errors import InputError
 from polymargin.margins.batch import Question
 from polymargin.margins.case import Case
 from polymargin.margins.judge import Judge
-from polymargin.margins.noise import Noisy, only_class
+from polymargin.margins.noise import PointProblem, only_class
 from polymargin.margins.noisy_answers import SEARCHING, margin_at, verdict_at
 from polymargin.margins.result import Margin, failed
 from polymargin.margins.verdict import Verdict, failed_verdict
@@ -98,7 +98,7 @@ class RoundedMargin(Question):
 
 def rounded(
     judge: Judge, threat: ThreatModel, u: Array, radius: float, arithmetic: str, seed: int, deadline: Deadline
-) -> Noisy:
+) -> PointProblem:
     """Return what is asked of the network instead: a lead that rounding on the region cannot use up."""
     network, region = judge.network, threat.region
     made = format_of(network, arithmetic)
@@ -118,7 +118,7 @@ def rounded(
     lead = ROOM * float(errors[label] + errors[rivals].max())
     if not np.isfinite(lead):
         raise InputError(f"arithmetic={arithmetic!r}: numbers may overflow within {radius:g}")
-    return Noisy(
+    return PointProblem(
         judge=judge,
         threat=replace(threat, abstain=lead),
         u=u,

@@ -88,8 +88,8 @@ def largest_forms(network: Network, point: Array, region: Region, radius: float,
 
 
 @dataclass(frozen=True, eq=False)
-class Noisy:
-    """A network with noise around a point.
+class PointProblem:
+    """A network around a point, with noise or without.
 
     network, region, start   over (x, e), and (u, 0)
     threat                   about x, as certificates state it
@@ -113,7 +113,7 @@ class Noisy:
     @classmethod
     def of(
         cls, judge: Judge, threat: ThreatModel, u: Array, sizes: dict[int, Array], scale: float | None, seed: int
-    ) -> Noisy:
+    ) -> PointProblem:
         """Put the inputs and the noise together; `scale` is a radius, None where the inputs stay."""
         network, region = judge.network, threat.region
         Case.check_size(network, u)
@@ -154,6 +154,15 @@ class Noisy:
             slack=slack,
             seed=seed,
         )
+
+    @classmethod
+    def plain(cls, judge: Judge, threat: ThreatModel, u: Array, seed: int) -> PointProblem:
+        """Return the network itself."""
+        network, label = judge.network, only_class(judge.network, u)
+        Case.check_size(network, u)
+        threat.region.check_inside(u)
+        rivals = threat.against(label, network.class_count)
+        return cls(judge, threat, u, label, rivals, network, threat.region, u, {}, 1.0, 0.0, seed)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from polymargin.margins.batch import Question
 from polymargin.margins.case import CHECKING
 from polymargin.margins.certificate import hexadecimal
 from polymargin.margins.judge import Judge
-from polymargin.margins.noise import Noise, Noisy
+from polymargin.margins.noise import Noise, PointProblem
 from polymargin.margins.prediction import predicted_class
 from polymargin.margins.proofs import RivalProof, trivial
 from polymargin.margins.result import Margin, failed
@@ -65,7 +65,7 @@ class NoisyVerdict(Question):
         u = checked_point(point, self.network.dimension)
         sizes = self.noise.at(self.network, u, self.threat.region, self.radius, deadline)
         return verdict_at(
-            Noisy.of(self.judge, self.threat, u, sizes, self.radius, self.seed), self.radius, deadline, started
+            PointProblem.of(self.judge, self.threat, u, sizes, self.radius, self.seed), self.radius, deadline, started
         )
 
     def failed(self, error: str, seconds: float) -> Verdict:
@@ -99,7 +99,7 @@ class NoisyMargin(Question):
             raise InputError("noise in percent: no counterexample bounds the region; give sizes as numbers")
         scale = 1.0 if plain is None or not plain.distance else plain.distance
         sizes = self.noise.at(network, u, threat.region, scale, deadline)
-        return margin_at(Noisy.of(self.judge, threat, u, sizes, scale, self.seed), deadline, started)
+        return margin_at(PointProblem.of(self.judge, threat, u, sizes, scale, self.seed), deadline, started)
 
     def failed(self, error: str, seconds: float) -> Margin:
         return failed(error, seconds)
@@ -127,14 +127,14 @@ class NoiseBudget(Question):
         forms = _forms_at(self.network, u)
         sizes |= {k: np.full(len(forms[k]), share * np.abs(forms[k]).max()) for k, share in self.noise.relative.items()}
         threat = replace(self.asked, region=Linf().in_dimension(self.network.dimension))
-        made = Noisy.of(self.judge, threat, u, dict(sorted(sizes.items())), None, self.seed)
+        made = PointProblem.of(self.judge, threat, u, dict(sorted(sizes.items())), None, self.seed)
         return margin_at(made, deadline, started)
 
     def failed(self, error: str, seconds: float) -> Margin:
         return failed(error, seconds)
 
 
-def verdict_at(noisy: Noisy, radius: float, end: Deadline, started: float) -> Verdict:
+def verdict_at(problem: PointProblem, radius: float, end: Deadline, started: float) -> Verdict:
     """Return the verdict for one radius: a counterexample (x, e), or proofs against all rivals."""
     deadline = end.part(1 - CHECKING)
 
@@ -147,59 +147,59 @@ def verdict_at(noisy: Noisy, radius: float, end: Deadline, started: float) -> Ve
             "upper": math.inf,
         }
         seconds = perf_counter() - started
-        about = {"label": noisy.label, "reason": reason, "seconds": seconds, **parts, **known}
+        about = {"label": problem.label, "reason": reason, "seconds": seconds, **parts, **known}
         return Verdict(answer=word, radius=radius, standing=standing, **about)
 
-    if "noise" in noisy.stated:  # counterexamples of a network say little about a program
+    if "arithmetic" not in problem.stated:  # counterexamples of a network say little about a program
         loss, _ = counterexample_within(
-            noisy.network,
-            noisy.start,
-            noisy.label,
-            noisy.rivals,
-            noisy.region,
+            problem.network,
+            problem.start,
+            problem.label,
+            problem.rivals,
+            problem.region,
             radius,
             deadline=deadline.part(SEARCHING),
-            **noisy.options,
+            **problem.options,
         )
     else:
         loss = None
     if loss is not None:
-        document, judgement = noisy.judged({"kind": "vulnerable", "radius": hexadecimal(radius)}, [], loss, end)
+        document, judgement = problem.judged({"kind": "vulnerable", "radius": hexadecimal(radius)}, [], loss, end)
         reason = f"class {loss.rival} ties or wins at distance {loss.distance:.6g} with noise"
         known = {"rival": loss.rival, "counterexample": loss.point, "upper": loss.distance}
         if judgement.accepted:
             return answer(Answer.VULNERABLE, Standing.CERTIFIED, reason, certificate=document, **known)
         return answer(Answer.VULNERABLE, Standing.NUMERICAL, f"{reason}; {judgement.reason}", **known)
-    proofs, unproved = _proofs(noisy, radius + noisy.slack, deadline)
+    proofs, unproved = _proofs(problem, radius + problem.slack, deadline)
     if unproved is not None:
         reason = f"against class {unproved}: not proved" + ("; the time is up" if deadline.passed else "")
         return answer(Answer.UNKNOWN, Standing.BRACKETED, reason)
     stated = [RivalProof(rival, radius, proof) for rival, proof in proofs.items()]
-    document, judgement = noisy.judged({"kind": "robust", "radius": hexadecimal(radius)}, stated, None, end)
+    document, judgement = problem.judged({"kind": "robust", "radius": hexadecimal(radius)}, stated, None, end)
     if not judgement.accepted:
         return answer(Answer.UNKNOWN, Standing.BRACKETED, judgement.reason)
-    reason = f"proved by relaxation, with {next(iter(noisy.stated))}"
+    reason = f"proved by relaxation, with {next(iter(problem.stated))}"
     return answer(Answer.ROBUST, Standing.CERTIFIED, reason, certificate=document, lower=radius)
 
 
-def margin_at(noisy: Noisy, end: Deadline, started: float) -> Margin:
+def margin_at(problem: PointProblem, end: Deadline, started: float) -> Margin:
     """Return the margin between a proved lower bound and a counterexample (x, e)."""
     deadline = end.part(1 - CHECKING)
-    asked = noisy.network, noisy.start, noisy.label, noisy.rivals, noisy.region
-    loss = nearest_counterexample(*asked, deadline=deadline.part(SEARCHING), **noisy.options)
+    asked = problem.network, problem.start, problem.label, problem.rivals, problem.region
+    loss = nearest_counterexample(*asked, deadline=deadline.part(SEARCHING), **problem.options)
     limit = math.inf if loss is None else loss.distance
     notes: list[str] = []
-    if "noise" not in noisy.stated:  # counterexamples of a network say little about a program
+    if "arithmetic" in problem.stated:  # counterexamples of a network say little about a program
         notes = (
             [] if loss is None else [f"at {loss.distance:.6g} the network leads by no more than rounding may change"]
         )
         loss = None
     upper = math.inf if loss is None else loss.distance
     claim = {"kind": "margin", "lower": "", "upper": hexadecimal(upper)}
-    for found in [*_proved(noisy, limit, deadline), ProvedRadius()]:
-        lower = max(0.0, found.radius - noisy.slack)
-        proofs = [RivalProof(r, lower, found.proofs[r]) if lower else trivial(r) for r in noisy.rivals]
-        document, judgement = noisy.judged(claim | {"lower": hexadecimal(lower)}, proofs, loss, end)
+    for found in [*_proved(problem, limit, deadline), ProvedRadius()]:
+        lower = max(0.0, found.radius - problem.slack)
+        proofs = [RivalProof(r, lower, found.proofs[r]) if lower else trivial(r) for r in problem.rivals]
+        document, judgement = problem.judged(claim | {"lower": hexadecimal(lower)}, proofs, loss, end)
         if judgement.accepted or not judgement.in_time:
             break
         notes.append(judgement.reason)
@@ -210,45 +210,45 @@ def margin_at(noisy: Noisy, end: Deadline, started: float) -> Margin:
         lower=lower,
         upper=upper,
         point=None if loss is None else loss.point,
-        label=noisy.label,
+        label=problem.label,
         rival=None if loss is None else loss.rival,
         standing=Standing.BRACKETED,
         method="bounds",
         seconds=perf_counter() - started,
         notes=tuple(notes),
-        norm=noisy.threat.region.norm.value,
+        norm=problem.threat.region.norm.value,
         certificate=document if says_something else None,
     )
 
 
-def _proved(noisy: Noisy, upper: float, deadline: Deadline) -> list[ProvedRadius]:
+def _proved(problem: PointProblem, upper: float, deadline: Deadline) -> list[ProvedRadius]:
     """Return radii up to a bound that are proved, the largest first."""
-    found = [_in_one_piece(noisy, upper, deadline.part(WHOLE))]
-    size = noisy.network.dimension + sum(map(len, noisy.network.stages))
+    found = [_in_one_piece(problem, upper, deadline.part(WHOLE))]
+    size = problem.network.dimension + sum(map(len, problem.network.stages))
     for radius in [share * upper for share in SHARES] if size <= FEW and math.isfinite(upper) else []:
         if radius > found[-1].radius:
-            made, unproved = _proofs(noisy, radius, deadline.part(IN_PARTS))
+            made, unproved = _proofs(problem, radius, deadline.part(IN_PARTS))
             if unproved is not None:
                 break
             found.append(ProvedRadius(radius, made))
     return found[::-1]
 
 
-def _in_one_piece(noisy: Noisy, upper: float, deadline: Deadline) -> ProvedRadius:
-    search, found = noisy.search(deadline), ProvedRadius()
+def _in_one_piece(problem: PointProblem, upper: float, deadline: Deadline) -> ProvedRadius:
+    search, found = problem.search(deadline), ProvedRadius()
     with np.errstate(all="ignore"):
         if math.isfinite(upper):
-            return search.largest(upper, None) if upper > noisy.slack else found
-        for limit in (factor * noisy.scale for factor in UNLIMITED):
+            return search.largest(upper, None) if upper > problem.slack else found
+        for limit in (factor * problem.scale for factor in UNLIMITED):
             found = search.largest(limit, None, known=found if found.radius else None)
             if found.radius < NEARLY * limit or deadline.passed:
                 break
     return found
 
 
-def _proofs(noisy: Noisy, radius: float, deadline: Deadline) -> tuple[dict[int, Any], int | None]:
+def _proofs(problem: PointProblem, radius: float, deadline: Deadline) -> tuple[dict[int, Any], int | None]:
     """Return proofs against all rivals, or the first one against which there is none."""
-    search, proofs = noisy.search(deadline), dict[int, Any]()
+    search, proofs = problem.search(deadline), dict[int, Any]()
     with np.errstate(all="ignore"):
         rival: int | None = None
         try:
@@ -256,13 +256,13 @@ def _proofs(noisy: Noisy, radius: float, deadline: Deadline) -> tuple[dict[int, 
             for rival in search.by_nearness(radius):
                 tree: Any = search.attempt(rival, radius, decide=True).leaf
                 if tree is None:
-                    abstain = noisy.threat.abstain
-                    tree, _ = prove_in_parts(here, noisy.start, noisy.label, rival, abstain, deadline)
+                    abstain = problem.threat.abstain
+                    tree, _ = prove_in_parts(here, problem.start, problem.label, rival, abstain, deadline)
                 if tree is None:
                     return proofs, rival
                 proofs[rival] = here.proof(tree)
         except TimeUpError:
-            return proofs, noisy.rivals[0] if rival is None else rival
+            return proofs, problem.rivals[0] if rival is None else rival
     return proofs, None
 
 
