@@ -1,4 +1,4 @@
-"""What is left of proofs that the checker does not accept.
+"""Bounds and notes that remain after the checker refuses proofs.
 
 All proofs of an answer go to the checker together. If it refuses them, each goes alone, and gives way to the weaker one that it
 replaced, until what is left is accepted. If time alone was missing, the proofs stay as they are, unchecked.
@@ -22,7 +22,7 @@ from polymargin.regions import ThreatModel
 def judged_radius(
     case: Case, radius: float, proofs: Sequence[RivalProof], threat: ThreatModel | None = None
 ) -> tuple[Certificate, Judgement]:
-    """The certificate of a robust radius, and what the checker says of it."""
+    """Return the certificate of a robust radius, and what the checker says of it."""
     claim = {"kind": "robust", "radius": hexadecimal(radius)}
     return case.subject(threat).judged(claim, proofs, None, case.end.left)
 
@@ -30,13 +30,13 @@ def judged_radius(
 def judged_loss(
     case: Case, radius: float, evidence: dict[str, Any], named: Sequence[RivalProof] = ()
 ) -> tuple[Certificate, Judgement]:
-    """The certificate of a tie or a loss within a radius; `named` are the proofs that the evidence speaks of."""
+    """Return the certificate of a tie or a loss within a radius; `named` are the proofs that the evidence speaks of."""
     claim = {"kind": "vulnerable", "radius": hexadecimal(radius)}
     return case.subject().judged(claim, named, evidence, case.end.left)
 
 
 def strongest(case: Case, proofs: Sequence[RivalProof]) -> list[RivalProof]:
-    """The strongest of the proofs, and of those they replaced, that the checker accepts; trivial ones where it accepts none."""
+    """Return the strongest proofs, or replaced ones, that the checker accepts; trivial ones if it accepts none."""
     kept = [_accepted(case, proof) for proof in proofs]
     lower = _least(kept)
     together = lower <= 0 or judged_radius(case, lower, kept)[1].accepted
@@ -44,7 +44,7 @@ def strongest(case: Case, proofs: Sequence[RivalProof]) -> list[RivalProof]:
 
 
 def _accepted(case: Case, proof: RivalProof) -> RivalProof:
-    """Of one rival."""
+    """Return the accepted proof of one rival."""
     threat = replace(case.threat, rivals=(proof.rival,))
     candidate: RivalProof | None = proof
     while candidate is not None and candidate.lower > 0:
@@ -77,7 +77,7 @@ def _judged_margin(case: Case, proofs: Sequence[RivalProof], upper: UpperProof |
 def _what_stands(
     case: Case, proofs: Sequence[RivalProof], upper: UpperProof | None
 ) -> tuple[list[RivalProof], UpperProof | None]:
-    """The two sides by themselves."""
+    """Return the two sides by themselves."""
     if upper is not None:
         named = [proof for proof in proofs if upper.of_critical_point and proof.rival == upper.rival]
         if not judged_loss(case, upper.distance, upper.evidence, named)[1].accepted:

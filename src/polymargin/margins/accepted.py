@@ -19,7 +19,7 @@ class UpperProof:
 
     @property
     def of_critical_point(self) -> bool:
-        """Whether it speaks of a solution of the rival's completeness proof."""
+        """Return whether it speaks of a solution of the rival's completeness proof."""
         return bool(self.evidence["kind"] == "critical-point")
 
 

@@ -50,7 +50,7 @@ class Question(ABC):
 
     @property
     def paths_per_point(self) -> int:
-        """About how many paths lead to one point; 0 where linear algebra answers."""
+        """Return about how many paths lead to one point; 0 where linear algebra answers."""
         return 1
 
     def prepare(self, points: Array) -> None:
@@ -133,6 +133,7 @@ def _together(question: Question, points: Array, tracker: Tracker) -> Answered:
 
 
 def finite_rows(points: Array) -> Rows:
+    """Return the rows without a number that is not finite."""
     finite = np.isfinite(points)
     return np.arange(len(points)) if finite.all() else np.flatnonzero(finite.all(axis=1))
 
@@ -150,7 +151,7 @@ def answer_or_failure(question: Question, u: Array, tracker: Tracker) -> Any:
 
 
 def _shared_rows(points: Array, rows: Rows) -> Array:
-    """Some rows, rising; not copied where they lie side by side."""
+    """Return some rows, rising; neighbouring rows are not copied."""
     first, end = int(rows[0]), int(rows[-1]) + 1
     return points[first:end] if end - first == len(rows) else points[rows]
 
@@ -167,7 +168,7 @@ def _pieces(question: Question, points: Array, rows: Rows, answered: Answered, t
 
 
 def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
-    """As much for each thread: none is left alone with the last piece.
+    """Return the blocks of equal work for each thread.
 
     Between two calls of the core a thread needs Python's lock; with equal pieces all of them would at the same time. `in_turns`
     the first pieces are 1/t, 2/t, …, t/t of the others, and the last ones make up for that.

@@ -79,7 +79,7 @@ class BlockProofs:
         return {row: _bounds(rows[row], proof) for row, proof in answers.items()}
 
     def _add_complete(self, u: Array, work: Sequence[PairWork], rows: list[_Row], tracker: Tracker) -> None:
-        """All critical points, and a proof that they are all."""
+        """Add all critical points, and a proof of completeness."""
         asked = []
         for each in work:
             assert isinstance(each.pair, EnumeratedPair)
@@ -101,7 +101,7 @@ class BlockProofs:
     def _add_quadrics(
         self, u: Array, work: Sequence[PairWork], rows: list[_Row], room: float, tracker: Tracker
     ) -> None:
-        """The nearest points of quadrics; the nearest of all is an upper end."""
+        """Add the nearest points of quadrics; the nearest of all is an upper bound."""
         if not work:
             return
         asked = [
@@ -134,7 +134,7 @@ class BlockProofs:
             rows[row].upper = UpperProof(above, int(rivals[place]), evidence)
 
     def _accepted(self, u: Array, labels: Rows, rows: Sequence[_Row], deadline: Deadline) -> dict[int, Certificate]:
-        """The certificates of the rows with a proof against every rival, as far as the checker accepts them."""
+        """Return the certificates of the rows with a proof against every rival, as far as the checker accepts them."""
         made = {
             place: self._certificate(u[place], int(labels[place]), row)
             for place, row in enumerate(rows)
@@ -163,7 +163,7 @@ def _bounds(row: _Row, proof: Certificate) -> Accepted:
 
 
 def _is_listed(work: PairWork) -> bool:
-    """Whether all critical points of the boundary are found, and few enough to be written down."""
+    """Return whether all critical points of the boundary are found, and few enough to be written down."""
     pair = work.pair
     return isinstance(pair, EnumeratedPair) and pair.base.solutions.size <= MOST_NUMBERS
 
@@ -171,7 +171,7 @@ def _is_listed(work: PairWork) -> bool:
 def _critical_points(
     boundary: Boundary, u: Array, paths: Paths
 ) -> tuple[ComplexArray, ComplexArray, NDArray[np.bool_]]:
-    """Critical points (q, N, n) and multipliers (q, N) in the original variables, and where every path has arrived."""
+    """Return critical points (q, N, n), multipliers (q, N) in the original variables, and which points are complete."""
     reduction = boundary.reduction
     y = paths.points[..., :-1]
     points = reduction.lift(y, u[:, None, :])

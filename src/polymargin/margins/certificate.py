@@ -60,7 +60,7 @@ def certificate(
     seed: int,
     asked: ThreatModel | None = None,
 ) -> Certificate:
-    """A certificate from its parts; without a threat model it speaks of the L2 norm, every perturbation and every rival."""
+    """Return a certificate from its parts; without a threat model it is about L2, every perturbation and every rival."""
     about = {} if asked is None or asked.is_plain else {"neighbourhood": neighbourhood(asked)}
     rivals, ranges = shared_ranges(rivals)
     about |= {} if ranges is None else {"ranges": ranges}
@@ -102,7 +102,7 @@ def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def neighbourhood(asked: ThreatModel) -> dict[str, Any]:
-    """As docs/certificates.md wants it: numbers as hexadecimal floats, null where a domain has no end."""
+    """Return the neighbourhood as certificates state it: hexadecimal floats, null where a domain has no end."""
     near = asked.region
     skew = {} if near.frame is None else {"frame": _hexadecimals(near.frame.turn)}
     if near.subspace is not None:
@@ -120,7 +120,7 @@ def neighbourhood(asked: ThreatModel) -> dict[str, Any]:
 
 
 def _hexadecimals(array: NDArray[np.float64] | None) -> Any:
-    """Lists as deep as the array has axes; null for infinity."""
+    """Return lists as deep as the array has axes; null for infinity."""
     if array is None:
         return None
     if array.ndim == 2:
@@ -129,12 +129,12 @@ def _hexadecimals(array: NDArray[np.float64] | None) -> Any:
 
 
 def hexadecimal(value: float) -> str:
-    """A double, exactly; infinity as 'inf'."""
+    """Return a double, exactly; infinity as 'inf'."""
     return "inf" if math.isinf(value) else float(value).hex()
 
 
 def in_base64(array: NDArray[Any], kind: str = "<f8") -> str:
-    """The numbers of an array in order, little-endian; doubles unless another type is named."""
+    """Return the numbers of an array in order, little-endian; doubles unless another type is named."""
     return binascii.b2a_base64(np.ascontiguousarray(array, dtype=kind).tobytes(), newline=False).decode()
 
 
@@ -143,7 +143,7 @@ SHARED = ("format", "created", "model", "neighbourhood", "ranges", "noise", "ari
 
 
 def lines_of(certificates: Sequence[Certificate]) -> bytes:
-    """Certificates of one model in one file: a line with what they share, and one for each."""
+    """Return the certificates of one model in one file: a line with what they share, and one for each."""
     shared = _shared(certificates[0])
     if any(_shared(one) != shared for one in certificates[1:]):
         raise InputError(

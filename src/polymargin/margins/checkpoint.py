@@ -9,7 +9,7 @@ overwritten, so a kill at any moment costs the row being written. Torn or damage
 Vectors are kept as {"f8": "…"}, their doubles in base64: exact, and half as long as digits.
 A header that was cut is completed; one that was damaged costs nothing either, because the rows say whose they are.
 
-The sums guard against accidents. They do not guard against somebody who writes rows into your file: a certificate does.
+The sums guard against accidents. They do not guard against forged rows: a certificate does.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _line(header: bytes, entry: Mapping[str, Any]) -> bytes:
 
 
 def _packed(data: Any) -> Any:
-    """The same data with long vectors of doubles in base64."""
+    """Return the same data with long vectors of doubles in base64."""
     if isinstance(data, Mapping):
         return {name: _packed(value) for name, value in data.items()}
     if not isinstance(data, (list, tuple)):
@@ -126,7 +126,7 @@ def _sum(header: bytes, body: bytes) -> bytes:
 
 
 def _entry(line: bytes, header: bytes) -> dict[str, Any] | None:
-    """What a line says; None unless every byte is as it was written."""
+    """Return the entry in a line; None if any byte has changed."""
     body = line[_ENTRY : -len(_END)]
     if line != _BEGIN + _sum(header, body) + _MIDDLE + body + _END:
         return None
@@ -138,7 +138,7 @@ def _entry(line: bytes, header: bytes) -> dict[str, Any] | None:
 
 
 def _content(file: Path) -> bytes:
-    """What the file holds; nothing if there is none. A pipe or a device is refused before it is opened."""
+    """Return the content of the file, empty if there is none. Pipes and devices are refused before they are opened."""
     try:
         facts = file.stat()
     except FileNotFoundError:
@@ -153,7 +153,7 @@ def _content(file: Path) -> bytes:
 
 
 def _rows(file: Path, content: bytes, header: bytes, count: int, kind: type[Row]) -> tuple[dict[int, Any], int]:
-    """The sound rows of this run, and the number of lines that are not sound."""
+    """Return the sound rows of this run, and the number of lines that are not sound."""
     if header.startswith(content):
         return {}, 0
     first, *rest = content.splitlines(keepends=True)
@@ -170,7 +170,7 @@ def _rows(file: Path, content: bytes, header: bytes, count: int, kind: type[Row]
 
 
 def _sound(lines: list[bytes], header: bytes, count: int, kind: type[Row]) -> Iterator[tuple[int, tuple[int, Any]]]:
-    """(place of the line, (row, answer)) of the lines that are sound."""
+    """Yield the place of each sound line with its row and answer."""
     for place, line in enumerate(lines):
         entry = _entry(line, header)
         if entry is None:
@@ -191,7 +191,7 @@ def _difference(other: Mapping[str, Any], header: bytes) -> str:
 
 
 def _append(file: Path, data: bytes, *, create: bool = False) -> None:
-    """At the end, in one piece; a header is on the disk before anything follows it."""
+    """Append lines in one write; a header is on the disk before rows follow it."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
     with os.fdopen(os.open(file, flags, 0o666), "ab", buffering=0) as stream:
         left = memoryview(data)

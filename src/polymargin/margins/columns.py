@@ -1,4 +1,4 @@
-"""The answers of a boundary, or of several quadrics, for many points, as arrays; records are made of them when somebody looks.
+"""The answers of a boundary, or of several quadrics, for many points, as arrays; records are made of them on first access.
 
 A batch of ten classes has nine pairs a row. Most people read the nearest one, so arrays hold what is needed to find it, and a
 record of every other rival is made when it is asked for.
@@ -34,7 +34,7 @@ Details: TypeAlias = tuple[Array | None, str, int | None, int | None, int, tuple
 
 
 class PairColumn(ABC):
-    """What is known of a boundary, or of several, at points (p,), each answer complete or none at all.
+    """Answers of a boundary, or of several, at points (p,), each complete or missing.
 
     known            (p,) where there is nothing more to look at
     lower, upper     (p,) NaN where nothing is known
@@ -50,11 +50,11 @@ class PairColumn(ABC):
 
     @abstractmethod
     def details(self, places: Places) -> Iterable[Details]:
-        """Of the answers at some of the points, known ones."""
+        """Yield the details of known answers at some of the points."""
         ...
 
     def record(self, place: int, rival: int | None) -> PairMargin:
-        """The answer at a known point, for a rival of that number."""
+        """Return the answer at a known point, for a rival of that number."""
         (details,) = self.details(np.array([place]))
         point, method, complex_count, real_count, bound, notes = details
         lower, upper = float(self.lower[place]), float(self.upper[place])
@@ -130,5 +130,5 @@ class EnumeratedColumn(PairColumn):
 
 
 def beyond_rounding(pair: PairMargin) -> bool:
-    """Whether the pair was decided by arithmetic that logits close to each other do not trouble."""
+    """Return whether the pair was decided by arithmetic that logits close to each other do not trouble."""
     return pair.proved or pair.method == "hyperplane"

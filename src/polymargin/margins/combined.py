@@ -1,4 +1,4 @@
-"""What is known of each rival, put together."""
+"""Answers of all rivals combined into one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from polymargin.standing import Standing
 
 
 def combined(label: int | None, pairs: list[PairMargin], seconds: float) -> Margin:
-    """The nearest of the rivals, with the standing of what is known least."""
+    """Return the nearest of the rivals, with the standing of what is known least."""
     nearest = min(pairs, key=_upper)
     complete = all(pair.complete for pair in pairs)
     notes = tuple(

@@ -62,7 +62,7 @@ class CompletenessProof:
 
     @property
     def nearest(self) -> int | None:
-        """Index of the nearest real one."""
+        """Return the index of the nearest real one."""
         return 0 if len(self.reals) else None
 
     def to_json(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class CompletenessProof:
 
 
 def structural_bound(network: Network) -> int:
-    """The number of critical points no boundary of this architecture exceeds."""
+    """Return the number of critical points no boundary of this architecture exceeds."""
     forms = len(network.input_forms.bias) if network.stages else network.dimension
     return generic_critical_count(min(network.dimension, forms), network.degree)
 
@@ -118,7 +118,7 @@ class CriticalPointProofs:
         return proofs
 
     def _sharpened(self, u: Array, solutions: ComplexArray) -> tuple[ComplexArray, Array]:
-        """One step of Newton's method from solutions (p, n + 1) for points u (p, n), and its length (p,)."""
+        """Return one step of Newton's method from solutions (p, n + 1) for points u (p, n), and its length (p,)."""
         origin = np.zeros(solutions.shape[1] - 1, dtype=np.complex128)
         values, jacobians = _core.evaluate(self._program.compiled, np.ascontiguousarray(solutions), origin)
         values[:, :-1] -= u
@@ -158,7 +158,7 @@ def _proof(u: Array, solutions: ComplexArray, steps: Array, real: NDArray[np.boo
 
 
 def _exponents(radii: Array) -> NDArray[np.int64] | None:
-    """Exponents of powers of two below the radii."""
+    """Return the exponents of powers of two below the radii."""
     if not (np.isfinite(radii) & (radii > 0)).all():
         return None
     found = np.frexp(radii)[1].astype(np.int64) - 1
@@ -166,12 +166,12 @@ def _exponents(radii: Array) -> NDArray[np.int64] | None:
 
 
 def _directions(n: int) -> Array:
-    """A direction to which no structure is orthogonal: which of two conjugate points is listed."""
+    """Return a direction to which no structure is orthogonal: which of two conjugate points is listed."""
     return np.random.default_rng(n).normal(size=n)
 
 
 def _listed(reals: Array, pairs: ComplexArray) -> str:
-    """Real coordinates, then real and imaginary parts in turn."""
+    """Return real coordinates, then real and imaginary parts in turn."""
     parts = np.stack([pairs.real, pairs.imag], axis=-1)
     return in_base64(np.concatenate([reals.ravel(), parts.ravel()]))
 
@@ -186,7 +186,7 @@ def prove_completeness(
     found: CriticalPoints,
     processes: int = 1,
 ) -> CompletenessProof | None:
-    """A proof from numerically found critical points; None where the count or a test falls short."""
+    """Return a proof from numerically found critical points; None where the count or a test falls short."""
     if len(found) != structural_bound(network) or (found.multiplicities > 1).any():
         return None
     half = found.points.imag @ _directions(boundary.dimension)
@@ -229,7 +229,7 @@ def _part(parts: tuple[float, ...], place: int) -> float:
 
 
 def _original_program(boundary: Boundary) -> Program:
-    """x − u + λ∇B(x), B(x) and its Jacobian in the original variables, u as parameters."""
+    """Return x − u + λ∇B(x), B(x) and its Jacobian in the original variables, u as parameters."""
     graph = Graph()
     x = graph.inputs(boundary.dimension)
     (multiplier,) = graph.inputs(1)

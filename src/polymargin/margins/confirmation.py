@@ -1,4 +1,4 @@
-"""Is there a tie where floating point says there is one?
+"""Confirmation of ties that floating point found.
 
 A candidate x near u is confirmed if B is zero or changes sign within a small distance τ of x: then a tie lies there, whatever
 became of the path that led to it. At a smooth point the sign changes from x − τn to x + τn, n the direction from u to x. At a
@@ -47,7 +47,7 @@ class Tie:
 
 
 def plain_ties(boundary: Boundary, u: Array, points: Array) -> tuple[NDArray[np.bool_], Array]:
-    """Which of the points (p, n), each near its own u (p, n), floats alone confirm along the ray, and upper bounds (p,).
+    """Return which points (p, n), each near its own u (p, n), floats alone confirm along the ray, and upper bounds (p,).
 
     The bounds are for the distance less the reach, as nearly everywhere the point itself is a tie up to rounding.
     """
@@ -70,7 +70,7 @@ def plain_ties(boundary: Boundary, u: Array, points: Array) -> tuple[NDArray[np.
 
 
 def confirmed_tie(boundary: Boundary, u: Array, point: Array) -> Tie | None:
-    """A proof that the boundary passes by `point`; None if there is none to be had."""
+    """Return a proof that the boundary passes by `point`; None if there is none to be had."""
     step = point - u
     distance = float(np.linalg.norm(step[None], axis=1)[0])
     if distance == 0.0:
@@ -94,13 +94,13 @@ def confirmed_tie(boundary: Boundary, u: Array, point: Array) -> Tie | None:
 
 
 def _sign_changes(boundary: Boundary, points: Array) -> bool:
-    """Whether B is zero somewhere on the segments between the points."""
+    """Return whether B is zero somewhere on the segments between the points."""
     signs = exact_signs(boundary, points)
     return min(signs) <= 0 <= max(signs)
 
 
 def exact_signs(boundary: Boundary, points: Array) -> list[int]:
-    """The signs of B at points (p, n), beyond doubt."""
+    """Return the signs of B at points (p, n), beyond doubt."""
     signs, certain = _signs(boundary, points)
     for place in np.flatnonzero(~certain):
         exact = boundary.exact_value(fractions(points[place]))
@@ -109,7 +109,7 @@ def exact_signs(boundary: Boundary, points: Array) -> list[int]:
 
 
 def _signs(boundary: Boundary, points: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """The signs of B at points (…, n) as floats see them, and where rounding cannot have made them."""
+    """Return the signs of B at points (…, n) as floats see them, and where rounding cannot have made them."""
     with np.errstate(all="ignore"):
         values = np.asarray(boundary.source.values(points))
         certain = np.abs(values) > np.maximum(boundary.source.noise(points), SMALLEST_VALUE)
@@ -117,6 +117,7 @@ def _signs(boundary: Boundary, points: Array) -> tuple[Array, NDArray[np.bool_]]
 
 
 def fractions(point: Array) -> list[Fraction]:
+    """Return the coordinates of a point as rational numbers."""
     return [Fraction(value) for value in point.tolist()]
 
 

@@ -41,7 +41,7 @@ class Unscaled:
             return np.asarray(u / self.unit)
 
     def original(self, margin: Margin) -> Margin:
-        """The margin in the units of the original network."""
+        """Return the margin in the units of the original network."""
         if self.unit == 1.0:
             return margin
         return replace(self._lengthened(margin), pairs=tuple(self._lengthened(pair) for pair in margin.pairs))
@@ -56,7 +56,7 @@ class Unscaled:
 
 
 def unscaled(network: Network) -> Unscaled:
-    """The network without its exponents; itself if they are ordinary or if it is not made of layers."""
+    """Return the network without its exponents; itself if they are ordinary or if it is not made of layers."""
     chain = network.chain
     if chain is None or not chain.in_powers or not chain.stages:
         return Unscaled(network, 1.0)
@@ -70,7 +70,7 @@ def unscaled(network: Network) -> Unscaled:
 
 
 def _power(*arrays: Array) -> float:
-    """The power of two that brings the largest entry near one."""
+    """Return the power of two that brings the largest entry near one."""
     largest = max(float(np.abs(array).max()) for array in arrays)
     if largest == 0.0:
         return 1.0

@@ -1,4 +1,4 @@
-"""A second look at an answer that costs next to nothing: does anything inside the ball tie?
+"""A cheap test of an answer: a search for a tie inside the ball.
 
 If the margin is r, then the label keeps ahead of every rival inside the ball of radius r. A few dozen points of it are evaluated
 at once. A rival that is ahead by more than rounding can account for proves the answer wrong, whatever the reason.
@@ -25,7 +25,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def seen_ahead(network: Network, points: Array, labels: NDArray[np.intp], radii: Array) -> NDArray[np.bool_]:
-    """For points (p, n) with labels and radii (p,): which classes (p, k) are seen ahead at a distance below the radius."""
+    """Return which classes (p, k) are ahead somewhere within the radii (p,) of points (p, n) with labels (p,)."""
     size = max(1, MOST_ENTRIES // (DIRECTIONS * len(SHARES) * points.shape[1]))
     parts = [slice(first, first + size) for first in range(0, len(points), size)]
     return np.concatenate([_seen_ahead(network, points[part], labels[part], radii[part]) for part in parts])

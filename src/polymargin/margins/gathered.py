@@ -1,7 +1,7 @@
 """Batches as one.
 
 A batch knows its answers as arrays. Making records of them, a dozen fields each, would take a quarter of the time of quadrics,
-under Python's lock, and most people read the radii. So the whole knows where its rows are, and makes one when somebody asks.
+under Python's lock, and most callers read the radii. So rows are made on first access.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Gathered:
 
     @cached_property
     def _where(self) -> tuple[list[int], list[int]]:
-        """For every row its part, and its place there."""
+        """Return the part of every row, and its place there."""
         numbers, inside = np.empty((2, self.count), dtype=np.intp)
         for number, (places, _) in enumerate(self._parts):
             numbers[places], inside[places] = number, np.arange(len(places))

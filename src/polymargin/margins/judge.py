@@ -21,7 +21,7 @@ from polymargin_checker import CheckResult, check_rows
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the checker said of a certificate.
+    """The answer of the checker to a certificate.
 
     reason     why it did not accept; empty if it did
     in_time    False if time alone was missing

@@ -39,7 +39,7 @@ class LineTies:
 
 
 def real_roots(boundary: Boundary, start: Array, direction: Array) -> tuple[Array, int]:
-    """All real t with B(start + t·direction) = 0, each rounded once, and the number of complex ones: by exact isolation."""
+    """Return all real t with B(start + t·direction) = 0, each rounded once, and the number of complex ones, by isolation."""
     exact = [[Fraction(value) for value in vector.tolist()] for vector in (start, direction)]
     with precision(PRECISION):
         roots = _roots(boundary, *exact)
@@ -47,7 +47,7 @@ def real_roots(boundary: Boundary, start: Array, direction: Array) -> tuple[Arra
 
 
 def _roots(boundary: Boundary, start: list[Fraction], direction: list[Fraction]) -> list[Any]:
-    """Enclosures of the roots on a line; real ones have the imaginary part zero. None where B is constant there."""
+    """Return the enclosures of the roots on a line; real ones have the imaginary part zero. None where B is constant there."""
     line = [flint.fmpq_poly([to_rational(x), to_rational(w)]) for x, w in zip(start, direction, strict=True)]
     restricted = evaluate(boundary.program, line, lift=lambda c: flint.fmpq_poly([to_rational(c)]))[0]
     return [root for root, _ in restricted.complex_roots()] if restricted.degree() > 0 else []
@@ -65,7 +65,7 @@ class Line:
         self._direction = [entry / largest for entry in first]
 
     def ties(self, u: Array) -> LineTies:
-        """All zeros of b for the point u (n,)."""
+        """Return all zeros of b for the point u (n,)."""
         start = [Fraction(value) for value in u.tolist()]
         with precision(PRECISION):
             length = flint.arb(to_rational(sum((w * w for w in self._direction), Fraction(0)))).sqrt()
@@ -78,7 +78,7 @@ class Line:
         return LineTies(lower, upper, point, len(roots), len(reals))
 
     def _point(self, start: list[Fraction], root: Any) -> Array:
-        """u + t·w, each coordinate rounded once."""
+        """Return u + t·w, each coordinate rounded once."""
         coordinates = [
             flint.arb(to_rational(x)) + root * flint.arb(to_rational(w))
             for x, w in zip(start, self._direction, strict=True)

@@ -33,7 +33,7 @@ class ModelMargins(Protocol):
 
     @property
     def paths_per_point(self) -> int:
-        """About how many paths lead to one point; 0 where linear algebra answers."""
+        """Return about how many paths lead to one point; 0 where linear algebra answers."""
         ...
 
     def prepare(self, points: Array) -> None:
@@ -41,16 +41,16 @@ class ModelMargins(Protocol):
         ...
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
-        """The margins at points (p, n), finite ones, where there is no more to look at."""
+        """Return the margins at points (p, n), finite ones, where there is no more to look at."""
         ...
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
-        """The margin at one point (n,)."""
+        """Return the margin at one point (n,)."""
         ...
 
 
 def margins_of(model: Network | Boundary, search: Enumeration) -> ModelMargins:
-    """For a network, or for a boundary alone."""
+    """Return the margins of a network, or of a boundary alone."""
     return BoundaryMargins(model, search) if isinstance(model, Boundary) else NetworkMargins(model, search)
 
 
@@ -62,7 +62,7 @@ class BoundaryMargins:
         self._known: Pair | None = None
 
     def _pair(self, tracker: Tracker) -> Pair:
-        """Made when it is first asked for."""
+        """Return the pair, made on first access."""
         if self._known is None:
             self._known = pair_for(self._boundary, self._search, tracker)
         return self._known

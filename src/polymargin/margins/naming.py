@@ -25,7 +25,7 @@ class RowLabels:
 
     @classmethod
     def of(cls, model: Any, threat: ThreatModel, points: NDArray[np.float64]) -> RowLabels:
-        """Return those of a batch of points (m, n)."""
+        """Return the labels of a batch of points (m, n)."""
         images = np.zeros(len(points), dtype=bool)
         if threat.is_plain and not isinstance(model, Boundary):
             first, last = points[:, 0], points[:, -1]  # two coordinates tell most points that are no images

@@ -2,7 +2,7 @@
 
 For each rival c' of the predicted class c the nearest real point of {f_c = f_c'} gives a radius; the least one is the margin
 (dropping the condition that c and c' are the largest logits changes nothing when the prediction is unique: before another pair
-can tie, c ties with one of them). An answer that does not stand up to a second look is left open, for `proving` to close.
+can tie, c ties with one of them). An answer that falsification makes doubtful is left open, for `proving` to close.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class NetworkMargins:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether everything is computed for another network and other units than those that were given."""
+        """Return whether everything is computed for another network and other units than those that were given."""
         return self._unscaled.unit != 1.0
 
     def work_at(self, points: Array, tracker: Tracker) -> tuple[NDArray[np.intp], list[PairWork]]:
@@ -111,7 +111,7 @@ class NetworkMargins:
         return labels, self._work(labels, clear, tracker)
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_], tracker: Tracker) -> list[PairWork]:
-        """The boundaries between the labels of clear points and their rivals; both orders of two classes together."""
+        """Return the boundaries between the labels of clear points and their rivals; both orders of two classes together."""
         work: dict[tuple[int, int], PairWork] = {}
         known = np.where(clear, labels, -1)
         for label in np.flatnonzero(np.bincount(labels[clear])).tolist():
@@ -124,7 +124,7 @@ class NetworkMargins:
         return list(work.values())
 
     def _solvers(self, label: int, tracker: Tracker) -> dict[int, Pair]:
-        """For every rival of a label; none if some boundary has more critical points than the limit or the time allows."""
+        """Return the solver of every rival; none if a boundary has more critical points than the limit or the time allows."""
         if label not in self._by_label:
             timed = tracker.until(self._search.deadline(tracker).part(FOLLOWING))
             rivals = [rival for rival in range(self._network.class_count) if rival != label]
@@ -177,7 +177,7 @@ class NetworkMargins:
         return combined(label, self._defended(label, pairs, u, noise), perf_counter() - started)
 
     def critical_points(self, label: int, rival: int, u: Array, tracker: Tracker) -> CriticalPoints | None:
-        """Return those of the boundary of two classes, from what was prepared; None where nothing was."""
+        """Return the critical points of the boundary of two classes, from prepared solutions; None if there are none."""
         if self.is_scaled or (label, rival) not in self._pairs:
             return None
         pair = self._pairs[label, rival]
@@ -195,12 +195,12 @@ class NetworkMargins:
 
     @cached_property
     def _quadrics(self) -> NetworkSolvers | None:
-        """Solvers for all pairs at once where the whole network has degree two."""
+        """Return solvers for all pairs at once where the whole network has degree two."""
         network = self._network
         return NetworkSolvers(network) if network.degree == 2 and network.dimension > 1 else None
 
     def _defended(self, label: int, pairs: list[PairMargin], u: Array, noise: float) -> list[PairMargin]:
-        """The pairs, open where enumeration could not settle them or where they do not stand up to a second look."""
+        """Return the pairs, open where enumeration did not settle them or falsification makes them doubtful."""
         network, logits = self._network, self._network(u)
         radius = min(pair.upper for pair in pairs)
         ahead = np.zeros(network.class_count, dtype=bool)

@@ -77,7 +77,7 @@ class Noise:
 
 
 def largest_forms(network: Network, point: Array, region: Region, radius: float, deadline: Deadline) -> list[Array]:
-    """Return proved bounds of the absolute values of all forms on a region, layer by layer."""
+    """Return the proved bounds of the absolute values of all forms on a region, layer by layer."""
     try:
         here = PreparedRegion.of(with_logits(network), point, region, radius, CurvatureCache(), deadline)
     except TimeUpError:
@@ -166,7 +166,7 @@ class PointProblem:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The keywords of searches."""
+        """Return the keywords of searches."""
         return {"seed": self.seed, "abstain": self.threat.abstain}
 
     def search(self, deadline: Deadline) -> RegionSearch:

@@ -27,7 +27,7 @@ class PairWork:
 def answers(
     u: Array, labels: NDArray[np.intp], classes: int, work: list[PairWork], tracker: Tracker
 ) -> tuple[PairTable, NDArray[np.bool_]]:
-    """The pairs of every point, and which points had paths to follow; two calls of the core, for paths and for quadrics."""
+    """Return the pairs of every point, and which points had paths; one call of the core for paths, one for quadrics."""
     table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
     others = [(each.pair, *_together(each.pieces)) for each in work if not isinstance(each.pair, QuadricPair)]
     jobs = [pair.job(u, rows) for pair, rows, _ in others]
@@ -44,6 +44,6 @@ def answers(
 
 
 def _together(pieces: list[tuple[Places, int]]) -> tuple[Places, Places]:
-    """All rows, and the rival of each."""
+    """Return all rows, and the rival of each."""
     rows = [rows for rows, _ in pieces]
     return np.concatenate(rows), np.repeat([rival for _, rival in pieces], [len(some) for some in rows])

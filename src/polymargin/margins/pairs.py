@@ -46,7 +46,7 @@ BOUNDS, FOLLOWING = 30.0, 0.6
 
 @dataclass(frozen=True)
 class Enumeration:
-    """How critical points are enumerated; the names are those of `Settings`.
+    """The options of enumeration, with the names of `Settings`.
 
     timeout   seconds for one point; None: as long as the paths take, and BOUNDS seconds where there are bounds instead
     watcher   told each rival and all its critical points when `margin_at` enumerates them: who shows them need not do so again
@@ -60,7 +60,7 @@ class Enumeration:
     watcher: Watcher | None = None
 
     def deadline(self, tracker: Tracker) -> Deadline:
-        """The moment by which a point that this tracker follows paths to is answered."""
+        """Return the moment by which a point that this tracker follows paths to is answered."""
         return tracker.deadline if tracker.deadline.exists else Deadline.after(self.timeout)
 
     def for_bounds(self, deadline: Deadline) -> Deadline:
@@ -68,6 +68,7 @@ class Enumeration:
 
 
 def out_of_time(timeout: float | None) -> TooManyPathsError:
+    """Return the error of an enumeration that ran out of time."""
     seconds = "in time" if timeout is None else f"within {timeout:g} s"
     return TooManyPathsError(
         f"the critical points were not all found {seconds}; give it more with timeout= (--timeout)"
@@ -78,15 +79,15 @@ class Pair(Protocol):
     """The boundary between two classes."""
 
     def job(self, points: Array, rows: Places) -> Job | None:
-        """The paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
+        """Return the paths that `ordinary` needs for some rows of points (…, n); None if it needs none."""
         ...
 
     def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
-        """The distances from some rows of points (…, n) to the boundary, each complete; unknown where more is to be seen."""
+        """Return the distances from some rows of points (…, n) to the boundary, each complete, or unknown where doubts remain."""
         ...
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
-        """The distance from u to the boundary, for a rival of that number."""
+        """Return the distance from u to the boundary, for a rival of that number."""
         ...
 
 
@@ -105,7 +106,7 @@ class OneByOne(ABC):
 
 
 def pair_for(boundary: Boundary, search: Enumeration, tracker: Tracker) -> Pair:
-    """The way that the structure of the boundary allows; the tracker follows the paths of stage 1."""
+    """Return the method for the structure of the boundary; the tracker follows the paths of the first step."""
     if boundary.degree < 1:
         return ConstantPair(zero=boundary.degree < 0)
     if boundary.degree == 1:
@@ -239,7 +240,7 @@ class EnumeratedPair:
 
 
 def _judged(rival: int | None, boundary: Boundary, u: Array, found: CriticalPoints) -> PairMargin:
-    """The nearest candidate that stands up is an upper bound; any that does not stand up, but is nearer, a doubt."""
+    """Return the nearest confirmed candidate as an upper bound; a nearer unconfirmed one makes the answer doubtful."""
     audit = found.audit
     notes = audit.findings + audit.remarks
     lower = upper = math.inf

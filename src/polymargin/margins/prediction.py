@@ -19,8 +19,9 @@ LARGEST_NOISE = 1e-3
 
 
 def clear_classes(network: Network, points: Array) -> tuple[NDArray[np.intp], Mask, Mask]:
-    """Of points (p, n) the classes with the largest logits, which of these are ahead by far more than the noise (p,), and which
-    logits (p, k) doubles hardly see differ from the largest.
+    """Return the classes with the largest logits, which of them lead clearly, and which logits are close, at points (p, n).
+
+    A clear lead (p,) is far above the noise; a logit (p, k) is close if doubles hardly distinguish it from the largest.
 
     Most points are so far ahead that a bound of the noise at all of them will do; the others get their own.
     """
@@ -43,7 +44,7 @@ def clear_classes(network: Network, points: Array) -> tuple[NDArray[np.intp], Ma
 
 
 def predicted_class(network: Network, u: Array) -> tuple[int, int | None]:
-    """The class of the largest logit, and another class if the two tie exactly."""
+    """Return the class of the largest logit, and another class if the two tie exactly."""
     (label,), (clear,), _ = clear_classes(network, u[None])
     if clear:
         return int(label), None

@@ -1,6 +1,6 @@
 """The parts of a certificate: a proof against each rival, and a counterexample that holds in exact arithmetic.
 
-What is put together here is judged by the checker before anybody calls it proved.
+The checker judges these certificates before an answer is called proved.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class RivalProof:
         return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
 
     def instead_of(self, known: RivalProof | None) -> RivalProof:
-        """The stronger of the two; it remembers the other one if that is weaker."""
+        """Return the stronger of the two; it remembers the other one if that is weaker."""
         if known is None:
             return self
         return replace(self, weaker=known) if self.lower > known.lower else known
 
 
 def trivial(rival: int) -> RivalProof:
-    """The proof of nothing."""
+    """Return the proof of nothing."""
     return RivalProof(rival, 0.0, {"kind": "trivial"})
 
 
@@ -66,7 +66,7 @@ def counterexample_json(found: Counterexample) -> dict[str, Any]:
 
 
 def beyond(network: Network, u: Array, label: int, rival: int, tie: Array) -> Counterexample | None:
-    """The nearest float point just beyond an approximate tie at which the rival is ahead exactly."""
+    """Return the nearest float point just beyond an approximate tie at which the rival is ahead exactly."""
     for nudge in NUDGES:
         x = u + (1 + nudge) * (tie - u)
         logits = network.exact_logits(x)
@@ -76,14 +76,14 @@ def beyond(network: Network, u: Array, label: int, rival: int, tie: Array) -> Co
 
 
 def distance_above(x: Array, u: Array) -> float:
-    """‖x − u‖, rounded up."""
+    """Return ‖x − u‖, rounded up."""
     with precision(PRECISION):
         return distance_bounds([flint.arb(value) for value in x.tolist()], u)[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What certificates speak of: a network at a point of some class, and the perturbations that count."""
+    """The subject of certificates: a network at a point of some class, and the perturbations that count."""
 
     judge: Judge
     u: Array
@@ -103,6 +103,6 @@ class Subject:
     def judged_margin(
         self, lower: float, upper: float, rivals: Sequence[RivalProof], evidence: dict[str, Any] | None, seconds: float
     ) -> tuple[Certificate, Judgement]:
-        """The same for a margin between two bounds."""
+        """Return the same for a margin between two bounds."""
         claim = {"kind": "margin", "lower": hexadecimal(lower), "upper": hexadecimal(upper)}
         return self.judged(claim, rivals, evidence, seconds)

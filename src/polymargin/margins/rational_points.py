@@ -35,7 +35,7 @@ NEAR = 1e-4
 
 
 def rational_singular_point(boundary: Boundary, point: Array) -> Rational | None:
-    """A rational point near the given one at which B and ∇B vanish; None if none was recognised."""
+    """Return a rational point near the given one at which B and ∇B vanish; None if none was recognised."""
     if boundary.dimension > MOST_INPUTS:
         return None
     for guesser in (_simple_fractions, _where_forms_vanish, _critical_point_of_value):
@@ -55,7 +55,7 @@ def _near(guess: Rational, point: Array) -> bool:
 
 
 def _where_forms_vanish(boundary: Boundary, point: Array) -> Rational | None:
-    """The solution nearest to the point of w_j·x + b_j = 0 over all forms that nearly vanish there."""
+    """Return the solution nearest to the point of w_j·x + b_j = 0 over all forms that nearly vanish there."""
     forms = boundary.source.forms()
     if forms is None:
         return None
@@ -86,7 +86,7 @@ def _where_forms_vanish(boundary: Boundary, point: Array) -> Rational | None:
 
 
 def _critical_point_of_value(boundary: Boundary, point: Array) -> Rational | None:
-    """Newton's method on ∇B = 0, and the simplest rational numbers that agree with its limit."""
+    """Return the simplest rational numbers near the limit of Newton's method on ∇B = 0."""
     graph = Graph()
     x = graph.inputs(boundary.dimension)
     value = boundary.source.polynomial(x)
@@ -110,7 +110,7 @@ def _critical_point_of_value(boundary: Boundary, point: Array) -> Rational | Non
 
 
 def _simplest(value: Any) -> Fraction:
-    """The rational number with the least denominator within 2^(−BITS/2 …) of the value: its best convergent."""
+    """Return the rational number with the least denominator within 2^(−BITS/2 …) of the value: its best convergent."""
     scaled = int((value * flint.arb(2) ** BITS).mid().floor().unique_fmpz())
     return Fraction(scaled, 1 << BITS).limit_denominator(1 << (BITS // 2 - 8))
 

@@ -29,7 +29,7 @@ LARGEST_LISTED_QUADRIC = 12
 
 
 def prove_flat(case: Case, rival: int) -> RivalProof | None:
-    """B(x) = B(u) + w·(x − u) for a network whose activations are all linear."""
+    """Prove a bound from B(x) = B(u) + w·(x − u) for a network whose activations are all linear."""
     if case.network.degree > 1:
         return None
     logits = case.network.exact_logits(case.u)
@@ -49,7 +49,7 @@ def prove_flat(case: Case, rival: int) -> RivalProof | None:
 
 
 def prove_by_enumeration(case: Case, rival: int) -> tuple[RivalProof | None, NDArray[np.float64] | None, str]:
-    """All critical points, certified. Also the nearest real one as found, proved or not, and a reason if there is no proof."""
+    """Return all critical points, certified, the nearest real one, proved or not, and a reason if there is no proof."""
     if case.network.degree == 2 and case.network.dimension > LARGEST_LISTED_QUADRIC:
         return (
             None,
@@ -79,7 +79,7 @@ def prove_by_enumeration(case: Case, rival: int) -> tuple[RivalProof | None, NDA
         return None, nearest, reason
     if len(found) > MOST_CERTIFIED:
         return None, nearest, f"against class {rival}: {len(found)} critical points are too many to certify one by one"
-    # Stage 1 is shared by both orders of a pair; a certificate speaks of f_label − f_rival, which may turn the sign of λ.
+    # Base solutions are shared by both orders of a pair; a certificate speaks of f_label − f_rival, which may turn the sign of λ.
     oriented = Boundary.from_network(case.network, case.label, rival)
     if case.label > rival:
         found = replace(found, multipliers=-found.multipliers)
@@ -90,13 +90,14 @@ def prove_by_enumeration(case: Case, rival: int) -> tuple[RivalProof | None, NDA
 
 
 def nearest_on_quadric(case: Case, rival: int) -> NDArray[np.float64] | None:
-    """The nearest tie for a network of degree two, at any size; None for other degrees or an empty boundary."""
+    """Return the nearest tie for a network of degree two, at any size; None for other degrees or an empty boundary."""
     if case.prepared.quadrics is None:
         return None
     return case.prepared.quadrics.pair(case.label, rival).nearest(case.u).point
 
 
 def from_completeness(rival: int, proof: CompletenessProof) -> RivalProof:
+    """Return the proof of a rival from a completeness proof."""
     return RivalProof(rival, proof.lower, proof.to_json(), proof.upper, proof.nearest)
 
 

@@ -1,4 +1,4 @@
-"""How a `Verifier` works; what it is asked does not depend on it."""
+"""Settings of a `Verifier`, which do not change the question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polymargin.enumeration.cache import Cache
 
 @dataclass(frozen=True)
 class Settings:
-    """How critical points are listed and kept.
+    """Settings for listing and caching critical points.
 
     limit     boundaries with more critical points get proved bounds instead
     cache     keep start solutions on disk (True), nowhere (False) or in a directory
@@ -37,5 +37,5 @@ class Settings:
 
     @property
     def of_the_answer(self) -> dict[str, Any]:
-        """What can change an answer, for checkpoints."""
+        """Return the settings that can change an answer, for checkpoints."""
         return {"limit": int(self.limit), "tracker": asdict(self.tracker), "rtol": float(self.rtol)}

@@ -27,7 +27,7 @@ class PairTable:
     known             (p,): the points all of whose pairs are known
     beyond_rounding   (p, k): where arithmetic decided that logits close to each other do not trouble
 
-    What hardly anybody asks for, or nobody before a row is read, is laid out when it is asked for.
+    Values that are rarely needed are computed on first access.
     """
 
     def __init__(self, labels: Places, classes: int) -> None:
@@ -39,7 +39,7 @@ class PairTable:
         self.upper = np.full(self._shape, np.inf)
 
     def add(self, rows: Places, rivals: Places, column: PairColumn) -> None:
-        """One answer for each of the rows, against a rival of its own."""
+        """Add one answer for each of the rows, against a rival of its own."""
         where = rows * self._shape[1] + rivals
         self.upper.reshape(-1)[where] = column.upper
         self._known.reshape(-1)[where] = column.known
@@ -77,13 +77,13 @@ class PairTable:
         return np.asarray(self._known.all(axis=1))
 
     def margins(self, rows: Places, seconds: float) -> TableRows:
-        """Of known points: the nearest of the rivals, the first of equally near ones."""
+        """Return the margins of known points: the nearest rival, the first of equally near ones."""
         rivals = self.upper[rows].argmin(axis=1)
-        rivals[rivals == self.labels[rows]] = 1  # nobody ties: the first rival of class 0
+        rivals[rivals == self.labels[rows]] = 1  # without a tie: the first rival of class 0
         return TableRows(self, rows, rivals, seconds)
 
     def details(self, rows: Places, rivals: Places) -> list[Details]:
-        """What is known of one rival for each of some known points."""
+        """Return the details of one rival for each of some known points."""
         if not len(rows):
             return []
         columns, places = self._column[rows, rivals], self._place[rows, rivals]
@@ -94,7 +94,7 @@ class PairTable:
         return [found[place] for place in np.argsort(order).tolist()]
 
     def pair(self, row: int, rival: int) -> PairMargin:
-        """What is known of one rival of a known point."""
+        """Return the answer for one rival of a known point."""
         return self._columns[int(self._column[row, rival])].record(int(self._place[row, rival]), rival)
 
     @property
@@ -150,7 +150,7 @@ class TableRows(Sequence[Margin]):
 
 
 class TablePairs(Sequence[PairMargin]):
-    """The pairs of one row by rival, made when somebody looks; a tuple as soon as they travel.
+    """The pairs of one row by rival, made on first access; pickled as a tuple.
 
     The nearest rival's pair has the point that the margin has.
     """

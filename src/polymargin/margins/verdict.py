@@ -55,7 +55,7 @@ class Verdict(AboutClasses):
         return f"Verdict({self.answer.name} at radius {self.radius:g}, {self.standing.name}: {self.reason})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, keys named as the attributes; None for what is infinite or not known."""
+        """Return plain data for JSON, keys named as the attributes; None for values that are infinite or unknown."""
         return {
             "answer": self.answer.name,
             "radius": self.radius,
@@ -73,7 +73,7 @@ class Verdict(AboutClasses):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Verdict:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         point, proof, names = data["counterexample"], data["certificate"], data.get("class_names")
         return cls(
             answer=Answer[data["answer"]],
@@ -91,7 +91,7 @@ class Verdict(AboutClasses):
         )
 
     def to_row(self) -> dict[str, Any]:
-        """The answer in one line of a table."""
+        """Return the answer in one line of a table."""
         return {
             "answer": self.answer.name,
             "radius": self.radius,
@@ -110,7 +110,7 @@ class Verdict(AboutClasses):
 
 
 def failed_verdict(radius: float, error: str, seconds: float) -> Verdict:
-    """The verdict of a row that could not be looked at."""
+    """Return the verdict of a row that could not be looked at."""
     nothing = (None, None, None, None)
     return Verdict(Answer.UNKNOWN, radius, *nothing, Standing.FAILED, 0.0, math.inf, error, seconds)
 
@@ -131,7 +131,7 @@ class Verdicts(Listing[Verdict]):
         return [row.answer for row in self]
 
     def summary(self) -> str:
-        """One line: how many points are robust, vulnerable, undecided, and how many could not be looked at."""
+        """Return one line: how many points are robust, vulnerable, undecided, and how many could not be looked at."""
         counts = Counter(row.answer for row in self if row.standing is not Standing.FAILED)
         parts = [f"{counts[answer]} {answer.name}" for answer in Answer if counts[answer]]
         if failed := self.standings.count(Standing.FAILED):

@@ -28,51 +28,51 @@ class Algebra(Protocol):
     """Dense linear algebra in doubles on one device."""
 
     def put(self, array: Any) -> Matrix:
-        """An array from the host, or a sparse one, which may become dense."""
+        """Return an array from the host, or a sparse one, which may become dense."""
         ...
 
     def get(self, matrix: Matrix) -> Array:
-        """Back to the host."""
+        """Return the matrix on the host."""
         ...
 
     def zeros(self, shape: tuple[int, ...]) -> Matrix:
-        """To be written to."""
+        """Return a matrix of zeros that may be written to."""
         ...
 
     def stack(self, matrices: Sequence[Matrix]) -> Matrix:
-        """Along a new first axis."""
+        """Return the matrices stacked along a new first axis."""
         ...
 
     def diagonal(self, matrix: Matrix) -> Matrix:
-        """A view that can be written to."""
+        """Return a view that can be written to."""
         ...
 
     def inner(self, left: Matrix, right: Matrix) -> float:
-        """Σ of all products of entries."""
+        """Return Σ of all products of entries."""
         ...
 
     def row_sums(self, left: Matrix, right: Matrix) -> Matrix:
-        """Σ over the columns of the products of entries."""
+        """Return Σ over the columns of the products of entries."""
         ...
 
     def finite(self, matrix: Matrix) -> bool:
-        """Whether all entries are finite."""
+        """Return whether all entries are finite."""
         ...
 
     def inverse_root(self, matrix: Matrix) -> Matrix | None:
-        """L⁻¹ for a symmetric matrix L Lᵀ; None if it is not positive definite."""
+        """Return L⁻¹ for a symmetric matrix L Lᵀ; None if it is not positive definite."""
         ...
 
     def gram(self, root: Matrix) -> Matrix:
-        """Rᵀ R for a lower triangular R: the inverse, if R is an inverse root."""
+        """Return Rᵀ R for a lower triangular R: the inverse, if R is an inverse root."""
         ...
 
     def definite(self, matrices: Matrix) -> bool:
-        """Whether Cholesky's method runs through for all of a stack (B, N, N)."""
+        """Return whether Cholesky's method runs through for all of a stack (B, N, N)."""
         ...
 
     def solver(self, matrix: Matrix) -> Callable[[Matrix], Matrix] | None:
-        """Solutions with one right side at a time; None if the matrix is not positive definite."""
+        """Return a function that solves for one right side; None if the matrix is not positive definite."""
         ...
 
 
@@ -129,6 +129,6 @@ NUMPY = NumpyAlgebra()
 
 
 def algebra_for(rows: int) -> Algebra:
-    """Where programs with so many rows are solved."""
+    """Return the algebra for programs with so many rows."""
     there: Algebra | None = gpu.dense_algebra() if rows >= WORTH_IT else None
     return there or NUMPY

@@ -90,11 +90,11 @@ class NormBall:
         return bool(((self.low <= steps) & (steps <= self.high)).all())
 
     def _ends(self, along: Array) -> Array:
-        """The ends of the box in these directions."""
+        """Return the ends of the box in these directions."""
         return np.where(along > 0, self.high, np.where(along < 0, self.low, self.clipped(np.zeros(self.dimension))))
 
     def _meetings(self, along: Array, base: Array) -> tuple[Array, Array]:
-        """At which multiples of `along` coordinates stop at the box, and where they start to move; none for those that stand."""
+        """Return the multiples of `along` at which coordinates stop at the box, and at which they start to move."""
         moves = along != 0
         safe = np.where(moves, along, 1.0)
         ends = np.where(moves, np.maximum(self._ends(along) / safe, 0.0), 0.0)
@@ -102,13 +102,13 @@ class NormBall:
         return np.maximum(ends, starts), starts
 
     def _moved(self, along: Array, times: Array) -> Array:
-        """clip(t · along) for t that may be infinite."""
+        """Return clip(t · along) for t that may be infinite."""
         with np.errstate(invalid="ignore", over="ignore"):
             steps = np.where(along == 0, 0.0, times[:, None] * along)
         return self.clipped(steps)
 
     def _within(self, along: Array, radii: Array, most: float) -> Array:
-        """clip(t · along) of length r, or with t = most if that is shorter."""
+        """Return clip(t · along) of length r, or with t = most if that is shorter."""
         sizes = np.maximum(np.linalg.norm(along, axis=1), TINY)
         times = np.minimum(radii / sizes, most)
         flat = times[:, None] * along
@@ -120,7 +120,7 @@ class NormBall:
         return self._moved(along, np.minimum(np.sqrt(squares), most))
 
     def _greedy(self, along: Array, budgets: Array, gains: Array | None = None) -> Array:
-        """Steepest coordinates first, move to the ends of the box until the lengths, or gains times them, use up the budgets."""
+        """Move to the ends of the box, steepest coordinates first, until lengths, or gains times them, use up the budgets."""
         base = self.clipped(np.zeros_like(along))
         reach = self._ends(along) - base
         order = np.argsort(-np.abs(along), axis=1)
@@ -134,7 +134,7 @@ class NormBall:
         return self.clipped(base + np.sign(along) * moved)
 
     def _shrunk(self, steps: Array, radii: Array) -> Array:
-        """clip(sign(x) max(|x| − τ, 0)) of length r."""
+        """Return clip(sign(x) max(|x| − τ, 0)) of length r."""
         sizes = np.abs(steps)
         if (self.clipped(steps) == steps).all() and (sizes.sum(axis=1) <= radii).all():
             return steps
@@ -149,7 +149,7 @@ class NormBall:
 
 
 def _first(starts: Array, ends: Array, rates: Array, goals: Array) -> Array:
-    """The first times t (S,) at which Σ rate · (clip(t, start, end) − start) reaches the goals; inf if it never does."""
+    """Return the first times t (S,) at which Σ rate · (clip(t, start, end) − start) reaches the goals; inf if it never does."""
     times = np.concatenate([starts, ends], axis=1) if starts.any() else ends
     turns = np.concatenate([rates, -rates], axis=1) if starts.any() else -rates
     first = np.zeros(len(goals)) if starts.any() else rates.sum(axis=1)

@@ -37,13 +37,13 @@ class PlacedBlock:
         return slice(self.column, self.column + self.entries.shape[-1])
 
     def scaled(self, factors: Matrix) -> Matrix:
-        """The entries with a factor for each row."""
+        """Return the entries with a factor for each row."""
         if sparse.issparse(self.entries):
             return sparse.diags_array(factors) @ self.entries
         return factors * self.entries if self.is_diagonal else factors[:, None] * self.entries
 
     def times(self, other: Matrix) -> Matrix:
-        """Its product with the rows of a matrix or a vector that it meets."""
+        """Return the product with the rows of a matrix or a vector in its columns."""
         if not self.is_diagonal:
             return self.entries @ other
         return self.entries * other if len(other.shape) == 1 else self.entries[:, None] * other
@@ -59,16 +59,16 @@ class BlockMatrix:
 
     @classmethod
     def of(cls, matrix: Any) -> BlockMatrix:
-        """A single block, which may be one of SciPy's sparse matrices."""
+        """Return a single block, which may be one of SciPy's sparse matrices."""
         return cls(matrix.shape, (PlacedBlock(0, 0, matrix),))
 
     @classmethod
     def stacked(cls, shape: tuple[int, int], blocks: Iterable[tuple[int, int, Any]]) -> BlockMatrix:
-        """From rows, columns and entries."""
+        """Return a block matrix from rows, columns and entries."""
         return cls(shape, tuple(PlacedBlock(*block) for block in blocks))
 
     def on(self, algebra: Algebra) -> BlockMatrix:
-        """The same where that algebra keeps its matrices."""
+        """Return the same where that algebra keeps its matrices."""
         blocks = (PlacedBlock(block.row, block.column, algebra.put(block.entries)) for block in self.blocks)
         return BlockMatrix(self.shape, tuple(blocks), algebra)
 
@@ -78,14 +78,14 @@ class BlockMatrix:
         return BlockMatrix((self.shape[1], self.shape[0]), tuple(turned), self.algebra)
 
     def __matmul__(self, other: Matrix) -> Matrix:
-        """Times a matrix or a vector of the algebra."""
+        """Return the product with a matrix or a vector of the algebra."""
         result = self.algebra.zeros((self.shape[0], *other.shape[1:]))
         for block in self.blocks:
             result[block.rows] += block.times(other[block.columns])
         return result
 
     def squared(self, weights: Matrix) -> Matrix:
-        """Σ_k d_k f_k f_kᵀ over its rows f_k."""
+        """Return Σ_k d_k f_k f_kᵀ over its rows f_k."""
         result = self.algebra.zeros((self.shape[1], self.shape[1]))
         for left in self.blocks:
             for right in self.blocks:
@@ -105,7 +105,7 @@ class BlockMatrix:
         return result
 
     def inner_rows(self, other: Matrix) -> Matrix:
-        """The inner product of each row with that of another matrix."""
+        """Return the inner product of each row with that of another matrix."""
         result = self.algebra.zeros((self.shape[0],))
         for block in self.blocks:
             there = other[block.rows, block.columns]

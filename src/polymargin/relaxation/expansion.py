@@ -80,7 +80,7 @@ class Group:
 
     @property
     def places(self) -> slice:
-        """Places of the w among the variables."""
+        """Return the places of the w among the variables."""
         return slice(self.end - len(self), self.end) if self.remainder is not None else slice(0, 0)
 
 

@@ -80,7 +80,7 @@ class Functionals:
         return Functionals(self.stages, tuple(tuple(form.around(origin) for form in group) for group in self.forms))
 
     def at(self, origins: Functionals, origin: Array) -> Functionals:
-        """Return these functionals of z at the inputs origin + directions @ z, where `origins` are those of the inputs."""
+        """Return these functionals of z at the inputs origin + directions @ z; `origins` are those of the inputs."""
         moved = (
             tuple(LocalForms(own.blocks, form.around(origin).bias) for own, form in zip(group, others, strict=True))
             for group, others in zip(self.forms, origins.forms, strict=True)
@@ -89,7 +89,7 @@ class Functionals:
 
     @cached_property
     def input_rows(self) -> list[Operator]:
-        """The blocks through which the inputs matter."""
+        """Return the blocks through which the inputs matter."""
         return [block for group in self.forms for form in group for source, block in form.blocks if source == 0]
 
     @cached_property
@@ -134,7 +134,7 @@ class Functionals:
         return self._total(values, rows), adjoints[0] @ basis, result
 
     def _forward(self, points: Array) -> tuple[list[Array], list[list[Array]]]:
-        """Inputs and values of all stages, and the values of the forms of each stage."""
+        """Return the inputs and values of all stages, and the values of the forms of each stage."""
         values, arguments = [points], []
         for stage, forms in zip(self.stages, self.forms[:-1], strict=True):
             z = [form(values) for form in forms]
@@ -149,7 +149,7 @@ class Functionals:
         return np.asarray(total)
 
     def _backward(self, values: list[Array], arguments: list[list[Array]], rows: Rows) -> list[Array]:
-        """The adjoints of the inputs and of the values of all stages."""
+        """Return the adjoints of the inputs and of the values of all stages."""
         adjoints = [np.zeros((1, value.shape[1])) for value in values]
         for source, block in self._rows.blocks:
             adjoints[source] = adjoints[source] + block[rows]
@@ -229,5 +229,5 @@ def _of_pieces(stage: Piecewise, table: Array, z: Array) -> Array:
 
 
 def _derived(table: Array) -> Array:
-    """Derivatives of polynomials: a row for each power, a column for each piece."""
+    """Return the derivatives of polynomials: a row for each power, a column for each piece."""
     return np.asarray(polynomial.polyder(table) if len(table) > 1 else 0.0 * table)

@@ -95,7 +95,7 @@ def made_definite(relaxation: Relaxation, y: Array, scale: float) -> Array:
 
 
 def _least_eigenvalue(matrix: Array) -> float:
-    """An estimate from below in most cases; exact in few dimensions."""
+    """Return an estimate from below in most cases; exact in few dimensions."""
     if len(matrix) <= SMALL:
         return float(np.linalg.eigvalsh(matrix)[0])
     found = extremes(NUMPY, lambda v: v @ matrix, 1, len(matrix), STEPS)

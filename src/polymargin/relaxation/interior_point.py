@@ -69,7 +69,7 @@ def maximise(
     hopeless: float = -math.inf,
     deadline: Deadline = NEVER,
 ) -> Optimum | None:
-    """From a strictly feasible y to a gap of tolerance·scale; None if rounding has made the start infeasible.
+    """Maximise from a strictly feasible y to a gap of tolerance·scale; None if rounding has made the start infeasible.
 
     Stops early once y_0 > `enough`, once the optimum is known to be below `hopeless`, or before a step that would end too late.
     The work is done where the program's matrices are.
@@ -110,7 +110,7 @@ class _Point:
 
     @classmethod
     def first(cls, program: SemidefiniteProgram, y: Array, scale: float) -> _Point | None:
-        """X Z = τI, whatever the dual residual."""
+        """Return the point with X Z = τI, whatever the dual residual."""
         Z = program.matrix(y)
         root = program.algebra.inverse_root(Z)
         if root is None:
@@ -126,7 +126,7 @@ class _Point:
 
     @cached_property
     def total(self) -> float:
-        """⟨X, Z⟩ + x·y."""
+        """Return ⟨X, Z⟩ + x·y."""
         return self.program.algebra.inner(self.X, self.Z) + float(self.x @ self.y[self.program.signed])
 
 
@@ -155,7 +155,7 @@ class _Step:
         self.normal = normal
 
     def direction(self, share: float, tau: float, second: Matrix | None, second_x: Array | float) -> tuple[Any, ...]:
-        """The step that leaves a share of X Z = τI and of the dual residual, with second-order terms of a previous one."""
+        """Return the step that leaves a share of X Z = τI and of the dual residual, with second-order terms of a previous one."""
         now, signed, algebra = self.now, self.program.signed, self.algebra
         target = share * tau
         right = target * self.centre - share * self.residual
@@ -177,7 +177,7 @@ class _Step:
         return min(up, _ratio(self.slack, dy[self.program.signed])), min(down, _ratio(self.now.x, dx))
 
     def take(self) -> _Point | None:
-        """The next iterate; None where there is no way on."""
+        """Return the next iterate; None where there is no way on."""
         now, program, algebra = self.now, self.program, self.algebra
         signed, tau = program.signed, now.total / program.order
         if not algebra.finite(self.normal):
@@ -209,7 +209,7 @@ class _Step:
         return _Point(program, y, Z, root, X, dual_root, x, left)
 
     def _kept(self, matrix: Matrix, change: Matrix, length: float) -> tuple[float, Matrix | None]:
-        """A step of this length or less that keeps the matrix positive definite, and the root there."""
+        """Return a step of this length or less that keeps the matrix positive definite, and the root there."""
         root = self.algebra.inverse_root(matrix + length * change)
         while root is None and length > SHORTEST:
             length /= 2
@@ -218,14 +218,14 @@ class _Step:
 
 
 def _ratio(values: Array, changes: Array) -> float:
-    """The largest step that keeps the values nonnegative."""
+    """Return the largest step that keeps the values nonnegative."""
     return 1 / max(float((-changes / values).max(initial=0.0)), 1e-30)
 
 
 def _longest(algebra: Algebra, *pairs: tuple[Matrix, Matrix]) -> list[float]:
-    """Of pairs (L⁻¹, change): the largest steps that keep L Lᵀ + step·change positive semidefinite, or a little less.
+    """Return the largest steps that keep L Lᵀ + step·change positive semidefinite, or a little less, for pairs (L⁻¹, change).
 
-    Unless Lanczos has missed the least eigenvalue of L⁻¹ change L⁻ᵀ altogether: whoever takes the step looks at its end. All
+    Unless Lanczos has missed the least eigenvalue of L⁻¹ change L⁻ᵀ altogether: callers check the end of the step. All
     pairs go through it together: a GPU waits for Python rather than for products of a matrix with a vector.
     """
     side = len(pairs[0][0])

@@ -47,7 +47,7 @@ def nearest_at_kinks(leads: Functionals, row: int, place: Array, zero: float, dr
 def _pieces(
     leads: Functionals, row: int, place: Array, length: float, draw: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Different linearisations g·δ ≤ h around a place, the nearest first."""
+    """Return different linearisations g·δ ≤ h around a place, the nearest first."""
     ways = draw.normal(size=(len(DISTANCES) * EACH, len(place)))
     ways *= (length * np.repeat(DISTANCES, EACH) / np.linalg.norm(ways, axis=1))[:, None]
     points = np.concatenate([place[None], place + ways])
@@ -61,7 +61,7 @@ def _pieces(
 
 
 def _candidates(slopes: Array, heights: Array) -> Array:
-    """The points of least length on one piece, on two and on all of them."""
+    """Return the points of least length on one piece, on two and on all of them."""
     every = range(len(slopes))
     groups = [*combinations(every, 1), *combinations(every, 2), tuple(every)]
     found = [_least(slopes[list(group)], heights[list(group)]) for group in groups if group]
@@ -69,7 +69,7 @@ def _candidates(slopes: Array, heights: Array) -> Array:
 
 
 def _least(slopes: Array, heights: Array) -> Array | None:
-    """The least δ with slopes @ δ ≤ heights; None if there is none."""
+    """Return the least δ with slopes @ δ ≤ heights; None if there is none."""
     sizes = np.maximum(np.linalg.norm(slopes, axis=1), TINY)
     scale = max(float(np.abs(heights / sizes).max()), TINY)
     system = np.vstack([-(slopes / sizes[:, None]).T, -heights / sizes / scale])

@@ -1,4 +1,4 @@
-"""Newton's method for the nearest point of a smooth boundary in a round ball:
+"""Newton's method for the nearest point of a smooth boundary in a round ball.
 
     η + λ∇B = 0,   B = 0        with matrix [[I + λ∇²B, ∇B], [∇Bᵀ, 0]],
 
@@ -34,7 +34,7 @@ def refined(leads: Functionals, rows: Rows, places: Array, deadline: Deadline) -
 
 
 def _newton(leads: Functionals, rows: Rows, places: Array, basis: Array, steps: int) -> Array:
-    """From places in the span of the basis; what is returned are its coordinates."""
+    """Run Newton's method from places in the span of the basis; return coordinates there."""
     inner = places @ basis
     count, size = inner.shape
     multipliers, each = np.zeros(count), np.arange(size)

@@ -38,7 +38,7 @@ class ProvedEnclosures:
 
     @property
     def decided(self) -> list[list[int | str]]:
-        """The pieces of all piecewise stages, as certificates have them."""
+        """Return the pieces of all piecewise stages, as certificates have them."""
         return [[stage, packed_integers(pieces)] for stage, pieces in self.enclosures.expansion.decided.items()]
 
     def narrow(self, number: int, cache: CurvatureCache, *, every_argument: bool = False) -> None:
@@ -116,7 +116,7 @@ def _by_curvatures(enclosures: Enclosures, number: int, group: Group, found: tup
 def _arguments_by_curvatures(
     enclosures: Enclosures, number: int, group: Group, coordinates: ProgramCoordinates, shape: EllipsoidShape
 ) -> list[Lemma]:
-    """Return lemmas for arguments of neurons: value, slope and curvature are bounded together."""
+    """Return the lemmas for arguments of neurons: value, slope and curvature are bounded together."""
     found, lemmas = argument_ends(enclosures.expansion, group, coordinates, shape), list[Lemma]()
     if found is None or group.remainder is None or group.tail[:, : group.places.start].any():
         return []

@@ -57,7 +57,7 @@ class SemidefiniteProgram:
         signed: NDArray[np.int64],
         dense: tuple[tuple[int, Array], ...] = (),
     ) -> SemidefiniteProgram:
-        """From the squares (n, K) and linear parts (n, N) of all unknowns."""
+        """Build a program from the squares (n, K) and linear parts (n, N) of all unknowns."""
         linear, diagonal = sparse.csr_matrix(linear), sparse.csr_matrix(diagonal)
         rows = np.flatnonzero(squares.any(axis=1) | (np.diff(linear.indptr) > 0))
         runs = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
@@ -66,7 +66,7 @@ class SemidefiniteProgram:
         return cls(base, of(_stored(forms)), of(squares[rows]), of(linear[rows]), of(diagonal), held, signed, dense)
 
     def on(self, algebra: Algebra) -> SemidefiniteProgram:
-        """The same program where that algebra keeps its matrices."""
+        """Return the same program where that algebra keeps its matrices."""
         if algebra is self.algebra:
             return self
         names = ("forms", "squares", "linear", "diagonal")
@@ -76,7 +76,7 @@ class SemidefiniteProgram:
 
     @cached_property
     def placed(self) -> SemidefiniteProgram:
-        """The same program where it is best solved."""
+        """Return the same program where it is best solved."""
         return self.on(algebra_for(self.side))
 
     @property
@@ -85,7 +85,7 @@ class SemidefiniteProgram:
 
     @cached_property
     def _runs(self) -> list[tuple[slice, slice]]:
-        """Where each run of held unknowns is among all, and among the held ones."""
+        """Return the place of each run of held unknowns among all, and among the held ones."""
         ends = np.cumsum([0, *(run.stop - run.start for run in self.held)]).tolist()
         return [(run, slice(a, b)) for run, a, b in zip(self.held, ends, ends[1:], strict=False)]
 
@@ -95,15 +95,15 @@ class SemidefiniteProgram:
 
     @property
     def order(self) -> int:
-        """Degree of the barrier."""
+        """Return the degree of the barrier."""
         return self.side + len(self.signed)
 
     def matrix(self, y: Array) -> Matrix:
-        """Z(y)."""
+        """Return Z(y)."""
         return self.base + self.change(y)
 
     def change(self, y: Array) -> Matrix:
-        """Σ y_i A_i."""
+        """Return Σ y_i A_i."""
         known = self.algebra.put(y)
         own = self.algebra.put(np.concatenate([np.zeros(0), *(y[run] for run in self.held)]))
         result = self.forms.squared(self.squares.T @ own)
@@ -117,11 +117,11 @@ class SemidefiniteProgram:
         return result
 
     def lagrangian(self, y: Array, X: Matrix) -> float:
-        """⟨Z(y), X⟩."""
+        """Return ⟨Z(y), X⟩."""
         return self.algebra.inner(self.base, X) + float(y @ self.adjoint(X))
 
     def adjoint(self, X: Matrix, image: Matrix | None = None) -> Array:
-        """⟨A_i, X⟩ for symmetric X; `image` is F X where it is known already."""
+        """Return ⟨A_i, X⟩ for symmetric X; `image` is F X where it is known already."""
         algebra = self.algebra
         image = self.forms @ X if image is None else image
         own = algebra.get(self.squares @ self.forms.inner_rows(image) + self.linear @ X[0])
@@ -133,7 +133,7 @@ class SemidefiniteProgram:
         return result
 
     def normal_matrix(self, X: Matrix, S: Matrix, image_X: Matrix, image_S: Matrix) -> Matrix:
-        """⟨A_i, X A_j S⟩, symmetrised; `image_X` = F X and `image_S` = F S."""
+        """Return ⟨A_i, X A_j S⟩, symmetrised; `image_X` = F X and `image_S` = F S."""
         F, C, linear, diagonal = self.forms, self.squares, self.linear, self.diagonal
         mixed = image_X * image_S
         linear_X, linear_S = (linear @ X).T, (linear @ S).T
@@ -160,6 +160,6 @@ class SemidefiniteProgram:
 
 
 def _stored(forms: Array) -> Any:
-    """Forms of convolutions see few inputs: many zeros are left out."""
+    """Return the forms sparse if they have many zeros, as those of convolutions."""
     few = forms.size > MANY and np.count_nonzero(forms) < SPARSE * forms.size
     return sparse.csr_array(forms) if few else forms

@@ -50,7 +50,7 @@ class RadiusSearch:
 
     @cached_property
     def heights(self) -> Array:
-        """The values (R,) at 0."""
+        """Return the values (R,) at 0."""
         count = len(self.leads)
         return np.maximum(self.leads.values(np.zeros((count, self.ball.dimension)), np.arange(count)), TINY)
 
@@ -83,7 +83,7 @@ class RadiusSearch:
         return self._stationary(rows, places) if self.smooth and self.ball.norm is Norm.L2 else (rows, places)
 
     def _stationary(self, rows: Rows, places: Array) -> tuple[Rows, Array]:
-        """The nearest places, and stationary points near them on their faces of the box."""
+        """Return the nearest places, and stationary points near them on their faces of the box."""
         order = np.argsort(self.lengths(rows, places), kind="stable")[:BEST]
         found = []
         for i in order.tolist():
@@ -124,7 +124,7 @@ class RadiusSearch:
     def _looked(
         self, radius: float, row: int, place: Array, starts: int, draw: np.random.Generator
     ) -> tuple[Rows, Array, Array]:
-        """Rows, values and places of descents within a radius; the better ones of them go on for longer."""
+        """Return rows, values and places of descents within a radius; the better ones continue longer."""
         count, size = len(self.leads), self.ball.dimension
         rows = np.concatenate([np.tile(np.arange(count), starts), np.full(MIXED, row)])
         radii = np.full(len(rows), radius)
@@ -143,14 +143,14 @@ class RadiusSearch:
         return rows, values, first
 
     def _lowest_corners(self, radius: float, starts: int) -> Array:
-        """The lowest of the 2d corners of a diamond, several for each functional."""
+        """Return the lowest of the 2d corners of a diamond, several for each functional."""
         axes = np.eye(self.ball.dimension)
         corners = self.ball.clipped(radius * np.concatenate([axes, -axes]))
         order = np.argsort(self.leads.all_values(corners), axis=0)[:starts]
         return corners[np.resize(order, (starts, order.shape[1])).ravel()]
 
     def grown(self, radius: float, starts: int, draw: np.random.Generator) -> tuple[Rows, Array]:
-        """Descents within ever larger radii, until a rival wins or all of the domain is searched."""
+        """Return descents within ever larger radii, until a rival wins or all of the domain is searched."""
         count, ball = len(self.leads), self.ball
         rows, places = np.tile(np.arange(count), starts), np.zeros((count * starts, ball.dimension))
         farthest = float(ball.lengths(np.maximum(np.abs(ball.low), np.abs(ball.high))))

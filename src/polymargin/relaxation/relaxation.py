@@ -50,7 +50,7 @@ class Relaxation:
 
     @cached_property
     def base(self) -> Array:
-        """The functional as a form (size, size)."""
+        """Return the functional as a form (size, size)."""
         made, space = self.functional, self.space
         row = space.row(made.constant - self.offset, made.slopes, made.tail)[0]
         base = np.zeros((space.size, space.size))
@@ -67,12 +67,12 @@ class Relaxation:
 
     @property
     def value(self) -> float:
-        """The functional at the point."""
+        """Return the functional at the point."""
         return float(self.functional.constant[0]) - self.offset
 
     @cached_property
     def places(self) -> list[slice]:
-        """Where the unknowns of each constraint are among all; γ comes first."""
+        """Return the places of the unknowns of each constraint; γ comes first."""
         ends = np.cumsum([1, *(unknowns.count for unknowns in self._unknowns)]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)]
 
@@ -120,19 +120,19 @@ class Relaxation:
 
     @cached_property
     def parts(self) -> dict[str, slice]:
-        """Where the unknowns of each constraint are, by its name."""
+        """Return the places of the unknowns of each constraint by its name."""
         return {constraint.name: place for constraint, place in zip(self.constraints, self.places, strict=True)}
 
     @cached_property
     def remainder_places(self) -> NDArray[np.int64]:
-        """Places of the w in ξ."""
+        """Return the places of the w in ξ."""
         space = self.space
         groups = [group.places for group in space.groups if group.remainder is not None]
         return space.first + np.concatenate([np.arange(place.start, place.stop) for place in groups])
 
     @cached_property
     def convexifying(self) -> NDArray[np.int64]:
-        """Unknowns that make the form more convex in δ, one for all or one for each coordinate, and in each variable."""
+        """Return unknowns that make the form more convex in δ, one for all or one for each coordinate, and in each variable."""
         inner = [name for name in ("box", "ball", "ellipsoid") if name in self.parts]
         names = [*inner[:1], *(name for name in self.parts if name == "range")]
         return np.concatenate([np.arange(self.parts[name].start, self.parts[name].stop) for name in names])

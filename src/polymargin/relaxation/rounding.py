@@ -93,7 +93,7 @@ def _form_errors(forms: Forms, values: list[Array], errors: list[Array], made: F
 
 
 def _value(stage: Stage, ends: list[Array], off: list[Array], made: Format) -> tuple[Array, Array]:
-    """Return bounds of the values of a stage and of their errors, from those of its forms."""
+    """Return the bounds of the values of a stage and of their errors, from those of its forms."""
     if isinstance(stage, Product):
         (p, q), (e, f) = ends, off
         most = (p + e) * (q + f)

@@ -121,7 +121,7 @@ class Space:
 
     @cached_property
     def middle(self) -> Array:
-        """Middles (variables,) of the intervals of w and y."""
+        """Return middles (variables,) of the intervals of w and y."""
         low, high = (ends[: self.variables] for ends in self.enclosures.variables)
         return (low + high) / 2
 

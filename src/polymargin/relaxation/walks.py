@@ -51,7 +51,7 @@ def _row_norms(block: Array) -> Array:
 def rays(
     leads: Functionals, ball: NormBall, rows: Rows, starts: int, lengths: Array, draw: np.random.Generator
 ) -> Array:
-    """Return where paths of lowest points seem to cross the boundary first: downhill, then in random directions.
+    """Return places where paths of lowest points seem to cross the boundary first: downhill, then in random directions.
 
     rows       (S,) every functional `starts` times
     lengths    (R,) of `first_lengths`
@@ -69,7 +69,7 @@ def rays(
 
 
 def walked(leads: Functionals, ball: NormBall, rows: Rows, places: Array, deadline: Deadline) -> Array:
-    """Onto the linearised boundary in full, towards the shortest point of it in part, and never too far at once."""
+    """Return places moved onto the linearised boundary and partly towards its shortest point, never too far at once."""
     for part in WALK:
         if deadline.passed:
             break
@@ -83,7 +83,7 @@ def walked(leads: Functionals, ball: NormBall, rows: Rows, places: Array, deadli
 
 
 def settled(leads: Functionals, ball: NormBall, deadline: Deadline) -> tuple[Rows, Array]:
-    """Rows and places of walks from the point itself in full steps, or parts of them, until they stand still."""
+    """Return rows and places of walks from the point itself in full steps, or parts of them, until they stand still."""
     rows, parts = np.repeat(np.arange(len(leads)), len(PARTS)), np.tile(PARTS, len(leads))
     places = np.zeros((len(rows), ball.dimension))
     for step in range(SETTLING):
@@ -97,7 +97,7 @@ def settled(leads: Functionals, ball: NormBall, deadline: Deadline) -> tuple[Row
 
 
 def _foot(ball: NormBall, values: Array, slopes: Array, places: Array) -> Array:
-    """The shortest point of the linearised boundary."""
+    """Return the shortest point of the linearised boundary."""
     drops = values - (slopes * places).sum(axis=1)
     return ball.shortest(np.where(drops < 0, -1.0, 1.0)[:, None] * slopes, np.abs(drops))
 

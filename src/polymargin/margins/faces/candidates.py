@@ -40,7 +40,7 @@ class Candidates:
 
 
 def candidates(boundary: Boundary, face: Face, search: Enumeration, tracker: Tracker) -> Candidates:
-    """What is critical on the face."""
+    """Return the critical points on the face."""
     columns = face.columns
     if columns.shape[1] == 1:
         roots, count = real_roots(boundary, face.origin, columns[:, 0])
@@ -80,7 +80,7 @@ def _critical(restricted: Boundary, face: Face, search: Enumeration, tracker: Tr
 
 
 def _quadratic(restricted: Boundary, face: Face) -> Candidates | None:
-    """∂_yB = 0 is linear: y = y₀ + y₁t; what is left is a quadratic in t. None where the linear system is nearly singular."""
+    """Solve ∂_yB = 0, which is linear, by y = y₀ + y₁t, and the quadratic in t; None if the system is nearly singular."""
     form = QuadricForm.from_boundary(restricted)
     A, b, f = form.matrix, form.linear, restricted.dimension - 1
     if f and np.linalg.cond(A[:f, :f]) > LARGEST_CONDITION:
@@ -93,6 +93,6 @@ def _quadratic(restricted: Boundary, face: Face) -> Candidates | None:
 
 
 def _placed(face: Face, solutions: NDArray[np.complex128], complete: bool) -> Candidates:
-    """In the space of the inputs; a pair of complex solutions that may be a real one is kept, to be looked at exactly."""
+    """Return candidates in the input space; complex pairs that may be real are kept for an exact test."""
     real = imaginary_shares(solutions) < CLEARLY_COMPLEX
     return Candidates(face.origin + solutions[real].real @ face.columns.T, complete, len(solutions))

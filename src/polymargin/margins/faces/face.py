@@ -47,12 +47,12 @@ class Face:
 
     @property
     def columns(self) -> Array:
-        """The directions of the face, y before t."""
+        """Return the directions of the face, y before t."""
         return self.free if self.step is None else np.column_stack([self.free, self.step])
 
 
 def faces(near: Region, u: Array, active: int) -> Iterator[Face]:
-    """Those with few coordinates at an end of the domain first; `active` is the number m of directions B depends on."""
+    """Yield faces with few coordinates at an end of the domain first; `active` is the number m of directions of B."""
     moving = near.moving
     for count in range(len(moving) + 1 if near.low is not None else 1):
         for fixed in combinations(moving, count):
@@ -69,13 +69,13 @@ def faces(near: Region, u: Array, active: int) -> Iterator[Face]:
 
 
 def subspace_face(near: Region, u: Array) -> Face:
-    """The one face of L2 without a domain: all of the coordinates, some, or a subspace."""
+    """Return the one face of L2 without a domain: all of the coordinates, some, or a subspace."""
     columns = np.eye(near.dimension)[:, list(near.moving)] if near.subspace is None else near.subspace
     return _measured_face(near, u, u, columns)
 
 
 def _measured_face(near: Region, u: Array, origin: Array, columns: Array) -> Face:
-    """origin + columns @ c in coordinates y with |R(x − u)|² = |y|² + floor²."""
+    """Return origin + columns @ c in coordinates y with |R(x − u)|² = |y|² + floor²."""
     if near.weights is None and near.ellipsoid is None and columns is not near.subspace:
         foot = origin - columns @ (columns.T @ (origin - u))
         return Face(foot, None, columns, near.length(foot - u))
@@ -87,7 +87,7 @@ def _measured_face(near: Region, u: Array, origin: Array, columns: Array) -> Fac
 
 
 def face_count(near: Region, active: int) -> int:
-    """How many faces that is."""
+    """Return how many faces that is."""
     k, ends = len(near.moving), 0 if near.low is None else 2
     total = 0
     for fixed in range(k + 1 if ends else 1):
@@ -103,7 +103,7 @@ def face_count(near: Region, active: int) -> int:
 
 
 def path_count(near: Region, active: int, degree: int) -> int:
-    """Solutions of all the systems together for a generic boundary of that degree: D(D − 1)^f with f unknowns beside t.
+    """Return the solutions of all systems together for a generic boundary of a degree: D(D − 1)^f with f unknowns beside t.
 
     For L∞ without a domain that is D/2 · ((D + 1)ⁿ − (D − 1)ⁿ).
 
@@ -132,7 +132,7 @@ def path_count(near: Region, active: int, degree: int) -> int:
 
 
 def _at_the_ends(near: Region, u: Array, fixed: Sequence[int]) -> Iterator[Array]:
-    """u with these coordinates moved to the ends of the domain, in all ways."""
+    """Yield u with these coordinates moved to the ends of the domain, in all ways."""
     if near.low is None or near.high is None:
         yield u
         return
@@ -145,7 +145,7 @@ def _at_the_ends(near: Region, u: Array, fixed: Sequence[int]) -> Iterator[Array
 
 
 def _signs(count: int) -> Iterator[Array]:
-    """All sign patterns, one of each pair of opposite ones."""
+    """Yield all sign patterns, one of each pair of opposite ones."""
     for rest in product((1.0, -1.0), repeat=count - 1):
         yield np.array([1.0, *rest])
 
@@ -162,7 +162,7 @@ def _cube_faces(near: Region, origin: Array, rest: list[int], floor: float, acti
 
 
 def _cross_faces(near: Region, origin: Array, rest: list[int], floor: float, active: int) -> Iterator[Face]:
-    """With w_i|δ_i| = s_i w_i δ_i on the support, t = Σ s_i w_i δ_i: the first one of the support makes up for the others."""
+    """Yield faces with w_i|δ_i| = s_i w_i δ_i on the support and t = Σ s_i w_i δ_i, which determines the first coordinate."""
     weights = np.ones(near.dimension) if near.weights is None else near.weights
     for size in range(1, min(active, len(rest)) + 1):
         for support in combinations(rest, size):

@@ -59,7 +59,7 @@ class RegionMargins:
         return self._model.dimension
 
     def prepare(self, points: Array) -> None:
-        """Every point has systems of its own."""
+        """Prepare nothing: every point has systems of its own."""
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
         return np.zeros(0, dtype=np.intp), []
@@ -130,7 +130,7 @@ class RegionMargins:
         return self._held_against_l2(found, euclidean, u)
 
     def _without_domain(self, boundary: Boundary, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
-        """The L2 margin with the same weights and coordinates: the ordinary problem after a substitution."""
+        """Return the L2 margin with the same weights and coordinates: the ordinary problem after a substitution."""
         near = self._near
         if all(part is None for part in (near.weights, near.ellipsoid, near.movable, near.subspace)):
             return pair_for(boundary, self._search, tracker).margin_at(u, rival, tracker)
@@ -141,7 +141,7 @@ class RegionMargins:
         return found if found.point is None else replace(found, point=face.origin + face.free @ found.point)
 
     def _held_against_l2(self, found: PairMargin, euclidean: PairMargin, u: Array) -> PairMargin:
-        """No perturbation is shorter than its L2 length allows (|δ|∞ ≥ |δ|₂/√n, |δ|₁ ≥ |δ|₂), and the nearest tie in L2 is a tie.
+        """Compare with the L2 margin: |δ|∞ ≥ |δ|₂/√n, |δ|₁ ≥ |δ|₂, and the nearest tie in L2 is a tie.
 
         Where the L2 margin is not settled, or the two disagree, what the faces say is not believed.
         """

@@ -34,7 +34,7 @@ SAMPLES = 64
 def nearest_on_faces(
     boundary: Boundary, u: Array, rival: int | None, near: Region, search: Enumeration, tracker: Tracker
 ) -> PairMargin:
-    """The least length of a perturbation to {B = 0}, for a point that is not on it."""
+    """Return the least length of a perturbation to {B = 0}, for a point that is not on it."""
     side = exact_signs(boundary, u[None])[0]
     active = boundary.space.dimension
     best, place = math.inf, None
@@ -71,7 +71,7 @@ def nearest_on_faces(
     return PairMargin(
         rival=rival,
         radius=best,
-        lower=best if complete else 0.0,  # a doubtful candidate is no bound: nobody knows how far it is off
+        lower=best if complete else 0.0,  # a doubtful candidate is no bound: its error is unknown
         upper=best,
         point=place,
         method="faces",
@@ -84,7 +84,7 @@ def nearest_on_faces(
 
 
 def _inside(near: Region, point: Array) -> bool:
-    """In the domain up to rounding; those that are outside by rounding alone are as near on the face at that end."""
+    """Return whether a point is in the domain up to rounding; one outside by rounding is as near on the face at that end."""
     if near.low is None or near.high is None:
         return True
     room = ROUNDING * (1 + np.abs(point))
@@ -92,7 +92,7 @@ def _inside(near: Region, point: Array) -> bool:
 
 
 def _stands(boundary: Boundary, u: Array, point: Array, side: int, near: Region) -> bool:
-    """Whether B is zero, or has the other sign, at the point or next to it within the domain."""
+    """Return whether B is zero, or has the other sign, at the point or next to it within the domain."""
     slope = boundary.gradient(point)
     steepest = np.zeros_like(u)
     moving = list(near.moving)
@@ -107,7 +107,7 @@ def _stands(boundary: Boundary, u: Array, point: Array, side: int, near: Region)
 
 
 def _seen_across(boundary: Boundary, u: Array, side: int, near: Region, radius: float) -> Array | None:
-    """A point of the region nearer than the radius and across the boundary, if a look at some of them finds one."""
+    """Return a point of the region nearer than the radius and across the boundary, if a look at some of them finds one."""
     generator = np.random.default_rng(20269)
     moving = list(near.moving)
     steps = np.zeros((SAMPLES, len(u)))

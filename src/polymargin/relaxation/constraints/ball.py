@@ -13,6 +13,8 @@ from polymargin.relaxation.space import Space
 
 @dataclass(frozen=True, eq=False)
 class BallConstraint:
+    """The constraint r² − ‖ωδ‖² ≥ 0."""
+
     space: Space
     name = "ball"
 

@@ -13,6 +13,8 @@ from polymargin.relaxation.space import Space
 
 @dataclass(frozen=True, eq=False)
 class BoxConstraint:
+    """The constraints (δ − l)(h − δ) ≥ 0."""
+
     space: Space
     name = "box"
 

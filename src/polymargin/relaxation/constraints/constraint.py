@@ -1,4 +1,4 @@
-"""What a constraint hands to a program.
+"""The part of a constraint in a program.
 
 A constraint is q(ξ) ≥ 0, or q(ξ) = 0, on the region. Each unknown multiplier y adds −y q, scaled to size one, to the form
 

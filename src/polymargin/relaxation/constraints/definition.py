@@ -14,7 +14,7 @@ from polymargin.relaxation.space import Space
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """Of all remainders of a space."""
+    """The constraint for all remainders of a space."""
 
     space: Space
     name = "definition"

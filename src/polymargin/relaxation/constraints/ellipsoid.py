@@ -55,6 +55,8 @@ class EllipsoidShape:
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
+    """The constraint 1 − Σ D²δ² ≥ 0."""
+
     space: Space
     shape: EllipsoidShape
     name = "ellipsoid"

@@ -21,7 +21,7 @@ LOWERED = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class LineConstraint:
-    """Of all piecewise neurons that a part of the region decides."""
+    """The constraint for all piecewise neurons that a part of the region decides."""
 
     space: Space
     name = "line"
@@ -55,7 +55,7 @@ class LineConstraint:
 
     @cached_property
     def _known(self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Numbers of neurons, their lines (c, b), and the sizes of their arguments."""
+        """Return the numbers of neurons, their lines (c, b), and the sizes of their arguments."""
         numbers, lines, sizes = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 2))], [np.zeros(0)]
         for neurons in self.space.neurons:
             found = settled(self.space, neurons)

@@ -21,7 +21,7 @@ ROOM = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Of all piecewise neurons of a space that meet two affine pieces."""
+    """The constraint for all piecewise neurons of a space that meet two affine pieces."""
 
     space: Space
     name = "pieces"
@@ -63,7 +63,7 @@ class Pieces:
         return [neurons for neurons in self.space.neurons if neurons.powers is None]
 
     def _lines(self, neurons: Neurons) -> tuple[NDArray[np.int64], tuple[Array, Array]]:
-        """Which neurons meet two affine pieces, and the coefficients (m, 2) of both."""
+        """Return the neurons that meet two affine pieces, and the coefficients (m, 2) of both."""
         space = self.space
         stage = space.expansion.network.stages[neurons.stage - 1]
         assert isinstance(stage, Piecewise)

@@ -13,6 +13,8 @@ from polymargin.relaxation.space import Space
 
 @dataclass(frozen=True, eq=False)
 class Range:
+    """The constraints (v − l)(h − v) ≥ 0 for every variable after δ."""
+
     space: Space
     name = "range"
 
