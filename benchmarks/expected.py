@@ -21,6 +21,7 @@ from typing import Any
 
 import common  # noqa: F401  (before NumPy)
 import numpy as np
+from expected_figures import Bar, architecture_counts, critical_point_densities, growth_with_degree
 
 from polymargin import __version__
 from polymargin.cli.expected import deviation
@@ -39,7 +40,6 @@ from polymargin.expected import (
     leading_constant,
     simulate_real_counts,
 )
-from polymargin.plots.kac_rice import Bar, architecture_counts, critical_point_densities, growth_with_degree
 
 POINTS = {"origin": (0.0, 0.0, 0.0), "off origin": (1.0, 0.5, 0.25)}
 AGREEMENT = [(1, d) for d in (2, 3, 5, 7, 10, 15, 20, 25, 30)] + [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3)]

@@ -27,12 +27,12 @@ from typing import Any
 import common  # before NumPy, which it keeps to one thread
 import numpy as np
 from common import Array
+from relu_strata import relu_strata
 
 import polymargin as pm
 from polymargin.margins import Margin
 from polymargin.networks import Network, ReLUNetwork, from_torch
 from polymargin.piecewise import linear_regions
-from polymargin.plots.relu_strata import relu_strata
 
 SEEDS = 5
 LISTED = ([2, 30, 3], [3, 20, 3], [5, 12, 3], [3, 8, 8, 3], [3, 6, 6, 6, 3])

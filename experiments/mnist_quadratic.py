@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import torch
 from common import arguments, write_section, write_table
+from digit_figures import DigitPair, margin_distribution, nearest_images
 from numpy.typing import NDArray
 
 from polymargin import attack
 from polymargin.errors import InputError
 from polymargin.learning import read_idx, shallow_network, to_network, train
 from polymargin.networks import Network
-from polymargin.plots.digits import DigitPair, margin_distribution, nearest_images
 from polymargin.quadric import NetworkSolvers
 
 Array = NDArray[np.float64]

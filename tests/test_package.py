@@ -84,7 +84,7 @@ def test_a_public_function_is_found_by_file_name() -> None:
 
 
 def test_a_file_does_not_take_the_place_of_its_function() -> None:
-    """`learning` imports its functions when they are first used, and its files import each other before that."""
+    """Files of `learning` import each other before the package has its functions."""
     pytest.importorskip("torch")
     code = """
 import polymargin.learning.margin_training, polymargin.learning.exact_margin, polymargin.learning.rival_margins

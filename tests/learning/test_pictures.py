@@ -1,4 +1,4 @@
-"""The pictures of this room's experiments are drawn, and refuse what they cannot draw."""
+"""Pictures of boundaries are drawn, and refuse what they cannot draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from problems import random_network
 
 import polymargin as pm
 from polymargin.plots.boundaries import Panel, boundary_panels
-from polymargin.plots.digits import DigitPair, margin_distribution, nearest_images
 
 
 def test_panels(tmp_path: Path) -> None:
@@ -25,19 +24,3 @@ def test_panels(tmp_path: Path) -> None:
         boundary_panels(panels, points, np.zeros(3), tmp_path / "c.png")
     with pytest.raises(pm.InputError, match="no panels"):
         boundary_panels([], points, np.zeros(10), tmp_path / "c.png")
-
-
-def test_digits(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    generator = np.random.default_rng(0)
-    image = generator.uniform(size=64)
-    pair = DigitPair(image, image + 0.1, 3, 5, 0.8)
-    assert nearest_images([pair], (8, 8), tmp_path / "a.png").stat().st_size > 3_000
-    radii = generator.uniform(size=100)
-    assert margin_distribution(radii, radii > 0.1, tmp_path / "b.png", title="t").stat().st_size > 3_000
-    with pytest.raises(pm.InputError, match="shape"):
-        nearest_images([pair], (9, 8), tmp_path / "c.png")
-    with pytest.raises(pm.InputError, match="no images"):
-        nearest_images([], (8, 8), tmp_path / "c.png")
-    with pytest.raises(pm.InputError, match="expected \\(m,\\) twice"):
-        margin_distribution(radii, [True], tmp_path / "c.png")
