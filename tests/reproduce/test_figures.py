@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +15,6 @@ import polymargin as pm
 from polymargin.errors import PolymarginError
 from polymargin.plots.sphere import SphereScene, draw_sphere, render, view_rotation
 from polymargin.plots.sphere_mesh import Mesh, ball_mesh, level_surface
-from polymargin.plots.sphere_page import write_sphere_page
 from polymargin.reproduce import figure_discriminant, figure_sphere, figure_tracking, figure_xor
 from polymargin.reproduce.figure_conics import figure_conics
 from polymargin.reproduce.figure_kac_rice import figure_kac_rice
@@ -159,25 +155,6 @@ def test_sphere_pictures(ellipsoid: tuple[SphereScene, pm.Boundary], tmp_path: P
     scene, _ = ellipsoid
     files = draw_sphere(scene, [tmp_path / "a.png", tmp_path / "a.svg"], eye=(1.8, -1.8, 2.2), title="t", pixels=80)
     assert all(file.stat().st_size > 5_000 for file in files)
-    page = write_sphere_page(scene, tmp_path / "a.html", title="Sphere").read_text()
-    assert "{{" not in page
-    assert re.findall(r'src="([^"]{22})', page) == ["data:image/png;base64,"]  # the still picture
-    assert "http" not in page
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_a_browser_draws_the_page(ellipsoid: tuple[SphereScene, pm.Boundary], tmp_path: Path) -> None:
-    from matplotlib.image import imread
-
-    page = write_sphere_page(ellipsoid[0], tmp_path / "a.html", title="Sphere")
-    flags = ["--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic"]
-    flags += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    flags += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=500,500", "--virtual-time-budget=2000"]
-    command = ["chromium", *flags, f"--screenshot={tmp_path / 'shot.png'}", page.as_uri()]
-    subprocess.run(command, capture_output=True, check=True, timeout=120)
-    red, _, blue = np.moveaxis(imread(tmp_path / "shot.png")[..., :3], -1, 0)
-    assert (blue > red + 0.15).mean() > 0.02  # the surface
-    assert (red > blue + 0.15).mean() > 0.02  # the sphere
 
 
 def test_steiner_data() -> None:

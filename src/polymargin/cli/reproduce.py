@@ -95,37 +95,6 @@ def table3(
     return 0 if complete else 2
 
 
-@commands.command("beyond", epilog="Example: polymargin reproduce beyond")
-@spread
-def beyond(
-    directory: Directory = RESULTS / "tables",
-    seed: Seed = 0,
-    timeout: Annotated[float, typer.Option(help="Seconds for one row.")] = 600.0,
-    as_json: AsJson = False,
-) -> int:
-    """ED degrees of architectures that the paper leaves out, by Gröbner bases; a picture of the trends."""
-    from polymargin.cli.printing import print_json, progress_bar
-    from polymargin.reproduce.beyond_tables import attention_modules, beyond_table, deep_networks, trends
-
-    found: dict[str, list[dict[str, Any]]] = {}
-    with progress_bar() as bar:
-        for kind, total in (("deep", len(deep_networks())), ("attention", len(attention_modules()))):
-            task = bar.add_task(kind, total=total)
-
-            def advance(row: dict[str, Any], task: Any = task, kind: str = kind) -> None:
-                bar.update(task, advance=1, description=f"{kind} {row['name']}")
-
-            found[kind] = beyond_table(kind, directory, seed=seed, timeout=timeout, progress=advance)
-    picture = trends(found["attention"], directory / "trends.png")
-    if as_json:
-        print_json({"seed": seed, **found, "plot": str(picture)})
-        return 0
-    for kind, rows in found.items():
-        _print_rows(f"{kind}: rows beyond the tables", rows, ("ed_degree", "lower", "upper", "printed", "seconds"))
-    print(f"trends drawn into {picture}")
-    return 0
-
-
 def _add_reproduction(name: str, summary: str) -> None:
     @commands.command(name, help=summary, epilog=f"Example: polymargin reproduce {name} --quick")
     @spread

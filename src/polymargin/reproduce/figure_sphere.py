@@ -25,7 +25,6 @@ from polymargin.margins import Margin, margin
 from polymargin.networks import Network, PolynomialNetwork
 from polymargin.plots.sphere import SphereScene, draw_sphere
 from polymargin.plots.sphere_mesh import level_surface
-from polymargin.plots.sphere_page import write_sphere_page
 from polymargin.reproduce.figure_training import one_thread
 from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Reproduced
 
@@ -37,7 +36,7 @@ MESH_TOLERANCE = 1e-4
 
 
 def figure_sphere(directory: Path, *, steps: int = 10_000, cells: int = 72, seed: int = 0) -> Reproduced:
-    """Train, compute the margin at the point, draw the still pictures and the page."""
+    """Train, compute the margin at the point, draw the pictures."""
     network, training = steiner_network(steps, seed)
     found = margin(network, np.array(POINT), proof=False, seed=seed)
     rival = 1 - int(network.predict(np.array([POINT]))[0])
@@ -49,16 +48,14 @@ def figure_sphere(directory: Path, *, steps: int = 10_000, cells: int = 72, seed
     directory.mkdir(parents=True, exist_ok=True)
     if found.point is None:
         raise PolymarginError(f"the network did not learn a boundary in {steps} steps; raise the number of steps")
-    fine, coarse = (
-        SphereScene(level_surface(field, -1.0, 1.0, count), np.array(POINT), found.point, found.radius)
-        for count in (cells, cells // 2 + 4)
-    )
+    scene = SphereScene(level_surface(field, -1.0, 1.0, cells), np.array(POINT), found.point, found.radius)
     title = f"Robustness sphere of radius {found.radius:.4f} around (0.45, 0.45, 0.45)"
-    pictures = draw_sphere(fine, [directory / f"figure-sphere.{kind}" for kind in ("png", "svg")], eye=EYE, title=title)
-    page = write_sphere_page(coarse, directory / "figure-sphere.html", title=title)
+    pictures = draw_sphere(
+        scene, [directory / f"figure-sphere.{kind}" for kind in ("png", "svg")], eye=EYE, title=title
+    )
     network.save(directory / "figure-sphere.npz")
-    files = (*pictures, page, directory / "figure-sphere.npz")
-    return Reproduced(files, _rows(found), _notes(training, steps, seed, found, check_contact(fine, boundary)))
+    files = (*pictures, directory / "figure-sphere.npz")
+    return Reproduced(files, _rows(found), _notes(training, steps, seed, found, check_contact(scene, boundary)))
 
 
 def steiner_data(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

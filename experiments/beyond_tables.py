@@ -1,7 +1,11 @@
-"""Rows the paper leaves out: every attention module with t·d ≤ 10, and deep networks of intermediate width with few inputs."""
+"""ED degrees that the paper leaves out: attention modules with t·d ≤ 10, deep networks of intermediate width with few inputs.
+
+Run: python experiments/beyond_tables.py --directory results/tables
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
@@ -9,10 +13,11 @@ from itertools import product
 from pathlib import Path
 from time import perf_counter
 
+from ed_degree_trends import draw_trends
+
 from polymargin.boundary import Architecture, AttentionArchitecture, NetworkArchitecture
 from polymargin.geometry import degree_bounds
 from polymargin.geometry.algebra.counting import exact_ed_degree
-from polymargin.plots.ed_degree_trends import draw_trends
 from polymargin.reproduce.ed_degree_tables import table1_rows, table2_rows, write_csv
 from polymargin.reproduce.rows import Row, resumable_rows
 
@@ -90,3 +95,18 @@ def symbolic_row(architecture: Architecture, *, seed: int, timeout: float) -> Ro
         "variables": found.variables,
         "seconds": round(perf_counter() - started, 2),
     }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--directory", type=Path, default=Path("results/tables"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=600.0, help="Seconds for one row.")
+    options = parser.parse_args()
+    for kind in ("deep", "attention"):
+        rows = beyond_table(kind, options.directory, seed=options.seed, timeout=options.timeout, progress=print)
+    print(trends(rows, options.directory / "trends.png"))
+
+
+if __name__ == "__main__":
+    main()
