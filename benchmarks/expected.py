@@ -21,7 +21,7 @@ from typing import Any
 
 import common  # noqa: F401  (before NumPy)
 import numpy as np
-from expected_figures import Bar, architecture_counts, critical_point_densities, growth_with_degree
+from expected_figures import Bar, architecture_counts
 
 from polymargin import __version__
 from polymargin.cli.expected import deviation
@@ -36,7 +36,6 @@ from polymargin.expected import (
     SimulatedCounts,
     expected_for_field,
     expected_real_critical_points,
-    growth,
     leading_constant,
     simulate_real_counts,
 )
@@ -195,28 +194,32 @@ def agreement(directory: Path, samples: int, seed: int, name: str = "agreement",
 
 def growths(directory: Path) -> None:
     """Expected numbers for degrees up to 512 in one, two and three variables."""
-    found = [growth(n, DEGREES, POINTS["off origin"][:n]) for n in (1, 2, 3)]
     rows = []
-    for each in found:
-        tail = growth(each.dimension, DEGREES[-3:], POINTS["off origin"][: each.dimension])
-        for expectation, ratio in zip(each.expectations, each.ratios, strict=True):
+    for n in (1, 2, 3):
+        found = [expected_real_critical_points(n, degree, POINTS["off origin"][:n]) for degree in DEGREES]
+        values = np.array([each.value for each in found])
+        totals = np.array([each.complex_count for each in found], dtype=np.float64)
+        exponent, tail, of_complex = (
+            np.polyfit(np.log(DEGREES[part]), np.log(numbers[part]), 1)[0]
+            for part, numbers in ((slice(None), values), (slice(-3, None), values), (slice(None), totals))
+        )
+        for each, ratio in zip(found, values / np.sqrt(totals), strict=True):
             rows.append(
                 {
-                    "dimension": each.dimension,
-                    "degree": expectation.degree,
-                    "expected": f"{expectation.value:.8f}",
-                    "error": f"{expectation.error:.1e}",
-                    "complex_count": expectation.complex_count,
+                    "dimension": n,
+                    "degree": each.degree,
+                    "expected": f"{each.value:.8f}",
+                    "error": f"{each.error:.1e}",
+                    "complex_count": each.complex_count,
                     "ratio_to_root_of_complex": f"{ratio:.6f}",
-                    "limit_of_ratio": f"{leading_constant(each.dimension):.6f}",
-                    "fitted_exponent": f"{each.exponent:.4f}",
-                    "exponent_of_last_three": f"{tail.exponent:.4f}",
-                    "half_dimension": each.dimension / 2,
-                    "complex_exponent": f"{each.complex_exponent:.4f}",
+                    "limit_of_ratio": f"{leading_constant(n):.6f}",
+                    "fitted_exponent": f"{exponent:.4f}",
+                    "exponent_of_last_three": f"{tail:.4f}",
+                    "half_dimension": n / 2,
+                    "complex_exponent": f"{of_complex:.4f}",
                 }
             )
     write_table(directory / "growth.csv", rows, "benchmarks/expected.py; nothing random")
-    growth_with_degree(found, directory / "growth.png")
 
 
 def widths(directory: Path, samples: int, seed: int) -> None:
@@ -244,15 +247,12 @@ def architectures(
     """Deep networks and attention, for which there is no formula, beside shallow networks of the same degree."""
     path, remark = directory / f"{name}.csv", f"benchmarks/expected.py, seed {seed}, point (1, 1/2, 1/3, …)"
     rows = {str(row["architecture"]): row for row in (kept_rows(path, remark, samples) if keep else [])}
-    for number, (architecture, kind, family) in enumerate(ARCHITECTURES):
+    for architecture, kind, family in ARCHITECTURES:
         if architecture in rows or (words and not any(word in architecture for word in words)):
             continue
         u = 1 / np.arange(1.0, family.dimension + 1)
         started = perf_counter()
-        unfinished = directory / f"{name}_{number}.npz" if keep else None
-        found = simulate_real_counts(
-            family, samples, u, seed=seed, progress=Progress(architecture, samples), keep=unfinished
-        )
+        found = simulate_real_counts(family, samples, u, seed=seed, progress=Progress(architecture, samples))
         rows[architecture] = {
             "architecture": architecture,
             "kind": kind,
@@ -266,8 +266,6 @@ def architectures(
         }
         print(f"{perf_counter() - started:8.1f} s", *rows[architecture].values(), flush=True)
         write_table(path, [rows[each] for each, _, _ in ARCHITECTURES if each in rows], remark)
-        if unfinished is not None:
-            unfinished.unlink()
     if len(rows) == len(ARCHITECTURES):
         bars = [_bar(rows[each]) for each, _, _ in ARCHITECTURES]
         architecture_counts(bars, directory / f"{name}.png")
@@ -326,7 +324,6 @@ def main() -> None:
         "figure, n = 1, degrees 1 to 30, 1,000 networks each",
         lambda: reproduce_kac_rice(options.out, seed=options.seed),
     )
-    timed("densities", lambda: critical_point_densities(3, [1.0, 0.5], options.out / "densities.png"))
     timed("growth", lambda: growths(options.out))
     timed("agreement", lambda: agreement(options.out, options.samples, options.seed))
     timed("finite width", lambda: widths(options.out, options.samples // 2, options.seed))

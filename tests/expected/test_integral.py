@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,46 +13,17 @@ from hypothesis import strategies as st
 import polymargin as pm
 from polymargin.expected import (
     GaussianField,
-    Jets,
-    KernelField,
     RandomPolynomial,
     ShallowEnsemble,
     ShallowKernel,
     expected_for_field,
     expected_real_critical_points,
-    growth,
-    joint_density,
     leading_constant,
-    location_density,
+    sampled,
 )
-from polymargin.expected.determinants import _weighted_absolute_form
-from polymargin.expected.sampled import sampled_expectation
-from polymargin.expected.tangent import tangent_law
+from polymargin.expected.determinants import _weighted_absolute_form, mean_absolute_determinant
 
 POINT = np.array([1.0, 0.5, 0.25])
-
-
-def stationary(dimension: int, scale: float) -> KernelField:
-    """K(x, y) = exp(−|x − y|²/(2 scale²))."""
-    eye = np.eye(dimension)
-    fourth = (
-        np.einsum("ij,kl->ijkl", eye, eye) + np.einsum("ik,jl->ijkl", eye, eye) + np.einsum("il,jk->ijkl", eye, eye)
-    )
-
-    def jets(points: np.ndarray) -> Jets:
-        def everywhere(value: np.ndarray) -> np.ndarray:
-            return np.broadcast_to(value, (len(points), *value.shape)).copy()
-
-        return Jets(
-            everywhere(np.ones(())),
-            everywhere(np.zeros(dimension)),
-            everywhere(eye / scale**2),
-            everywhere(-eye / scale**2),
-            everywhere(np.zeros(3 * (dimension,))),
-            everywhere(fourth / scale**4),
-        )
-
-    return KernelField(dimension, jets)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 10, 30, 100])
@@ -88,18 +60,17 @@ def test_the_plane_from_the_origin_in_closed_form(degree: int) -> None:
 
 
 @pytest.mark.parametrize(("dimension", "degree"), [(1, 6), (2, 3), (3, 2)])
-def test_three_routes_to_the_same_number(dimension: int, degree: int) -> None:
-    kernel, u = ShallowKernel(dimension, degree), POINT[:dimension]
-    raw = KernelField(dimension, kernel.unnormalised_jets, isotropic=True, length=kernel.length)
-    fields: list[GaussianField] = [kernel, raw, ShallowEnsemble(dimension, degree).limit]
-    values = [expected_for_field(field, u).value for field in fields]
-    assert values == pytest.approx([values[0]] * 3, rel=1e-9)
+def test_two_routes_to_the_same_number(dimension: int, degree: int) -> None:
+    """The kernel in closed form, and the polynomial with its coefficients."""
+    fields: list[GaussianField] = [ShallowKernel(dimension, degree), ShallowEnsemble(dimension, degree).limit]
+    values = [expected_for_field(field, POINT[:dimension]).value for field in fields]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
 
 
 def test_symmetry_is_a_short_cut_only() -> None:
-    kernel = ShallowKernel(3, 3)
-    long_way = expected_for_field(KernelField(3, kernel.jets, length=kernel.length), POINT, tolerance=1e-4)
-    assert long_way.value == pytest.approx(expected_for_field(kernel, POINT).value, rel=1e-6)
+    turned = replace(ShallowEnsemble(3, 3).limit, isotropic=False)
+    long_way = expected_for_field(turned, POINT, tolerance=1e-4)
+    assert long_way.value == pytest.approx(expected_for_field(ShallowKernel(3, 3), POINT).value, rel=1e-6)
 
 
 @settings(max_examples=15, deadline=None)
@@ -112,10 +83,13 @@ def test_turning_the_point_changes_nothing(angle: float, tilt: float, dimension:
     assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
-def test_three_variables_by_sampled_hessians() -> None:
+@pytest.mark.parametrize("closed", [1, 2])
+def test_three_variables_by_sampling(closed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points alone, and Hessians too."""
+    monkeypatch.setattr(sampled, "LARGEST_CLOSED", closed)
     kernel = ShallowKernel(3, 3)
-    value, error, samples = sampled_expectation(kernel, POINT, math.inf, 1e-9, 1 << 16, 0)
-    assert samples == 1 << 16
+    law = lambda points, directions, _: kernel.tangent_law(points, directions)  # noqa: E731
+    value, error = sampled.sampled_expectation(law, POINT, kernel.length, 1 << 12, 0, turned=False)
     assert abs(value - expected_for_field(kernel, POINT).value) <= error < 0.02
 
 
@@ -135,67 +109,57 @@ def test_the_constants_in_the_transform() -> None:
 # -- the theorem as it is stated ---------------------------------------------------------------------
 
 
-def stated_density(
-    field: GaussianField, x: np.ndarray, multiplier: float, u: np.ndarray, count: int
-) -> tuple[float, float]:
-    """|λ|^{−n} p(0, v) E|vᵀ adj(I + λH) v| with the full Hessian sampled given f = 0, ∇f = v; and its standard error."""
-    n, jets = field.dimension, field.jets(x[None])
-    v = (u - x) / multiplier
-    given = np.zeros((n + 1, n + 1))
-    given[0, 0], given[1:, 1:] = jets.value[0], jets.gradient[0]
-    given[0, 1:] = given[1:, 0] = jets.value_gradient[0]
-    cross = np.concatenate(
-        [jets.hessian_value[0].reshape(n * n, 1), jets.hessian_gradient[0].reshape(n * n, n)], axis=1
+def vectors(field: RandomPolynomial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """f, ∇f and ∇²f at a point as combinations of the normal coefficients, by differences in exact steps."""
+    n, h = len(x), 1e-3
+
+    def value(place: np.ndarray) -> np.ndarray:
+        return np.asarray(np.prod(place**field.exponents, axis=1) @ field.root)
+
+    steps = h * np.eye(n)
+    slope = np.array([(value(x + s) - value(x - s)) / (2 * h) for s in steps])
+    bend = np.array(
+        [[value(x + s + t) - value(x + s - t) - value(x - s + t) + value(x - s - t) for t in steps] for s in steps]
     )
-    observed = np.append(0.0, v)
-    mean = cross @ np.linalg.solve(given, observed)
-    covariance = jets.hessian[0].reshape(n * n, n * n) - cross @ np.linalg.solve(given, cross.T)
-    density = math.exp(-observed @ np.linalg.solve(given, observed) / 2)
-    density /= math.sqrt((2 * math.pi) ** (n + 1) * np.linalg.det(given))
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    normals = np.random.default_rng(0).normal(size=(count, n * n))
-    hessians = (mean + normals @ (vectors * np.sqrt(np.maximum(values, 0))).T).reshape(-1, n, n)
-    A = np.eye(n) + multiplier * hessians
-    adjugate = np.linalg.det(A)[:, None, None] * np.linalg.inv(A)
-    terms = np.abs(np.einsum("i,tij,j->t", v, adjugate, v))
-    scale = density * abs(multiplier) ** -n
-    return scale * float(terms.mean()), scale * float(terms.std()) / math.sqrt(count)
+    return value(x), slope, bend / (4 * h * h)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
-@pytest.mark.parametrize("multiplier", [-0.7, 0.4])
-def test_joint_density_is_the_integrand_of_the_theorem(dimension: int, multiplier: float) -> None:
-    u, x = np.array([1.0, 0.5, 0.25, -0.5])[:dimension], np.array([0.2, 0.9, -0.3, 0.1])[:dimension]
-    kernel = ShallowKernel(dimension, 3)
-    for field in (kernel, KernelField(dimension, kernel.unnormalised_jets)):
-        truth, error = stated_density(field, x, multiplier, u, 40_000)
-        assert abs(joint_density(field, x[None], [multiplier], u)[0] - truth) <= 4 * error + 2e-3 * truth
+def stated_density(field: RandomPolynomial, x: np.ndarray, u: np.ndarray, count: int) -> tuple[float, float]:
+    """∫ |λ|^{−n} p(0, v) E|vᵀ adj(I + λH) v| dλ, v = (u − x)/λ, with sampled Hessians; and its standard error."""
+    n, (value, slope, bend) = field.dimension, vectors(field, x)
+    observed, flat = np.vstack([value, slope]), bend.reshape(n * n, -1)
+    given, cross = observed @ observed.T, flat @ observed.T
+    normals = np.random.default_rng(0).normal(size=(count, flat.shape[1]))
+    rest = (normals - normals @ observed.T @ np.linalg.solve(given, observed)) @ flat.T
+    t, weights = np.polynomial.legendre.leggauss(60)
+    total = np.zeros(count)
+    for p, weight in zip((t + 1) / 2, weights / 2, strict=True):
+        for multiplier in (p / (1 - p), -p / (1 - p)):
+            seen = np.linalg.solve(given, np.append(0.0, (u - x) / multiplier))
+            v = (u - x) / multiplier
+            density = math.exp(-np.append(0.0, v) @ seen / 2) / math.sqrt(
+                (2 * math.pi) ** (n + 1) * np.linalg.det(given)
+            )
+            A = np.eye(n) + multiplier * (cross @ seen + rest).reshape(-1, n, n)
+            adjugate = np.linalg.det(A)[:, None, None] * np.linalg.inv(A)
+            terms = np.abs(np.einsum("i,tij,j->t", v, adjugate, v))
+            total += weight / (1 - p) ** 2 * density * abs(multiplier) ** -n * terms
+    return float(total.mean()), float(total.std()) / math.sqrt(count)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_integrating_out_the_multiplier(dimension: int) -> None:
-    kernel, u, x = ShallowKernel(dimension, 4), POINT[:dimension], np.array([0.2, 0.9, -0.3])[:dimension]
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    t = (nodes + 1) / 2
-    multipliers = t / (1 - t)
-    half = weights / 2 / (1 - t) ** 2
-    both = np.concatenate([multipliers, -multipliers])
-    joint = joint_density(kernel, np.tile(x, (400, 1)), both, u)
-    assert joint @ np.concatenate([half, half]) == pytest.approx(location_density(kernel, x[None], u)[0], rel=2e-3)
+def test_the_density_is_the_integrand_of_the_theorem(dimension: int) -> None:
+    u, x = POINT[:dimension], np.array([0.2, 0.9, -0.3])[:dimension]
+    ensemble = ShallowEnsemble(dimension, 3)
+    truth, error = stated_density(ensemble.limit, x, u, 4_000)
+    radius = np.linalg.norm(x - u)
+    for field in (ShallowKernel(dimension, 3), ensemble.limit):
+        law = field.tangent_law(x[None], (x - u)[None] / radius)
+        density = law.density * mean_absolute_determinant(law, np.array([radius])) / radius ** (dimension - 1)
+        assert abs(density[0] - truth) <= 4 * error + 2e-3 * truth
 
 
 # -- other fields --------------------------------------------------------------------------------------
-
-
-def test_zeros_of_a_stationary_field() -> None:
-    # Rice: one zero per πℓ on average.
-    found = expected_for_field(stationary(1, 0.5), [7.0], radius=2.0)
-    assert found.value == pytest.approx(4 / (math.pi * 0.5), rel=1e-10)
-
-
-def test_everywhere_is_too_far_for_a_stationary_field() -> None:
-    with pytest.raises(pm.InputError, match=r"did not converge.*radius="):
-        expected_for_field(stationary(2, 0.5))
 
 
 def test_random_circles() -> None:
@@ -232,19 +196,18 @@ def test_the_number_has_a_limit_far_away() -> None:
     assert values[-1] < 9
 
 
-def test_the_law_in_closed_form_is_that_of_the_covariances() -> None:
+def test_the_law_in_closed_form_is_that_of_the_polynomial() -> None:
     generator = np.random.default_rng(5)
     for dimension, degree in ((2, 3), (3, 4), (4, 2)):
-        kernel = ShallowKernel(dimension, degree)
         points, directions = 2 * generator.normal(size=(2, 6, dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        closed = tangent_law(kernel, points, directions)
-        general = tangent_law(KernelField(dimension, kernel.jets), points, directions)
-        np.testing.assert_allclose(closed.density, general.density, rtol=1e-12)
-        np.testing.assert_allclose(closed.spread, general.spread, rtol=1e-12)
-        np.testing.assert_allclose(general.mean * points[0, 0], 0, atol=1e-12)
+        closed = ShallowKernel(dimension, degree).tangent_law(points, directions)
+        general = ShallowEnsemble(dimension, degree).limit.tangent_law(points, directions)
+        np.testing.assert_allclose(closed.density, general.density, rtol=1e-9)
+        np.testing.assert_allclose(closed.spread, general.spread, rtol=1e-9)
+        np.testing.assert_allclose(general.mean, 0, atol=1e-9)
         covariances = [law.root @ law.root.transpose(0, 2, 1) for law in (closed, general)]
-        np.testing.assert_allclose(*covariances, atol=1e-13)
+        np.testing.assert_allclose(*covariances, rtol=1e-7, atol=1e-10)
 
 
 def test_errors_say_what_to_do() -> None:
@@ -252,26 +215,11 @@ def test_errors_say_what_to_do() -> None:
         expected_real_critical_points(2, 3, [1.0])
     with pytest.raises(pm.InputError, match="lengths of the field from the origin"):
         expected_real_critical_points(2, 3, [1e200, 0.0])
-    with pytest.raises(pm.InputError, match="radius -1"):
-        expected_for_field(ShallowKernel(2, 3), radius=-1.0)
-    bad = Jets(*(np.zeros((16, *[1] * k)) for k in (0, 1, 2, 3, 3, 4)))
-    with pytest.raises(pm.InputError, match="hessian_value of the kernel has shape"):
-        KernelField(1, lambda points: bad).jets(np.zeros((16, 1)))
-    empty = Jets(*(np.zeros((64, *[1] * k)) for k in (0, 1, 2, 2, 3, 4)))
+    empty = RandomPolynomial(np.array([[1], [2]]), np.eye(2))
     with pytest.raises(pm.InputError, match="no variance"):
-        expected_for_field(KernelField(1, lambda points: empty))
-    with pytest.raises(pm.InputError, match="length 0"):
-        KernelField(1, lambda points: empty, length=0.0)
-
-
-def test_densities_are_not_defined_at_the_point() -> None:
-    kernel = ShallowKernel(2, 3)
-    with pytest.raises(pm.InputError, match="the point u itself"):
-        location_density(kernel, [[1.0, 0.0], [0.0, 0.0]])
-    with pytest.raises(pm.InputError, match="rows of 2 coordinates"):
-        location_density(kernel, [1.0, 0.0])
-    with pytest.raises(pm.InputError, match="one nonzero number"):
-        joint_density(kernel, [[1.0, 0.0]], [0.0])
+        empty.tangent_law(np.zeros((1, 1)), np.ones((1, 1)))
+    with pytest.raises(pm.InputError, match="expected a GaussianField"):
+        expected_for_field("a field")
 
 
 # -- growth ----------------------------------------------------------------------------------------------
@@ -279,11 +227,12 @@ def test_densities_are_not_defined_at_the_point() -> None:
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_growth_is_the_square_root_of_the_complex_number(dimension: int) -> None:
-    found = growth(dimension, [256, 512, 1024], POINT[:dimension])
-    assert found.exponent == pytest.approx(dimension / 2, abs=0.02)
-    assert found.complex_exponent == pytest.approx(dimension, abs=0.01)
+    degrees = [256, 512, 1024]
+    found = [expected_real_critical_points(dimension, degree, POINT[:dimension]) for degree in degrees]
+    values = np.array([each.value for each in found])
+    assert np.polyfit(np.log(degrees), np.log(values), 1)[0] == pytest.approx(dimension / 2, abs=0.02)
     limit = leading_constant(dimension)
-    gaps = found.ratios - limit
+    gaps = values / np.sqrt([each.complex_count for each in found]) - limit
     assert (gaps > 0).all()
     assert (np.diff(gaps) < 0).all()
     assert gaps[-1] < 0.02 * limit
@@ -297,9 +246,7 @@ def test_mean_determinants_of_small_gaussian_matrices() -> None:
     assert abs(sample.mean() - truth) < 4 * sample.std() / math.sqrt(len(sample))
 
 
-def test_growth_needs_two_degrees() -> None:
-    with pytest.raises(pm.InputError, match="at least two"):
-        growth(2, [3, 3])
+def test_the_limit_is_known_in_few_variables() -> None:
     with pytest.raises(pm.InputError, match="known for 1 to 3"):
         leading_constant(4)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +20,8 @@ from polymargin.expected import (
     SimulatedCounts,
     expected_real_critical_points,
     simulate_real_counts,
-    simulation,
 )
 from polymargin.expected.counting import MemberCounter
-from polymargin.expected.kept_counts import KeptCounts
 from polymargin.polynomials import Graph, evaluate, flatten
 
 
@@ -156,7 +153,7 @@ def test_worker_processes_and_progress() -> None:
     done: list[int] = []
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         shared = simulate_real_counts(shallow(2, 3), 600, [1.0, 0.5], executor=pool, progress=done.append)
-    assert done == [250, 250, 100]
+    assert sorted(done) == [100, 250, 250]
     assert np.array_equal(shared.counts, simulate_real_counts(shallow(2, 3), 600, [1.0, 0.5], threads=1).counts)
 
 
@@ -212,35 +209,3 @@ def test_bad_families() -> None:
         DeepFamily((2,), 2)
     with pytest.raises(pm.InputError, match="expected numbers >= 1"):
         AttentionFamily(2, 0, 1, 1)
-
-
-def test_a_simulation_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The counts are those of one that was not, nothing is counted twice, and other simulations are not mixed up."""
-    monkeypatch.setattr(simulation, "BATCH", 20)
-    family, file = shallow(2, 3), tmp_path / "counts.npz"
-    whole = simulate_real_counts(family, 70, [1.0, 0.5], seed=3)
-
-    def stop(count: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        simulate_real_counts(family, 70, [1.0, 0.5], seed=3, progress=stop, keep=file)
-    told: list[int] = []
-    again = simulate_real_counts(family, 70, [1.0, 0.5], seed=3, progress=told.append, keep=file)
-    assert np.array_equal(again.counts, whole.counts)
-    assert np.array_equal(again.missing, whole.missing)
-    assert told == [20, 20, 10]
-    for other in ({"seed": 4}, {"seed": 3, "samples": 80}):
-        told.clear()
-        simulate_real_counts(family, **{"samples": 70, **other}, point=[1.0, 0.5], progress=told.append, keep=file)
-        assert sum(told) == other.get("samples", 70)
-
-
-def test_half_a_file_is_no_file(tmp_path: Path) -> None:
-    kept = KeptCounts(tmp_path / "counts.npz", "some")
-    kept.save([np.arange(5)], [np.zeros(5, dtype=np.int64)])
-    assert kept.load()[0].tolist() == [0, 1, 2, 3, 4]
-    content = kept.path.read_bytes() if kept.path else b""
-    for length in (0, 1, len(content) // 2, len(content) - 1):
-        (tmp_path / "counts.npz").write_bytes(content[:length])
-        assert len(kept.load()[0]) == 0

@@ -26,8 +26,8 @@ from polymargin.continuation import Gathered, Job, Paths, Tracker, duplicates
 from polymargin.continuation.survey import LARGEST_CONDITION
 from polymargin.errors import PolymarginError
 from polymargin.expected.families import Family
-from polymargin.expected.fields import Array
 from polymargin.expected.starts import ComplexArray, Start
+from polymargin.expected.tangent import Array
 from polymargin.polynomials import Graph, Program
 
 # Generic members from which paths are swept in doubles; the next one confirms what they found.

@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.expected.fields import Array
-from polymargin.expected.tangent import TangentLaw, entries
+from polymargin.expected.tangent import Array, TangentLaw, entries
 
 # Step and end of the trapezoidal rule: e^{−π²/h} is 5e−16, times some hundreds for a singularity of high order, and the
 # integrand has fallen to e^{−2w} ≈ 1e−13 at the end.

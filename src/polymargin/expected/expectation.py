@@ -1,4 +1,14 @@
-"""`expected_real_critical_points`: the theorem for wide shallow networks."""
+"""`expected_real_critical_points`: the theorem for wide shallow networks, and how the number grows with the degree.
+
+It grows like d^{n/2}, the square root of the complex number. The theorem bounds it by C d^{n/2}; the leading term is exact. For
+large d the part −rZ dominates p(I − rM) in the determinant of `tangent`, except near the test point; what remains is
+c(x) · 2σ² r^{n−1} E|det Z|. With Z = √B_P G √B_P and det B · (ωᵀB⁻¹ω) = det B_P it equals a constant times √det B dx, the area
+element of the sphere, whatever the test point:
+
+    E ~ (2π)^{−(n+1)/2} Φ'(1)^{1−n/2} |Sⁿ| E|det G|,      Cov G = Φ''(1)(δᵢₖδⱼₗ + δᵢₗδⱼₖ) + O(d) δᵢⱼδₖₗ,
+
+and with Φ'(1) ~ d/2, Φ''(1) ~ d²/4 this is d^{n/2} · 2^{−n/2} (2π)^{−(n+1)/2} |Sⁿ| E|det GOE_{n−1}|.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from polymargin.arguments import checked
 from polymargin.boundary import generic_critical_count
+from polymargin.errors import InputError
 from polymargin.expected.families import ShallowFamily
 from polymargin.expected.integral import as_point, expected_for_field
 from polymargin.expected.kernel import ShallowKernel
@@ -18,6 +29,9 @@ from polymargin.expected.random_polynomials import ShallowEnsemble
 from polymargin.expected.result import ExpectedCount
 from polymargin.expected.simulation import simulate_real_counts
 from polymargin.work import Workers
+
+# E|det| of symmetric Gaussian matrices of size 0, 1, 2 with variance 2 on the diagonal and 1 beside it.
+MEAN_DETERMINANTS = (1.0, 2 / math.sqrt(math.pi), 2 * math.sqrt(2) - 1)
 
 
 @checked()
@@ -66,3 +80,16 @@ def expected_real_critical_points(
         family, simulate, u, seed=seed, threads=threads, executor=executor, progress=progress
     )
     return replace(found, simulation=simulation)
+
+
+def leading_constant(dimension: int) -> float:
+    """Return the limit of E / d^{n/2} for n ≤ 3; it does not depend on the point.
+
+    >>> [round(leading_constant(n), 6) for n in (1, 2, 3)]        # 1/√2, √2/π, (4 − √2)/8
+    [0.707107, 0.450158, 0.323223]
+    """
+    if not 1 <= dimension <= len(MEAN_DETERMINANTS):
+        raise InputError(f"dimension {dimension}: the constant is known for 1 to {len(MEAN_DETERMINANTS)}")
+    n = dimension
+    sphere = 2 * math.pi ** ((n + 1) / 2) / math.gamma((n + 1) / 2)
+    return float(2 ** (-n / 2) * (2 * math.pi) ** (-(n + 1) / 2) * sphere * MEAN_DETERMINANTS[n - 1])

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
-from polymargin.expected.fields import Array
 from polymargin.expected.random_polynomials import ShallowEnsemble
 from polymargin.expected.starts import Start, start_at_boundary, start_at_powers
+from polymargin.expected.tangent import Array
 from polymargin.networks import PolynomialNetwork
 from polymargin.polynomials import Expression
 

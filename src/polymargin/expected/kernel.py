@@ -30,17 +30,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from polymargin.arguments import real_array
 from polymargin.errors import InputError
-from polymargin.expected.fields import Array, Jets
-from polymargin.expected.tangent import TangentLaw, entries, orthonormal_complements, semidefinite_root
+from polymargin.expected.tangent import Array, TangentLaw, entries, orthonormal_complements, semidefinite_root
 
 
 @dataclass(frozen=True)
 class ShallowKernel:
-    """The kernel for n inputs and activation z^d; `jets` makes its normalised field a `GaussianField`.
+    """The kernel for n inputs and activation z^d; its normalised field is a `GaussianField`.
 
     >>> kernel = ShallowKernel(2, 3)
     >>> round(kernel([1.0, 0.0], [1.0, 0.0]), 9)          # 5!! · (3/2)³
@@ -61,37 +60,21 @@ class ShallowKernel:
         """Return the length at which biases and weights contribute equally."""
         return math.sqrt(self.dimension)
 
-    # -- values ----------------------------------------------------------------------------------
-
     @cached_property
     def pairings(self) -> tuple[int, ...]:
         """Return c_s for s = 0 … ⌊d/2⌋: pairings of d letters X and d letters Y with s pairs XX. They sum to (2d−1)!!."""
         d, f = int(self.degree), math.factorial
         return tuple(f(d) ** 2 // (4**s * f(s) ** 2 * f(d - 2 * s)) for s in range(d // 2 + 1))
 
-    def profile(self, cosine: ArrayLike) -> Array:
-        """Return Φ: the kernel of the normalised field as a function of ρ in [−1, 1]."""
-        rho, total = np.asarray(cosine, dtype=np.float64), sum(self.pairings)
-        # Quotients of integers are rounded once, whatever their size.
-        return np.asarray(sum(c / total * rho ** (self.degree - 2 * s) for s, c in enumerate(self.pairings)))
-
-    def correlation(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the kernel of the normalised field, K(x, y) / √(K(x, x) K(y, y))."""
-        x, y = self._points(x), self._points(y)
-        product = 1 + (x * y).sum(axis=-1) / self.dimension
-        return self.profile(np.clip(product / np.sqrt(self._q(x) * self._q(y)), -1.0, 1.0))
-
-    def log_variance(self, x: ArrayLike) -> Array:
-        """Log K(x, x), which stays small where K(x, x) = (2d−1)!! q(x)^d does not."""
-        return np.asarray(math.log(sum(self.pairings)) + self.degree * np.log(self._q(self._points(x))))
-
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Array | float:
-        """K(x, y); infinite where it leaves the range of doubles (see `log_variance` and `correlation`)."""
+        """Return K(x, y); infinite where it leaves the range of doubles."""
+        x, y = self._points(x), self._points(y)
+        squares = (1 + (x**2).sum(axis=-1) / self.dimension) * (1 + (y**2).sum(axis=-1) / self.dimension)
+        product = 1 + (x * y).sum(axis=-1) / self.dimension
         with np.errstate(over="ignore"):
-            value = np.exp((self.log_variance(x) + self.log_variance(y)) / 2) * self.correlation(x, y)
-        return float(value) if value.ndim == 0 else value
-
-    # -- derivatives on the diagonal ---------------------------------------------------------------
+            terms = [c * squares**s * product ** (self.degree - 2 * s) for s, c in enumerate(map(float, self.pairings))]
+        value = np.sum(terms, axis=0)
+        return float(value) if value.ndim == 0 else np.asarray(value)
 
     @property
     def first_derivative(self) -> float:
@@ -104,35 +87,17 @@ class ShallowKernel:
         d = self.degree
         return d**2 * (d - 1) ** 2 / ((2 * d - 1) * (2 * d - 3))
 
-    def jets(self, points: ArrayLike) -> Jets:
-        """Return covariances of the normalised field g = f/√K(x, x) and its derivatives at points (T, n)."""
-        metric, slant = self._metric(self._points(points))
-        slope, curvature = self.first_derivative, self.second_derivative
-        # ⟨∂ᵢⱼe, ∂ₖe⟩ and the tangential part of ⟨∂ᵢⱼe, ∂ₖₗe⟩.
-        third = -(_outer("tik,tj->tijk", metric, slant) + _outer("tjk,ti->tijk", metric, slant))
-        bent = -(_outer("tijk,tl->tijkl", third, slant) + _outer("tijl,tk->tijkl", third, slant))
-        crossed = _outer("tik,tjl->tijkl", metric, metric) + _outer("til,tjk->tijkl", metric, metric)
-        paired = _outer("tij,tkl->tijkl", metric, metric)
-        return Jets(
-            value=np.ones(len(metric)),
-            value_gradient=np.zeros(slant.shape),
-            gradient=slope * metric,
-            hessian_value=-slope * metric,
-            hessian_gradient=slope * third,
-            hessian=curvature * (paired + crossed) + slope * (paired + bent),
-        )
-
-    def tangent_law(self, points: ArrayLike, directions: Array) -> TangentLaw:
+    def tangent_law(self, points: Array, directions: Array) -> TangentLaw:
         """Return the law along and across unit directions in closed form. With B⁻¹ = nq(I + xxᵀ/n) nothing cancels.
 
         The mean of the Hessian, −(ωᵢvⱼ + vᵢωⱼ), vanishes across the gradient v.
         """
-        x = self._points(points)
+        x = points
         n, size, slope = self.dimension, self.dimension - 1, self.first_derivative
-        scale = n * self._q(x)
+        scale = n * (1 + (x**2).sum(axis=1) / n)
         spread = np.sqrt(slope / (scale * (1 + (x * directions).sum(axis=1) ** 2 / n)))
-        density = (2 * np.pi) ** (-n / 2) * spread * (scale / slope) ** (n / 2) * np.sqrt(self._q(x))
-        slant = _outer("tia,ti->ta", orthonormal_complements(directions), x)
+        density = (2 * np.pi) ** (-n / 2) * spread * (scale / slope) ** (n / 2) * np.sqrt(scale / n)
+        slant = np.einsum("tia,ti->ta", orthonormal_complements(directions), x)
         metric = (np.eye(size) - slant[:, :, None] * slant[:, None, :] / scale[:, None, None]) / scale[:, None, None]
         i, j = entries(size)
         first, second = (
@@ -144,56 +109,8 @@ class ShallowKernel:
         covariance = self.second_derivative * (first + second + both)
         return TangentLaw(density, spread, np.zeros((len(x), size, size)), semidefinite_root(covariance))
 
-    def unnormalised_jets(self, points: ArrayLike) -> Jets:
-        """Return covariances of f and its derivatives, divided by K(x, x).
-
-        With f = h·g, h = q^{d/2}: ∂ᵢh/h = d ωᵢ and ∂ᵢⱼh/h = d(d−2)ωᵢωⱼ + d δᵢⱼ/(nq); the product rule does the rest.
-        """
-        x = self._points(points)
-        metric, slant = self._metric(x)
-        d, g = self.degree, self.jets(x)
-        up = d * slant
-        both = _outer("ti,tj->tij", slant, slant)
-        bend = d * (d - 2) * both + d * (metric + both)  # δᵢⱼ/(nq) = Bᵢⱼ + ωᵢωⱼ
-        # ∂ᵢf/h = upᵢ g + ∂ᵢg and ∂ᵢⱼf/h = bendᵢⱼ g + upᵢ ∂ⱼg + upⱼ ∂ᵢg + ∂ᵢⱼg; g is independent of ∇g.
-        hessian_gradient = g.hessian_gradient + _outer("tij,tk->tijk", bend + g.hessian_value, up)
-        hessian_gradient += _outer("ti,tjk->tijk", up, g.gradient) + _outer("tj,tik->tijk", up, g.gradient)
-        mixed = _outer("tijk,tl->tijkl", g.hessian_gradient, up) + _outer("tijl,tk->tijkl", g.hessian_gradient, up)
-        steep = _outer("ti,tk,tjl->tijkl", up, up, g.gradient) + _outer("ti,tl,tjk->tijkl", up, up, g.gradient)
-        steep += np.swapaxes(steep, 1, 2)
-        cross = _outer("tij,tkl->tijkl", bend, g.hessian_value)
-        return Jets(
-            value=g.value,
-            value_gradient=up,
-            gradient=g.gradient + _outer("ti,tj->tij", up, up),
-            hessian_value=bend + g.hessian_value,
-            hessian_gradient=hessian_gradient,
-            hessian=(
-                g.hessian
-                + _outer("tij,tkl->tijkl", bend, bend)
-                + (cross + cross.transpose(0, 3, 4, 1, 2))
-                + (mixed + mixed.transpose(0, 3, 4, 1, 2))
-                + steep
-            ),
-        )
-
-    # -- internals ---------------------------------------------------------------------------------
-
     def _points(self, points: ArrayLike) -> Array:
         array = real_array(points, "the points")
         if array.shape[-1:] != (self.dimension,):
             raise InputError(f"points of shape {array.shape}: expected {self.dimension} coordinates in the last axis")
         return array
-
-    def _q(self, points: Array) -> Array:
-        return np.asarray(1 + (points**2).sum(axis=-1) / self.dimension)
-
-    def _metric(self, points: Array) -> tuple[Array, Array]:
-        """Return B (T, n, n) and ω = x/(nq) (T, n)."""
-        scale = 1 / (self.dimension * self._q(points))
-        slant = points * scale[:, None]
-        return np.eye(self.dimension) * scale[:, None, None] - slant[:, :, None] * slant[:, None, :], slant
-
-
-def _outer(pattern: str, *factors: NDArray[np.float64]) -> Array:
-    return np.asarray(np.einsum(pattern, *factors))

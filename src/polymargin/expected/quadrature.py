@@ -4,7 +4,7 @@ Seen from a point u far away, a field that lives around the origin is small: a d
 passes it at the distance |u| sin φ, and there the gradient turns within a step of one length. Seen under a right angle that place
 is u itself. Over all space, angles are therefore φ = ε sinh s and π/2 ± ε sinh s with ε = min(1, length/|u|), and radii are
 r = |u| cos φ + length · sinh w: they resolve the length of the field and the length |u|. Beyond r = 2(|u| + length) the integrand
-is smooth in 1/r. A ball around u that does not reach the origin has plain rules.
+is smooth in 1/r.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polymargin.errors import InputError
-from polymargin.expected.fields import Array
+from polymargin.expected.tangent import Array
 
 LARGEST_DIMENSION = 3
 
@@ -23,7 +23,7 @@ LARGEST_DIMENSION = 3
 class Scales:
     """Maps of (0, 1) to angles and to radii for a field of some length, seen from a point at some distance from its origin.
 
-    >>> scales = Scales(distance=100.0, length=1.0, radius=np.inf)
+    >>> scales = Scales(distance=100.0, length=1.0)
     >>> angles, slopes = scales.angles(np.array([0.01, 0.5, 0.99]))
     >>> np.round(angles, 3).tolist()
     [0.002, 1.509, 2.893]
@@ -31,12 +31,11 @@ class Scales:
 
     distance: float
     length: float
-    radius: float
 
     @property
-    def everywhere(self) -> bool:
-        """Return whether the ball around the point reaches the origin."""
-        return self.radius > self.distance
+    def near(self) -> bool:
+        """Return whether the point lies within one length of the origin, where plain rules serve."""
+        return self.distance <= self.length
 
     def angles(self, t: Array) -> tuple[Array, Array]:
         """Return angles from 0 to π in three pieces, with steps that grow from ε at 0 and on both sides of π/2, and dφ/dt."""
@@ -49,18 +48,15 @@ class Scales:
 
     def radii(self, t: Array, angles: Array) -> tuple[Array, Array]:
         """Return radii in the direction at these angles from the origin, in two pieces, and dr/dt."""
-        if not self.everywhere:
-            return self.radius * t + 0 * angles, self.radius + 0 * t + 0 * angles
         foot = self.distance * np.cos(angles)
-        middle = min(self.radius, 2 * (self.distance + self.length))
+        middle = 2 * (self.distance + self.length)
         low, high = -np.arcsinh(foot / self.length), np.arcsinh((middle - foot) / self.length)
         step = np.minimum(2 * t, 1.0) * (high - low)
         # length · (sinh(low + step) − sinh(low)) without cancellation.
         near = 2 * self.length * np.sinh(step / 2) * np.cosh(low + step / 2)
-        share = 1 - np.maximum(2 * t - 1, 0.0) * (1 - middle / self.radius)
+        share = 1 - np.maximum(2 * t - 1, 0.0)
         near_slope = 2 * (high - low) * self.length * np.cosh(low + step)
-        far_slope = 2 * (1 - middle / self.radius) * middle / share**2
-        return np.where(t < 0.5, near, middle / share), np.where(t < 0.5, near_slope, far_slope)
+        return np.where(t < 0.5, near, middle / share), np.where(t < 0.5, near_slope, 2 * middle / share**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +69,12 @@ class Rays:
     radial_weights: Array
 
 
-def rays(count: int, u: Array, length: float, radius: float, around: bool) -> Rays:
+def rays(count: int, u: Array, length: float, around: bool) -> Rays:
     """Return `count` nodes for every piece of each coordinate; `around` turns directions about u, for laws without symmetry."""
-    scales = Scales(float(np.linalg.norm(u)), length, radius)
+    scales = Scales(float(np.linalg.norm(u)), length)
     angles, weights = _angles(count, len(u), scales, around)
     directions, weights = _turned(angles, weights, count, u, around)
-    t, unit_weights = _unit_rule(count, 2 if scales.everywhere else 1)
+    t, unit_weights = _unit_rule(count, 2)
     radii, slopes = scales.radii(t, np.repeat(angles, len(directions) // len(angles))[:, None])
     return Rays(directions, weights, radii, slopes * unit_weights)
 
@@ -96,10 +92,9 @@ def _angles(count: int, dimension: int, scales: Scales, around: bool) -> tuple[A
         return np.array([0.0, np.pi]), np.ones(2)
     if dimension > LARGEST_DIMENSION:
         raise InputError(f"dimension {dimension}: quadrature over directions goes up to {LARGEST_DIMENSION}")
-    plain = scales.distance <= scales.length or not scales.everywhere
-    if dimension == 2 and plain:
+    if dimension == 2 and scales.near:
         return 2 * np.pi * np.arange(count) / count, np.full(count, 2 * np.pi / count)
-    if plain:
+    if scales.near:
         heights, weights = np.polynomial.legendre.leggauss(count)
         return np.arccos(heights), weights
     t, weights = _unit_rule(count, 3)

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.expected.fields import Array, Jets
 from polymargin.expected.kernel import ShallowKernel
+from polymargin.expected.tangent import Array, TangentLaw, law_of_vectors
 
 # Hidden units drawn at once for networks of finite width.
 UNITS_AT_ONCE = 100_000
@@ -73,21 +73,13 @@ class RandomPolynomial:
         """Return coefficients (count, m)."""
         return np.asarray(generator.standard_normal((count, self.root.shape[1])) @ self.root.T)
 
-    def jets(self, points: Array) -> Jets:
-        """Return the covariances at points (T, n)."""
-        n = self.dimension
+    def tangent_law(self, points: Array, directions: Array) -> TangentLaw:
+        """Return the law along and across unit directions (T, n) at points (T, n)."""
+        axes = range(self.dimension)
+        slope = [self._derivative(points, (i,)) for i in axes]
+        bend = [self._derivative(points, (min(i, j), max(i, j))) for i in axes for j in axes]
         value = self._derivative(points, ())
-        gradient = np.stack([self._derivative(points, (i,)) for i in range(n)], axis=1)
-        rows = [[self._derivative(points, (min(i, j), max(i, j))) for j in range(n)] for i in range(n)]
-        hessian = np.stack([np.stack(row, axis=1) for row in rows], axis=1)
-        return Jets(
-            value=np.einsum("ta,ta->t", value, value),
-            value_gradient=np.einsum("ta,tka->tk", value, gradient),
-            gradient=np.einsum("tia,tka->tik", gradient, gradient),
-            hessian_value=np.einsum("tija,ta->tij", hessian, value),
-            hessian_gradient=np.einsum("tija,tka->tijk", hessian, gradient),
-            hessian=np.einsum("tija,tkla->tijkl", hessian, hessian),
-        )
+        return law_of_vectors(value, np.stack(slope, axis=1), np.stack(bend, axis=1), directions)
 
     def _derivative(self, points: Array, axes: tuple[int, ...]) -> Array:
         """Return ∂^axes of the polynomial as a combination of ξ, at points (T, n): (T, k)."""

@@ -18,7 +18,7 @@ from polymargin.continuation import Tracker, critical_start
 from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.errors import PolymarginError
-from polymargin.expected.fields import Array
+from polymargin.expected.tangent import Array
 
 ComplexArray = NDArray[np.complex128]
 

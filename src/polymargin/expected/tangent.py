@@ -12,6 +12,9 @@ pM + Z with a fixed matrix M and a centred Gaussian matrix Z independent of p. W
 
 where k = Var f, S = Cov(∇f | f = 0) and σ² = 1/(ωᵀS⁻¹ω). The factor r^{n−1} of polar coordinates has cancelled the singularity
 at x = u, and λ is gone: what remains of it is the normal variable p.
+
+The law of a combination of finitely many functions with standard normal coefficients, f = v·ζ, ∇f = g·ζ, ∇²f = h·ζ at a point,
+comes from projections of vectors (`law_of_vectors`): far from the origin covariances would lose what is left of them.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import InputError
-from polymargin.expected.fields import Array, GaussianField, Jets
+
+Array = NDArray[np.float64]
 
 # Variances below this share of the largest one are what rounding leaves of zero.
 RANK_TOLERANCE = 1e-13
@@ -46,8 +50,23 @@ class TangentLaw:
 
 
 @runtime_checkable
-class ClosedLaw(Protocol):
-    """A field that knows the law in closed form: far from the origin the covariances are nearly singular."""
+class GaussianField(Protocol):
+    """A centred Gaussian field on R^n with a kernel that is four times differentiable."""
+
+    @property
+    def dimension(self) -> int:
+        """Return the number n of variables."""
+        ...
+
+    @property
+    def isotropic(self) -> bool:
+        """Return whether the law stays the same when the space is turned about the origin."""
+        ...
+
+    @property
+    def length(self) -> float:
+        """Return a length over which the law changes; only the speed depends on it."""
+        ...
 
     def tangent_law(self, points: Array, directions: Array) -> TangentLaw:
         """Return the law along and across unit directions (T, n) at points (T, n)."""
@@ -60,44 +79,34 @@ def entries(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return rows[::-1], columns[::-1]
 
 
-def tangent_law(field: GaussianField, points: Array, directions: Array) -> TangentLaw:
-    """Return the law at points (T, n) for unit directions (T, n)."""
-    if isinstance(field, ClosedLaw):
-        return field.tangent_law(points, directions)
-    jets, n = field.jets(points), field.dimension
-    if not (jets.value > 0).all():
+def law_of_vectors(value: Array, slope: Array, bend: Array, directions: Array) -> TangentLaw:
+    """Return the law of v·ζ with gradient g·ζ and Hessian h·ζ, for v (T, c), g (T, n, c), h (T, n², c) and directions (T, n)."""
+    n = directions.shape[1]
+    if not value.any(axis=1).all():
         raise InputError("the field has no variance at some point; its zeros there are not random")
-    determinant = np.linalg.det(S := _given_zero(jets))
-    if not (determinant > 0).all():
-        raise InputError("the gradient of the field is degenerate where the field vanishes; Kac–Rice does not apply")
-    inverse = np.linalg.inv(S)
-    spread = 1 / np.sqrt(np.einsum("ti,tij,tj->t", directions, inverse, directions))
-    # The entries (a, b) of the Hessian across ω are PᵀHP: sums of n² entries of H with these coefficients.
+    size = 1 / np.linalg.norm(value, axis=1)  # the size of f moves no critical point
+    along = (value * size[:, None])[:, :, None]
+    slope = _without(slope * size[:, None, None], along)
     rows, columns = entries(n - 1)
     across = orthonormal_complements(directions)
-    pick = (across[:, :, None, rows] * across[:, None, :, columns]).reshape(len(points), n * n, -1)
-    turned = pick.transpose(0, 2, 1)
-    H_f = turned @ jets.hessian_value.reshape(-1, n * n, 1)
-    H_v = (
-        turned @ jets.hessian_gradient.reshape(-1, n * n, n)
-        - H_f * (jets.value_gradient / jets.value[:, None])[:, None]
-    )
-    H_H = (
-        turned @ jets.hessian.reshape(-1, n * n, n * n) @ pick
-        - H_f * H_f.transpose(0, 2, 1) / jets.value[:, None, None]
-    )
-    slope = H_v @ inverse
-    covariance = H_H - slope @ H_v.transpose(0, 2, 1)
-    mean = np.zeros((len(points), n - 1, n - 1))
-    mean[:, rows, columns] = mean[:, columns, rows] = np.einsum("tak,tk->ta", slope, directions)
-    constant = (2 * np.pi) ** (-(n + 1) / 2) / np.sqrt(jets.value * determinant)
-    return TangentLaw(constant * np.sqrt(2 * np.pi) * spread, spread, mean, semidefinite_root(covariance))
+    pick = (across[:, :, None, rows] * across[:, None, :, columns]).reshape(len(directions), n * n, -1)
+    turned = _without(pick.transpose(0, 2, 1) @ (bend * size[:, None, None]), along)
+    basis, triangle = np.linalg.qr(slope.transpose(0, 2, 1))  # Cov(∇f | f = 0) = RᵀR
+    diagonal = np.abs(np.einsum("tii->ti", triangle))
+    if not (diagonal > 0).all():
+        raise InputError("the gradient of the field is degenerate where the field vanishes; Kac–Rice does not apply")
+    lever = np.linalg.solve(triangle.transpose(0, 2, 1), directions[:, :, None])[:, :, 0]
+    spread = 1 / np.linalg.norm(lever, axis=1)
+    mean = np.zeros((len(directions), n - 1, n - 1))
+    mean[:, rows, columns] = mean[:, columns, rows] = np.einsum("tac,tcn,tn->ta", turned, basis, lever)
+    turned = _without(turned, basis)
+    density = (2 * np.pi) ** (-n / 2) * spread / diagonal.prod(axis=1)
+    return TangentLaw(density, spread, mean, semidefinite_root(turned @ turned.transpose(0, 2, 1)))
 
 
-def _given_zero(jets: Jets) -> Array:
-    """Return Cov(∇f | f = 0)."""
-    share = jets.value_gradient / jets.value[:, None]
-    return np.asarray(jets.gradient - share[:, :, None] * jets.value_gradient[:, None, :])
+def _without(vectors: Array, basis: Array) -> Array:
+    """Return row vectors (T, m, c) less their parts along orthonormal columns (T, c, k)."""
+    return np.asarray(vectors - (vectors @ basis) @ basis.transpose(0, 2, 1))
 
 
 def orthonormal_complements(directions: Array) -> Array:
