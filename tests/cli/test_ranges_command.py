@@ -39,3 +39,44 @@ def test_wrong_values(tmp_path: Path, options: tuple[str, ...], words: str) -> N
     found = run("ranges", model, *options)
     assert found.returncode == 2
     assert words in found.stderr
+
+
+def test_a_picture_and_intervals_of_layers(tmp_path: Path) -> None:
+    model, output, picture = (tmp_path / name for name in ("model.npz", "ranges.json", "ranges.svg"))
+    random_network([2, 3, 3], 2, seed=1).save(model)
+    found = run("ranges", model, "--domain", "0,1", "--output", output, "--plot", picture)
+    assert found.returncode == 0, found.stderr
+    for layer in json.loads(output.read_text())["layers"]:
+        assert layer["interval"] == [min(layer["lower"]), max(layer["upper"])]
+    assert picture.read_text().lstrip().startswith("<?xml")
+    wrong = run("ranges", model, "--domain", "0,1", "--plot", tmp_path / "ranges.txt")
+    assert wrong.returncode == 2
+    assert ".png or .svg" in wrong.stderr
+
+
+def test_noise_and_arithmetic_are_options_of_verify_and_margin(tmp_path: Path) -> None:
+    model, points, proofs = (tmp_path / name for name in ("model.npz", "points.csv", "proofs"))
+    random_network([2, 3, 3], 2, seed=1).save(model)
+    points.write_text("0.3,-0.4\n0.9,0.1\n")
+    for command in ("verify", "margin"):
+        radius = ("--radius", "1e-4") if command == "verify" else ()
+        for options in (("--noise", "0=1e-6", "--noise", "logits=1e-6"), ("--arithmetic", "float32")):
+            found = run(
+                command, model, points, *radius, *options, "--certificates", proofs / command / options[0], "--json"
+            )
+            assert found.returncode in (0, 1), found.stderr
+            rows = json.loads(found.stdout)["verdicts" if command == "verify" else "margins"]
+            assert all(row["lower"] > 0 for row in rows)
+            data = json.loads(Path(rows[0]["certificate"]).read_text())
+            assert ("noise" if options[0] == "--noise" else "arithmetic") in data
+            checked = run("check", proofs / command / options[0] / "model.npz", rows[0]["certificate"])
+            assert checked.returncode == 0, checked.stdout
+    for options, words in (
+        (("--noise", "0"), "LAYER=SIZE"),
+        (("--noise", "0=much"), "is no number"),
+        (("--noise", "fc=0.1"), "expected one of layer 0, logits"),
+        (("--arithmetic", "float8"), "expected one of float32"),
+    ):
+        wrong = run("verify", model, points, "--radius", "0.1", *options)
+        assert wrong.returncode == 2
+        assert words in wrong.stderr.replace("\n", " ")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polymargin.cli.noise import NoiseOptions
 from polymargin.cli.options import (
     DEFAULT_TIMEOUT,
     AsJson,
@@ -41,15 +42,18 @@ def margin(
     as_json: AsJson = False,
     *,
     near: RegionOptions,
+    inexact: NoiseOptions,
     work: WorkOptions,
     reading: ReadingOptions,
 ) -> int:
     """Distance from each point to the nearest tie with another class, with a proof."""
     from polymargin.cli.rows import RowsCommand
 
+    keywords = inexact.keywords
     command = RowsCommand(model, points, certificates, near, as_json, work, reading)
     margins = command.answers(
-        presentation(), lambda asked, array, **how: asked.margin(array, proof=not no_proof, timeout=timeout, **how)
+        presentation(),
+        lambda asked, array, **how: asked.margin(array, proof=not no_proof, timeout=timeout, **keywords, **how),
     )
     if Standing.FAILED in margins.standings:
         return 2

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polymargin.cli.options import DEFAULT_TIMEOUT, AsJson, Model, Norm, ReadingOptions, Seed, Timeout, spread
+from polymargin.cli.options import DEFAULT_TIMEOUT, AsJson, Model, Norm, Plots, ReadingOptions, Seed, Timeout, spread
 from polymargin.errors import InputError
 from polymargin.standing import Standing
 
@@ -26,6 +26,7 @@ def ranges(
     norm: Norm = "l2",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the intervals as JSON.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="Write the certificate, for `check`.")] = None,
+    plot: Plots = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -34,11 +35,12 @@ def ranges(
 ) -> int:
     """Proved ranges of the values in every layer over a set of inputs, beside the extremes that search finds."""
     from polymargin.cli.models import read_both, read_model
-    from polymargin.cli.points import interval
+    from polymargin.cli.points import check_pictures, interval
     from polymargin.cli.printing import print_json
     from polymargin.cli.regions import RegionOptions
     from polymargin.value_ranges import ranges as ranges_of
 
+    pictures = check_pictures(plot)
     network, data = (read_model(model, reading), None) if points is None else read_both(model, points, reading)
     if radius is None:
         if norm != "l2":
@@ -48,6 +50,10 @@ def ranges(
     else:
         within = RegionOptions(norm=norm, domain=domain).region
         found = ranges_of(network, data, radius=radius, within=within, timeout=timeout, seed=seed)
+    for file in pictures:
+        from polymargin.plots.range_bars import draw_ranges
+
+        draw_ranges(found, file)
     if output is not None:
         found.to_json(output)
     if certificate is not None:

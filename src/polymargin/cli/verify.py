@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polymargin.cli.noise import NoiseOptions
 from polymargin.cli.options import (
     DEFAULT_TIMEOUT,
     AsJson,
@@ -35,6 +36,7 @@ def verify(
     as_json: AsJson = False,
     *,
     near: RegionOptions,
+    inexact: NoiseOptions,
     work: WorkOptions,
     reading: ReadingOptions,
 ) -> int:
@@ -57,8 +59,11 @@ def verify(
         lambda found: ((row, one.reason) for row, one in enumerate(found) if one.standing is Standing.FAILED),
         lambda found: str(found.summary()),
     )
+    keywords = inexact.keywords
     verdicts = RowsCommand(model, points, certificates, near, as_json, work, reading).answers(
-        shown, lambda asked, array, **how: asked.verify(array, radius, timeout=timeout, **how), {"radius": radius}
+        shown,
+        lambda asked, array, **how: asked.verify(array, radius, timeout=timeout, **keywords, **how),
+        {"radius": radius},
     )
     if Answer.UNKNOWN in verdicts.answers:
         return 2

@@ -48,6 +48,7 @@ from polymargin.networks.network import Network
 from polymargin.networks.readers.models import network_from
 from polymargin.regions import Region, ThreatModel
 from polymargin.regions.given import LARGEST, SMALLEST
+from polymargin.relaxation.rounding import format_of
 from polymargin.rows import ManyPoints, OnePoint, each, one_or_many
 from polymargin.standing import Standing
 from polymargin.work import Workers
@@ -206,7 +207,10 @@ class Verifier:
             raise InputError("checkpoint= with noise= or arithmetic=: such rows are not kept in files; leave it out")
         if noise is not None and arithmetic is not None:
             raise InputError("noise= and arithmetic=: expected one of them")
-        return arithmetic if noise is None else Noise.of(self.model, noise)
+        if noise is not None:
+            return Noise.of(self.model, noise)
+        format_of(self.model, arithmetic)
+        return arithmetic
 
     def noise_budget(
         self,

@@ -57,6 +57,11 @@ class LayerRanges:
         """Return a proved bound for the absolute values of all pre-activations."""
         return float(np.maximum(np.abs(self.lower), np.abs(self.upper)).max())
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return proved ends for all pre-activations of the layer together."""
+        return float(self.lower.min()), float(self.upper.max())
+
     def exact_values(self, point: Array) -> list[Any]:
         """Return the pre-activations at an input without rounding, as Fractions."""
         return ExactStages(self.stages, self.forms)(point)
@@ -65,7 +70,12 @@ class LayerRanges:
         """Return plain data."""
         names = ("lower", "upper", "found_lower", "found_upper")
         observed = {} if self.observed is None else {"observed": self.observed.tolist()}
-        return {"name": self.name, **{name: getattr(self, name).tolist() for name in names}, **observed}
+        return {
+            "name": self.name,
+            "interval": list(self.interval),
+            **{name: getattr(self, name).tolist() for name in names},
+            **observed,
+        }
 
 
 @dataclass(frozen=True)
