@@ -49,6 +49,8 @@ def _movable(near: StatedNeighbourhood, size: int) -> str:
     if near.frame is not None and near.frame.size < size and near.movable is None:
         return f"a subspace of dimension {near.frame.size} of {size} coordinates"
     chosen = range(size) if near.movable is None else near.movable
+    if near.low is None:
+        return f"{len(chosen)} of {size} coordinates movable"
     ends = (near.ends(coordinate) for coordinate in chosen)
     count = sum(low is None or high is None or low < high for low, high in ends)
     return f"{count} of {size} coordinates movable"

@@ -85,7 +85,8 @@ class StatedNeighbourhood:
     def within(self, point: Sequence[fmpq], x: Sequence[fmpq], radius: fmpq | None) -> bool:
         """Return whether x is a perturbation of the point of at most this length; None is infinity."""
         steps = [a - b for a, b in zip(x, point, strict=True)]
-        for coordinate, (value, step) in enumerate(zip(x, steps, strict=True)):
+        stated = self.low is not None or self.high is not None or self.movable is not None
+        for coordinate, (value, step) in enumerate(zip(x, steps, strict=True) if stated else ()):
             low, high = self.ends(coordinate)
             if (low is not None and value < low) or (high is not None and value > high):
                 return False
@@ -95,11 +96,11 @@ class StatedNeighbourhood:
             return True
         if self.frame is not None and self.frame.metric is not None:
             return bool(radius >= 0 and squared_length(self.frame.metric, steps) <= radius * radius)
-        scaled = [self.weight(coordinate) * abs(step) for coordinate, step in enumerate(steps)]
+        scaled = steps if self.weights is None else [w * step for w, step in zip(self.weights, steps, strict=True)]
         if self.norm == "linf":
-            return radius >= 0 and all(step <= radius for step in scaled)
+            return radius >= 0 and all(abs(step) <= radius for step in scaled)
         if self.norm == "l1":
-            return bool(sum(scaled, fmpq(0)) <= radius)
+            return bool(sum(map(abs, scaled), fmpq(0)) <= radius)
         return bool(radius >= 0 and sum((step * step for step in scaled), fmpq(0)) <= radius * radius)
 
 
