@@ -1,4 +1,4 @@
-"""Proved margins of many points at once: critical points and nearest points as they are found, proved on whole arrays.
+"""Proved margins of many points at once: critical points and nearest points, as the search found them, proved on whole arrays.
 
 A row is answered here if every rival has a proof at the first try and the checker accepts all of them together. Other rows are
 left to `proving`.
@@ -7,7 +7,6 @@ left to `proving`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
-from polymargin.continuation import Tracker, available_threads
-from polymargin.continuation.paths import Paths
 from polymargin.deadlines import Deadline
 from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.certificate import Certificate, certificate, hexadecimal, in_base64
 from polymargin.margins.completeness import CompletenessProof, CriticalPointProofs
 from polymargin.margins.judge import Judge
-from polymargin.margins.network_margins import NetworkMargins
-from polymargin.margins.pair_work import PairWork
-from polymargin.margins.pairs import EnumeratedPair, Enumeration, QuadricPair
+from polymargin.margins.pair_work import Enumerated, Found
 from polymargin.margins.proofs import RivalProof
 from polymargin.margins.quadric import ROOMS, beyond_ties, quadric_proof
-from polymargin.quadric import NearestKind, nearest_of
+from polymargin.quadric import NearestBatches, NearestKind
 
 Array = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -53,65 +48,47 @@ class _Row:
 class BlockProofs:
     """A network whose boundaries are prepared once."""
 
-    def __init__(self, judge: Judge, margins: NetworkMargins, search: Enumeration) -> None:
-        self._judge, self._margins, self._search = judge, margins, search
-        self._network = judge.network
+    def __init__(self, judge: Judge, paths_per_point: int, seed: int) -> None:
+        self._judge, self._network, self._seed = judge, judge.network, seed
         self._provers: dict[Boundary, CriticalPointProofs] = {}
+        numbers = paths_per_point * (self._network.dimension + 1)
+        self.size = max(1, min(256, MOST_NUMBERS // max(1, numbers)))
+        """How many points are best proved at a time."""
 
-    def size(self) -> int:
-        """Return how many points are best answered at a time."""
-        numbers = self._margins.paths_per_point * (self._network.dimension + 1)
-        return max(1, min(256, MOST_NUMBERS // max(1, numbers)))
-
-    def prove(self, points: Array, deadline: Deadline) -> dict[int, Accepted]:
-        """Return the proved bounds of those rows of points (p, n) that are proved at the first try."""
-        tracker = self._search.tracker.until(deadline)
-        labels, work = self._margins.work_at(points, tracker)
-        rows = [_Row() for _ in points]
-        enumerated = [each for each in work if _is_listed(each)]
-        quadrics = [each for each in work if isinstance(each.pair, QuadricPair)]
-        self._add_complete(points, enumerated, rows, tracker)
+    def prove(self, points: Array, chosen: Rows, found: Found, deadline: Deadline) -> dict[int, Accepted]:
+        """Return the proved bounds of those chosen rows of points (p, n) that are proved at the first try."""
+        rows = {row: _Row() for row in chosen.tolist()}
+        for each in found.enumerated:
+            self._add_complete(points, chosen, each, rows)
+        accepted: dict[int, Accepted] = {}
         for room in ROOMS:
-            self._add_quadrics(points, quadrics, rows, room, tracker)
-            answers = self._accepted(points, labels, rows, deadline)
-            if len(answers) == len(points) or not quadrics:
+            if found.nearest is not None:
+                self._add_quadrics(points, chosen, *found.nearest, rows, room)
+            accepted = self._accepted(points, found.table.labels, rows, deadline)
+            if len(accepted) == len(rows) or found.nearest is None:
                 break
-        return {row: _bounds(rows[row], proof) for row, proof in answers.items()}
+        return accepted
 
-    def _add_complete(self, u: Array, work: Sequence[PairWork], rows: list[_Row], tracker: Tracker) -> None:
-        """Add all critical points, and a proof of completeness."""
-        asked = []
-        for each in work:
-            assert isinstance(each.pair, EnumeratedPair)
-            chosen = np.concatenate([some for some, _ in each.pieces])
-            rivals = np.repeat([rival for _, rival in each.pieces], [len(some) for some, _ in each.pieces])
-            if (job := each.pair.job(u, chosen)) is not None:
-                asked.append((each.pair, chosen, rivals, job))
-        for (pair, chosen, rivals, _), paths in zip(asked, tracker.run([job for *_, job in asked]), strict=True):
-            boundary = pair.base.boundary
-            points, multipliers, whole = _critical_points(boundary, u[chosen], paths)
-            if boundary not in self._provers:
-                self._provers[boundary] = CriticalPointProofs(self._network, boundary)
-            kept = np.flatnonzero(whole)
-            found = self._provers[boundary].prove(u[chosen[kept]], points[kept], multipliers[kept])
-            for place, proof in zip(kept.tolist(), found, strict=True):
-                if proof is not None:
-                    _add_proof(rows[chosen[place]], int(rivals[place]), proof)
+    def _add_complete(self, u: Array, chosen: Rows, each: Enumerated, rows: dict[int, _Row]) -> None:
+        """Add proofs that all critical points were found."""
+        boundary = each.pair.base.boundary
+        mine = np.flatnonzero(np.isin(each.rows, chosen))
+        whole = mine[each.paths.converged[mine].all(axis=1)]
+        points, multipliers = _critical_points(boundary, u[each.rows[whole]], each.paths.points[whole])
+        if boundary not in self._provers:
+            self._provers[boundary] = CriticalPointProofs(self._network, boundary)
+        proofs = self._provers[boundary].prove(u[each.rows[whole]], points, multipliers)
+        for place, proof in zip(whole.tolist(), proofs, strict=True):
+            if proof is not None:
+                _add_proof(rows[int(each.rows[place])], int(each.rivals[place]), proof)
 
     def _add_quadrics(
-        self, u: Array, work: Sequence[PairWork], rows: list[_Row], room: float, tracker: Tracker
+        self, u: Array, chosen: Rows, nearest: NearestBatches, rivals: Rows, rows: dict[int, _Row], room: float
     ) -> None:
         """Add the nearest points of quadrics; the nearest of all is an upper bound."""
-        if not work:
-            return
-        asked = [
-            (each.pair.solver, some) for each in work if isinstance(each.pair, QuadricPair) for some, _ in each.pieces
-        ]
-        nearest = nearest_of(u, asked, tracker.threads or available_threads())
-        rivals = np.repeat([rival for each in work for _, rival in each.pieces], nearest.counts)
         closest: dict[int, tuple[float, int]] = {}
         known = np.isin(nearest.kinds, (NearestKind.REGULAR, NearestKind.SPHERE, NearestKind.EMPTY))
-        for place in np.flatnonzero(known).tolist():
+        for place in np.flatnonzero(known & np.isin(nearest.rows, chosen)).tolist():
             row, distance = int(nearest.rows[place]), float(nearest.distances[place])
             if nearest.kinds[place] == NearestKind.EMPTY:
                 distance = math.inf
@@ -123,25 +100,26 @@ class BlockProofs:
                 closest[row] = distance, place
         if not closest:
             return
-        chosen, places = np.array(list(closest)), np.array([place for _, place in closest.values()])
-        labels = self._network.predict(u[chosen])
-        x, distances = beyond_ties(self._network, u[chosen], nearest.points_at(places), labels, rivals[places])
-        for row, place, point, above in zip(chosen.tolist(), places.tolist(), x, distances.tolist(), strict=True):
+        near, places = np.array(list(closest)), np.array([place for _, place in closest.values()])
+        labels = self._network.predict(u[near])
+        x, distances = beyond_ties(self._network, u[near], nearest.points_at(places), labels, rivals[places])
+        for row, place, point, above in zip(near.tolist(), places.tolist(), x, distances.tolist(), strict=True):
             if math.isnan(above):
                 rows[row].proofs.clear()
                 continue
             evidence = {"kind": "counterexample", "rival": int(rivals[place]), "point": in_base64(point)}
             rows[row].upper = UpperProof(above, int(rivals[place]), evidence)
 
-    def _accepted(self, u: Array, labels: Rows, rows: Sequence[_Row], deadline: Deadline) -> dict[int, Certificate]:
-        """Return the certificates of the rows with a proof against every rival, as far as the checker accepts them."""
+    def _accepted(self, u: Array, labels: Rows, rows: dict[int, _Row], deadline: Deadline) -> dict[int, Accepted]:
+        """Return the bounds of the rows with a proof against every rival, as far as the checker accepts them."""
         made = {
             place: self._certificate(u[place], int(labels[place]), row)
-            for place, row in enumerate(rows)
+            for place, row in rows.items()
             if len(row.proofs) == self._network.class_count - 1
         }
         judged = self._judge.on_many(list(made.values()), deadline.left)
-        return {place: one for (place, one), found in zip(made.items(), judged, strict=True) if found.accepted}
+        accepted = [place for place, found in zip(made, judged, strict=True) if found.accepted]
+        return {place: _bounds(rows[place], made[place]) for place in accepted}
 
     def _certificate(self, u: Array, label: int, row: _Row) -> Certificate:
         upper = row.upper
@@ -152,7 +130,7 @@ class BlockProofs:
         }
         proofs = [row.proofs[rival].to_json() for rival in sorted(row.proofs)]
         evidence = None if upper is None else upper.evidence
-        return certificate(self._network, u, label, claim, proofs, evidence, self._search.seed)
+        return certificate(self._network, u, label, claim, proofs, evidence, self._seed)
 
 
 def _bounds(row: _Row, proof: Certificate) -> Accepted:
@@ -162,21 +140,11 @@ def _bounds(row: _Row, proof: Certificate) -> Accepted:
     )
 
 
-def _is_listed(work: PairWork) -> bool:
-    """Return whether all critical points of the boundary are found, and few enough to be written down."""
-    pair = work.pair
-    return isinstance(pair, EnumeratedPair) and pair.base.solutions.size <= MOST_NUMBERS
-
-
-def _critical_points(
-    boundary: Boundary, u: Array, paths: Paths
-) -> tuple[ComplexArray, ComplexArray, NDArray[np.bool_]]:
-    """Return critical points (q, N, n), multipliers (q, N) in the original variables, and which points are complete."""
+def _critical_points(boundary: Boundary, u: Array, ends: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return critical points (q, N, n) and multipliers (q, N) in the original variables, from endpoints (q, N, m + 1)."""
     reduction = boundary.reduction
-    y = paths.points[..., :-1]
-    points = reduction.lift(y, u[:, None, :])
-    multipliers = paths.points[..., -1] * (reduction.scale**2 / reduction.factor)
-    return np.asarray(points, dtype=np.complex128), multipliers, np.asarray(paths.converged.all(axis=1))
+    points = reduction.lift(ends[..., :-1], u[:, None, :])
+    return np.asarray(points, dtype=np.complex128), ends[..., -1] * (reduction.scale**2 / reduction.factor)
 
 
 def _add_proof(row: _Row, rival: int, proof: CompletenessProof) -> None:

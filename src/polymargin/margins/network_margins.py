@@ -29,7 +29,7 @@ from polymargin.margins.columns import ENUMERATED, beyond_rounding
 from polymargin.margins.combined import combined
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
-from polymargin.margins.pair_work import PairWork, answers
+from polymargin.margins.pair_work import Found, PairWork, answers
 from polymargin.margins.pairs import FOLLOWING, EnumeratedPair, Enumeration, Pair, QuadricPair, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
 from polymargin.margins.result import Margin, Ordinary, PairMargin, open_margin
@@ -82,33 +82,32 @@ class NetworkMargins:
             self._solvers(label, self._search.tracker)
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
+        return self.search(points, tracker)[0]
+
+    def search(self, points: Array, tracker: Tracker, keep: bool = False) -> tuple[Ordinary, Found | None]:
+        """Return what `ordinary` does, and what was found on the way; `keep` the endpoints of all paths for proofs."""
         network, u = self._network, self._unscaled.point(points)
         labels, clear, cancelled = clear_classes(network, u)
         work = self._work(labels, clear, tracker)
         started = perf_counter()
         try:
-            table, enumerated = answers(u, labels, network.class_count, work, tracker)
+            made = answers(u, labels, network.class_count, work, tracker, keep)
         except TimeUpError:
-            return np.zeros(0, dtype=np.intp), []
-        answered = table.known
+            return (np.zeros(0, dtype=np.intp), []), None
+        table, answered = made.table, made.table.known
         if cancelled.any():
             answered &= ~(cancelled & ~table.beyond_rounding).any(axis=1)
-        if (looked_at := np.flatnonzero(enumerated & answered)).size:
+        if (looked_at := np.flatnonzero(made.followed & answered)).size:
             radii = table.upper[looked_at].min(axis=1)
             answered[looked_at] = ~seen_ahead(network, u[looked_at], labels[looked_at], radii).any(axis=1)
         seconds = (perf_counter() - started) / len(points)
         rows = np.flatnonzero(answered)
-        return rows, self._unscaled.originals(table.margins(rows, seconds))
+        return (rows, self._unscaled.originals(table.margins(rows, seconds))), made
 
     @property
     def is_scaled(self) -> bool:
         """Return whether everything is computed for another network and other units than those that were given."""
         return self._unscaled.unit != 1.0
-
-    def work_at(self, points: Array, tracker: Tracker) -> tuple[NDArray[np.intp], list[PairWork]]:
-        """Return the labels of points (p, n), and the boundaries that those with a clear label need."""
-        labels, clear, _ = clear_classes(self._network, points)
-        return labels, self._work(labels, clear, tracker)
 
     def _work(self, labels: NDArray[np.intp], clear: NDArray[np.bool_], tracker: Tracker) -> list[PairWork]:
         """Return the boundaries between the labels of clear points and their rivals; both orders of two classes together."""

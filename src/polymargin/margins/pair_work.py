@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.continuation import Tracker, available_threads
+from polymargin.continuation import Paths, Tracker, available_threads
+from polymargin.continuation.survey import survey_of
 from polymargin.margins.columns import Places, QuadricColumn
-from polymargin.margins.pairs import Pair, QuadricPair
+from polymargin.margins.pairs import EnumeratedPair, Pair, QuadricPair
 from polymargin.margins.table import PairTable
-from polymargin.quadric import nearest_of
+from polymargin.quadric import NearestBatches, nearest_of
 
 Array = NDArray[np.float64]
 
@@ -24,23 +25,61 @@ class PairWork:
     pieces: list[tuple[Places, int]]
 
 
+@dataclass(frozen=True, eq=False)
+class Enumerated:
+    """All paths of one boundary, of a row each against a rival of its own."""
+
+    pair: EnumeratedPair
+    rows: Places
+    rivals: Places
+    paths: Paths
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found of all pairs of some points, for their margins and for proofs.
+
+    table        the pairs of every point
+    followed     (p,) points with paths
+    enumerated   the endpoints of all paths, if they were kept
+    nearest      nearest points of quadrics, and their rivals; None without quadrics
+    """
+
+    table: PairTable
+    followed: NDArray[np.bool_]
+    enumerated: list[Enumerated]
+    nearest: tuple[NearestBatches, Places] | None
+
+
 def answers(
-    u: Array, labels: NDArray[np.intp], classes: int, work: list[PairWork], tracker: Tracker
-) -> tuple[PairTable, NDArray[np.bool_]]:
-    """Return the pairs of every point, and which points had paths; one call of the core for paths, one for quadrics."""
-    table, enumerated = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
+    u: Array, labels: NDArray[np.intp], classes: int, work: list[PairWork], tracker: Tracker, keep: bool = False
+) -> Found:
+    """Find the pairs of every point by two calls of the core, for paths and for quadrics; `keep` the endpoints of paths."""
+    table, followed = PairTable(labels, classes), np.zeros(len(u), dtype=bool)
     others = [(each.pair, *_together(each.pieces)) for each in work if not isinstance(each.pair, QuadricPair)]
     jobs = [pair.job(u, rows) for pair, rows, _ in others]
-    told = tracker.survey([job for job in jobs if job is not None])
+    asked = [job for job in jobs if job is not None]
+    kept = iter(tracker.run(asked) if keep else [])
+    told = iter(()) if keep else tracker.survey(asked)
+    enumerated: list[Enumerated] = []
     for (pair, rows, rivals), job in zip(others, jobs, strict=True):
-        enumerated[rows] |= job is not None
-        table.add(rows, rivals, pair.ordinary(u, rows, None if job is None else next(told)))
+        survey = None
+        if job is not None and keep:
+            paths = next(kept)
+            survey = survey_of(paths, job.arrays()[2])
+            assert isinstance(pair, EnumeratedPair)
+            enumerated.append(Enumerated(pair, rows, rivals, paths))
+        elif job is not None:
+            survey = next(told)
+        followed[rows] |= job is not None
+        table.add(rows, rivals, pair.ordinary(u, rows, survey))
+    nearest = None
     if quadrics := [(each.pair.solver, each.pieces) for each in work if isinstance(each.pair, QuadricPair)]:
-        asked = [(solver, rows) for solver, pieces in quadrics for rows, _ in pieces]
-        nearest = nearest_of(u, asked, tracker.threads or available_threads())
-        rivals = np.repeat([rival for _, pieces in quadrics for _, rival in pieces], nearest.counts)
-        table.add(nearest.rows, rivals, QuadricColumn(nearest))
-    return table, enumerated
+        asked_of = [(solver, rows) for solver, pieces in quadrics for rows, _ in pieces]
+        batches = nearest_of(u, asked_of, tracker.threads or available_threads())
+        nearest = batches, np.repeat([rival for _, pieces in quadrics for _, rival in pieces], batches.counts)
+        table.add(batches.rows, nearest[1], QuadricColumn(batches))
+    return Found(table, followed, enumerated, nearest)
 
 
 def _together(pieces: list[tuple[Places, int]]) -> tuple[Places, Places]:

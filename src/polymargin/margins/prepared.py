@@ -13,7 +13,7 @@ from polymargin.class_names import class_name
 from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints
 from polymargin.enumeration.critical_points import critical_points_by
-from polymargin.margins.block import BlockProofs
+from polymargin.margins.block import MOST_NUMBERS, BlockProofs
 from polymargin.margins.cells import CellMargins
 from polymargin.margins.faces.margins import RegionMargins
 from polymargin.margins.judge import Judge
@@ -77,7 +77,9 @@ class Prepared:
         """Proofs of many points at once; None where every point is proved by itself."""
         if not self.has_proofs or not isinstance(self.margins, NetworkMargins) or self.margins.is_scaled:
             return None
-        return BlockProofs(self.judge, self.margins, self.search)
+        if self.margins.paths_per_point * (self.network.dimension + 1) > MOST_NUMBERS * (self.network.class_count - 1):
+            return None
+        return BlockProofs(self.judge, self.margins.paths_per_point, self.search.seed)
 
     def critical_points(self, label: int, rival: int, u: NDArray[np.float64], deadline: Deadline) -> CriticalPoints:
         """Return those of the boundary of two classes, f_a − f_b for a < b."""

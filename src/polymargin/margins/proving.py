@@ -20,7 +20,11 @@ from polymargin.margins import provers
 from polymargin.margins.acceptance import accepted_bounds
 from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.batch import Answered, Question
+from polymargin.margins.block import BlockProofs
 from polymargin.margins.case import Case
+from polymargin.margins.columns import Places
+from polymargin.margins.network_margins import NetworkMargins
+from polymargin.margins.pair_work import Found
 from polymargin.margins.pairs import FOLLOWING
 from polymargin.margins.prepared import Prepared
 from polymargin.margins.proofs import RivalProof, counterexample_json, trivial
@@ -192,32 +196,33 @@ class MarginQuestion(Question):
         if self._prepared.in_cells:
             return np.zeros(0, dtype=np.intp), []
         following = tracker.until(tracker.deadline.part(FOLLOWING))
-        places, found = self._prepared.margins.ordinary(points, following)
+        margins, proofs = self._prepared.margins, dict[int, Accepted]()
+        if self._proof and isinstance(margins, NetworkMargins) and (block := self._prepared.block_proofs) is not None:
+            (places, found), made = margins.search(points, following, keep=True)
+            proofs = {} if made is None else self._proved(block, points, places, made, tracker.deadline)
+        else:
+            places, found = margins.ordinary(points, following)
         if not self._proof:
             return places, found
-        proofs = self._proved(points[places], tracker.deadline)
-        rows = zip(places.tolist(), found, strict=True)
         return places, [
-            _proved(one, proofs[row]) if row in proofs else self._alone(points[place], one, self._deadline(tracker))
-            for row, (place, one) in enumerate(rows)
+            _proved(one, proofs[place]) if place in proofs else self._alone(points[place], one, self._deadline(tracker))
+            for place, one in zip(places.tolist(), found, strict=True)
         ]
 
     def _deadline(self, tracker: Tracker) -> Deadline:
         """Return the deadline of the call where there is one, else that of a row of a batch."""
         return self._prepared.search.deadline(tracker)
 
-    def _proved(self, points: provers.Array, end: Deadline) -> dict[int, Accepted]:
-        """The bounds of those rows that are proved at the first try."""
-        block, timeout = self._prepared.block_proofs, self._prepared.search.timeout
-        proofs: dict[int, Accepted] = {}
-        if block is None:
-            return proofs
-        size = block.size()
-        for start in range(0, len(points), size):
-            part = points[start : start + size]
+    def _proved(
+        self, block: BlockProofs, points: provers.Array, places: Places, found: Found, end: Deadline
+    ) -> dict[int, Accepted]:
+        """Return the bounds of those rows that are proved at the first try."""
+        timeout, proofs = self._prepared.search.timeout, dict[int, Accepted]()
+        for start in range(0, len(places), block.size):
+            part = places[start : start + block.size]
             deadline = Deadline.after(None if timeout is None else timeout * len(part) / 2).within(end.left)
             try:
-                proofs |= {start + row: accepted for row, accepted in block.prove(part, deadline).items()}
+                proofs |= block.prove(points, part, found, deadline)
             except (PolymarginError, TimeUpError, ArithmeticError, np.linalg.LinAlgError):
                 continue  # one of the rows broke it; alone, each tells
         return proofs
