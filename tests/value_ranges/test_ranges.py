@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 import pytest
 
 import polymargin as pm
+from polymargin.deadlines import Deadline
 from polymargin.errors import InputError
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial
 from polymargin.standing import Standing
 from polymargin.value_ranges.bounded import ranges
+from polymargin.value_ranges.search import RangeSearch
 from tests.relaxation.test_search import network_of
 
 KINDS = ["square", "square-square", "product", "relu-relu", "cubic", "hardswish", "square-relu", "relu-square"]
@@ -149,3 +151,19 @@ def test_layers_that_do_not_exist_are_refused() -> None:
         found.stays_within(0, 1, 0)
     with pytest.raises(InputError, match="scale"):
         found.bits(0)
+
+
+@pytest.mark.parametrize("readings", [5, 47, 91, 103, 137, 163])
+def test_ranges_hold_wherever_the_time_is_up(readings: int) -> None:
+    """A clock that jumps beyond the deadline after so many readings never ends in an exception; ends are wide, not wrong."""
+    network = network_of("square-square-square", 3, n=3, h=4)
+    ticks = count()
+    region = pm.L2(domain=(0, 1)).in_dimension(3)
+    point = np.array([0.3, 0.5, 0.2])
+    deadline = Deadline(1.0, lambda: 0.0 if next(ticks) < readings - 1 else 2.0)
+    found = RangeSearch(network, point, region.at(point, 0.25), deadline).run()
+    points = point + np.random.default_rng(0).uniform(-0.25, 0.25, size=(500, 3))
+    points = np.array([x for x in points if region.distance(x, point) <= 0.25])
+    for one, values in zip(found, forms_at(network, points), strict=True):
+        assert (one.lower <= values.min(axis=0)).all()
+        assert (one.upper >= values.max(axis=0)).all()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.deadlines import Deadline
+from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.networks.forms import Forms, dense
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Piecewise, Polynomial, Stage
@@ -144,7 +144,10 @@ class RangeSearch:
                 if deadline.left <= 0:
                     break
                 width = float(result.found_upper[side.form] - result.found_lower[side.form])
-                made = programs.bound(side, max(width, 1e-9 * abs(side.found)), deadline)
+                try:
+                    made = programs.bound(side, max(width, 1e-9 * abs(side.found)), deadline)
+                except TimeUpError:
+                    break
                 here = ends[0 if side.sign > 0 else 1][group.forms]
                 stated = side.sign * made.value - group.value[side.form] if made is not None else np.nan
                 if made is not None and side.sign * stated > side.sign * here[side.form]:
