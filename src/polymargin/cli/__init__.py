@@ -2,7 +2,7 @@
 
 
 def main() -> None:
-    """Entry point of `polymargin`."""
+    """Run `polymargin`."""
     from polymargin.cli.entry import run_cleanly
 
     def commands() -> None:

@@ -23,7 +23,7 @@ def chambers(
     plot: Plots = None,
     as_json: AsJson = False,
 ) -> int:
-    """Regions of a plane of inputs in which the number of real critical points is constant."""
+    """Find the regions of a plane of inputs in which the number of real critical points is constant."""
     from polymargin import __version__
     from polymargin.cli.jobs import workers
     from polymargin.cli.points import check_pictures, parse_window

@@ -22,7 +22,7 @@ def critical_points(
     limit: CountLimit = 200_000,
     as_json: AsJson = False,
 ) -> int:
-    """All critical points of the distance from one point to a boundary, real and complex, the nearest first."""
+    """List all critical points of the distance from one point to a boundary, real and complex, the nearest first."""
     import numpy as np
 
     from polymargin import __version__

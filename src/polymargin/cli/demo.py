@@ -26,7 +26,7 @@ def demo(
     threads: Threads = None,
     seed: Seed = 0,
 ) -> int:
-    """Margins of the small trained networks that come with the package."""
+    """Compute margins of the small trained networks that come with the package."""
     from polymargin.cli.margin import presentation
     from polymargin.cli.points import read_points
     from polymargin.cli.printing import print_json

@@ -29,7 +29,7 @@ def discriminant(
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> int:
-    """Where the number of real critical points changes: the ED discriminant, as a polynomial and as a picture."""
+    """Compute the ED discriminant, where the number of real critical points changes, as a polynomial and a picture."""
     from polymargin import __version__
     from polymargin.cli.points import check_pictures, parse_window
     from polymargin.cli.printing import print_json
@@ -88,7 +88,7 @@ def discriminant(
 
 
 def _of_weights(subject: SubjectOptions, *, as_json: bool) -> int:
-    """The parameter discriminant of one boundary of degree two and the stratum it lies in."""
+    """Print the parameter discriminant of one boundary of degree two and its stratum."""
     from polymargin import __version__
     from polymargin.cli.printing import print_facts, print_json
     from polymargin.geometry import parameter_discriminant

@@ -28,7 +28,7 @@ def ed_degree(
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the symbolic method.")] = 600.0,
     as_json: AsJson = False,
 ) -> int:
-    """Number of critical points of the distance to a boundary, for a generic point: a measure of how hard margins are."""
+    """Count the critical points of the distance to a boundary for a generic point: a measure of the work for margins."""
     from polymargin import __version__
     from polymargin.cli.printing import print_json
     from polymargin.geometry import EDDegree

@@ -1,4 +1,4 @@
-"""What every command line of the package does about errors, signals and its streams.
+"""Errors, signals and streams of every command line of the package.
 
 Status 1 is an answer ("not robust"), so nothing but an answer may end with it. Whatever is raised becomes one sentence on
 standard error and status 2; an interruption 130 (Ctrl-C) or 128 and the number of the signal, with how to go on; a reader that
@@ -74,7 +74,7 @@ def run_cleanly(commands: Callable[[], Any]) -> None:
 
 
 def _check_addresses() -> None:
-    """Libraries that get too little memory while they are loaded may hang; so they are not loaded."""
+    """Refuse to load libraries with too little memory: they may hang."""
     if resource is None or "numpy" in sys.modules:
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -89,7 +89,7 @@ def _check_addresses() -> None:
 
 
 def _make_room_for_blas() -> None:
-    """Where addresses are limited, the first product of matrices comes while there is room for it."""
+    """Multiply matrices once if addresses are limited, while there is memory for BLAS."""
     used = Path("/proc/self/statm")
     if resource is None or not used.exists():
         return
@@ -105,7 +105,7 @@ def _make_room_for_blas() -> None:
 
 @contextlib.contextmanager
 def going_on(how: Callable[[], str]) -> Iterator[None]:
-    """Inside, whatever cuts the work short says how to go on."""
+    """Say how to resume if the block is interrupted."""
     try:
         yield
     except (KeyboardInterrupt, Terminated, MemoryError) as error:
@@ -114,7 +114,7 @@ def going_on(how: Callable[[], str]) -> Iterator[None]:
 
 
 def _status(error: BaseException) -> int:
-    """The exit status of whatever was raised, after it has been told."""
+    """Report an exception, and return its exit status."""
     if isinstance(error, Passed) and error.__cause__ is not None:
         error = error.__cause__
     how = "; ".join(getattr(error, "__notes__", ["the same command starts over"]))
@@ -151,7 +151,7 @@ def _status(error: BaseException) -> int:
 
 
 def _described(error: BaseException) -> str:
-    """An error that nobody made for people: its kind, its message and the line it comes from."""
+    """Return the text of an unexpected exception: its kind, its message and its line."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -164,12 +164,12 @@ def _show(message: Any, category: Any, *place: Any, **more: Any) -> None:
 
 
 def _say(text: str) -> None:
-    """One line on standard error; if even that fails, the exit status has to say it."""
+    """Write one line on standard error; ignore a failure, which the exit status reports."""
     with contextlib.suppress(OSError, ValueError):
         print(f"polymargin: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def _abandon_output() -> None:
-    """What is still in the buffer goes nowhere, instead of failing again when the process ends."""
+    """Discard the buffered output, which would fail again when the process ends."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

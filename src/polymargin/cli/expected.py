@@ -28,7 +28,7 @@ def expected(
     cluster: Cluster = None,
     seed: Seed = 0,
 ) -> int:
-    """Expected number of real critical points of a random wide shallow network."""
+    """Compute the expected number of real critical points of a random wide shallow network."""
     from polymargin import __version__
     from polymargin.cli.jobs import workers
     from polymargin.cli.points import numbers
@@ -57,7 +57,7 @@ def expected(
 
 
 def deviation(simulation: SimulatedCounts, expected: float) -> str:
-    """The distance of the mean from the expectation in standard errors; a dash where every sample has the same count."""
+    """Return the distance of the mean from the expectation in standard errors; a dash where every sample has the same count."""
     error = simulation.standard_error
     return f"{(simulation.mean - expected) / error:+.2f}" if 0 < error < math.inf else "–"
 

@@ -36,7 +36,7 @@ def explore(
     *,
     reading: ReadingOptions,
 ) -> int:
-    """A page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
+    """Open a page in which you drag a point: boundary, margin, critical points, chambers, counterexamples."""
     from polymargin.arguments import positive
     from polymargin.cli.entry import going_on
     from polymargin.cli.models import read_model

@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"(\w+://)?[^\s/]+:\d{1,5}")
 
 @contextmanager
 def workers(jobs: int, cluster: str | None = None) -> Iterator[Workers | None]:
-    """None for one job, which is this process."""
+    """Yield the workers; None for one job, which is this process."""
     if cluster is not None:
         if jobs != 1:
             raise InputError(
@@ -56,7 +56,7 @@ def _client(address: str) -> Iterator[Workers]:
 
 @contextmanager
 def _processes(jobs: int) -> Iterator[Workers]:
-    """Processes start afresh: torch does not survive a fork once it has threads.
+    """Yield fresh processes: torch does not survive a fork once it has threads.
 
     What cuts the work short ends them: a pool would wait for what they are at, and that may take minutes.
     """

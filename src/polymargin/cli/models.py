@@ -43,7 +43,7 @@ def read_polynomial(model: Path, options: ReadingOptions) -> Network:
 
 
 def parsed_shape(text: str | None) -> tuple[int, ...] | None:
-    """--input-shape as `load` takes it.
+    """Return --input-shape as `load` takes it.
 
     >>> parsed_shape("1,28,28")
     (1, 28, 28)
@@ -56,7 +56,7 @@ def parsed_shape(text: str | None) -> tuple[int, ...] | None:
 
 
 def parsed_activation(text: str | None) -> Any:
-    """--activation as `load` takes it.
+    """Return --activation as `load` takes it.
 
     >>> parsed_activation("square"), parsed_activation("3"), parsed_activation("0,0.5,0.25;2")
     ('square', 3, [(0.0, 0.5, 0.25), 2])
@@ -88,7 +88,7 @@ def _one_activation(text: str) -> Any:
 
 
 def read_both(model: Path, points: Path, options: ReadingOptions) -> tuple[Network, NDArray[np.float64]]:
-    """A network and points (m, n) of its dimension."""
+    """Return a network and points (m, n) of its dimension."""
     network = read_model(model, options)
     array = read_points(points)
     if array.shape[1] != network.dimension:
@@ -100,6 +100,7 @@ def read_both(model: Path, points: Path, options: ReadingOptions) -> tuple[Netwo
 
 
 def how_to_go_on(checkpoint: Path | None, done: int, count: int) -> str:
+    """Return the sentence that says how to resume."""
     if checkpoint is None:
         return f"{done} of {count} rows were done and are not kept; with --checkpoint FILE a run can be continued"
     return f"{done} of {count} rows are in {checkpoint}: the same command continues"

@@ -102,7 +102,7 @@ class WorkOptions:
     limit: Annotated[
         int, typer.Option(min=1, help="List at most this many critical points; beyond that, give bounds.")
     ] = 200_000
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not cache stage-1 solutions on disk.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not cache start solutions on disk.")] = False
 
     def workers(self) -> AbstractContextManager[Any]:
         """Return the executor that --jobs and --cluster ask for; None for this process."""
@@ -112,7 +112,7 @@ class WorkOptions:
 
     @property
     def settings(self) -> Settings:
-        """How critical points are listed and kept."""
+        """Return how critical points are listed and kept."""
         from polymargin.margins import Settings
 
         return Settings(limit=self.limit, cache=not self.no_cache)
@@ -137,7 +137,7 @@ def spread(command: Callable[..., int]) -> Callable[..., None]:
 
 
 def _options(group: Any) -> list[inspect.Parameter]:
-    """The fields of a group, and of groups in it."""
+    """Return the fields of a group, and of groups in it."""
     found, hints = [], get_type_hints(group, include_extras=True)
     for field in fields(group):
         kind = hints[field.name]
@@ -151,7 +151,7 @@ def _option(name: str, default: Any, kind: Any) -> inspect.Parameter:
 
 
 def _made(group: Any, given: dict[str, Any]) -> Any:
-    """The group with its fields, which are taken from what was given."""
+    """Return the group with its fields, which are taken from what was given."""
     hints = get_type_hints(group)
     values = {
         f.name: _made(hints[f.name], given) if is_dataclass(hints[f.name]) else given.pop(f.name) for f in fields(group)

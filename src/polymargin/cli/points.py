@@ -36,7 +36,7 @@ _DAMAGE = (
 
 
 def read_points(path: Path) -> NDArray[np.float64]:
-    """The points as an array (m, n), images row by row. Rows may hold NaN: margins report those row by row."""
+    """Return the points as an array (m, n), images row by row. Rows may hold NaN: margins report those row by row."""
     array = np.atleast_2d(read_array(path, "points"))
     if 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers, or images")
@@ -44,7 +44,7 @@ def read_points(path: Path) -> NDArray[np.float64]:
 
 
 def read_data(path: Path) -> NDArray[np.float64]:
-    """The same where images keep their shape: (m, n), (m, h, w), (m, h, w, 3) or (m, 3, h, w)."""
+    """Return the same where images keep their shape: (m, n), (m, h, w), (m, h, w, 3) or (m, 3, h, w)."""
     array = np.atleast_2d(read_array(path, "points"))
     if array.ndim > 4 or 0 in array.shape:
         raise InputError(f"{path}: points of shape {array.shape}; expected rows of numbers, or images")
@@ -62,7 +62,7 @@ def read_labels_of(data: Path | None, labels: Path | None) -> NDArray[Any] | Non
 
 
 def read_array(path: Path, name: str, *, words: bool = False) -> NDArray[Any]:
-    """The array of this name, of whatever shape: real numbers, or `words` where these may stand for them."""
+    """Return the array of this name, of whatever shape: real numbers, or `words` where these may stand for them."""
     if path.is_dir():
         raise InputError(f"{path}: a folder; expected a .npy, .npz or .csv file of {name}")
     if not path.is_file():
@@ -145,19 +145,19 @@ def _is_number(text: str) -> bool:
 
 
 def interval(text: str) -> tuple[float, float]:
-    """The two numbers of --domain."""
+    """Return the two numbers of --domain."""
     low, high = numbers(text, "--domain", "two numbers lo,hi such as 0,1", 2)
     return low, high
 
 
 def parse_window(text: str) -> tuple[float, float, float, float]:
-    """The four numbers of --window."""
+    """Return the four numbers of --window."""
     left, right, bottom, top = numbers(text, "--window", "four numbers left,right,bottom,top such as -3,3,-3,3", 4)
     return left, right, bottom, top
 
 
 def numbers(text: str, option: str, expected: str, count: int | None = None) -> list[float]:
-    """Numbers separated by commas."""
+    """Return numbers separated by commas."""
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
@@ -168,7 +168,7 @@ def numbers(text: str, option: str, expected: str, count: int | None = None) -> 
 
 
 def whole_numbers(text: str, option: str, expected: str) -> list[int]:
-    """Whole numbers separated by commas."""
+    """Return whole numbers separated by commas."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
@@ -176,7 +176,7 @@ def whole_numbers(text: str, option: str, expected: str) -> list[int]:
 
 
 def image_shape(text: str | None) -> tuple[int, ...] | str | None:
-    """The lengths of --image; None and "none" as they are."""
+    """Return the lengths of --image; None and "none" as they are."""
     if text is None or text == "none":
         return text
     sizes = text.split("x")

@@ -1,4 +1,4 @@
-"""Where answers go: a console as wide as it needs to be, strict JSON, and a bar that says how long it will take."""
+"""Output of answers: a console as wide as needed, strict JSON, and a progress bar with the time left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLES = {
 
 
 def wide_console() -> Console:
-    """Standard output; a table written to a file or a pipe is not squeezed into 80 columns."""
+    """Return standard output; tables in a file or a pipe are not limited to 80 columns."""
     console = _Console(highlight=False)
     return console if console.is_terminal else _Console(highlight=False, width=140)
 
@@ -42,7 +42,7 @@ class _Console(Console):
 
 
 def literal(text: str) -> str:
-    """A text that stands in a table as it is: names of files hold neither markup nor orders to the terminal."""
+    """Return a text for a table, without markup and control sequences."""
     return escape(printable(text))
 
 
@@ -71,7 +71,7 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """As JSON that every reader accepts: null for numbers that are infinite or missing."""
+    """Print JSON that every reader accepts: null for numbers that are infinite or missing."""
     print(json.dumps(_strict(data), indent=1, allow_nan=False))
 
 
@@ -84,7 +84,7 @@ def _strict(value: Any) -> Any:
 
 
 def progress_bar(console: Console | None = None) -> Progress:
-    """A bar, shown on a terminal only: on standard error, or on the console that rows are printed to."""
+    """Return a bar, shown on a terminal only: on standard error, or on the console that rows are printed to."""
     console = Console(stderr=True) if console is None else console
     return Progress(
         TextColumn("{task.description}"),
@@ -100,7 +100,7 @@ def progress_bar(console: Console | None = None) -> Progress:
 
 
 class _TimeLeft(ProgressColumn):
-    """What the numbers of a clock mean: the time that is left."""
+    """The time that is left."""
 
     max_refresh = 0.5
 

@@ -44,7 +44,7 @@ class ProofFolder:
             self.names[row] = str(proof.save(self._folder / f"point-{row}.json"))
 
     def how_to_check(self) -> str | None:
-        """The exact command, for a shell; None without a folder."""
+        """Return the exact command, for a shell; None without a folder."""
         if self._folder is None:
             return None
         files = [name for name in self.names.values() if name is not None]
@@ -56,6 +56,7 @@ class ProofFolder:
 
 
 def no_proofs_for_piecewise(option: str) -> InputError:
+    """Return the error for proofs of piecewise networks."""
     return InputError(f"{option}: there are no certificates for piecewise networks; their answers are NUMERICAL")
 
 

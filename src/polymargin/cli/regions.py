@@ -50,7 +50,7 @@ class RegionOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """For a function of a polynomial network."""
+        """Return keywords for a function of a polynomial network."""
         from polymargin.cli.points import whole_numbers
 
         return {
@@ -61,7 +61,7 @@ class RegionOptions:
 
     @property
     def region(self) -> Region:
-        """The perturbations that were asked for; a matrix of weights is an ellipsoid, directions are a subspace."""
+        """Return the region of the options; a matrix of weights is an ellipsoid, directions are a subspace."""
         from polymargin.cli.points import interval
         from polymargin.regions import L1, L2, Linf
 
@@ -84,7 +84,7 @@ class RegionOptions:
 
     @property
     def named(self) -> dict[str, Any]:
-        """For JSON: the norm, and whatever else was given, as it was written."""
+        """Return the norm and the other given options for JSON, as they were written."""
         from polymargin.cli.points import interval, whole_numbers
 
         given = {
@@ -98,7 +98,7 @@ class RegionOptions:
 
     @property
     def words(self) -> str:
-        """For the title of a table, after a comma; nothing for plain L2.
+        """Return the words for the title of a table, after a comma; none for plain L2.
 
         >>> RegionOptions(norm="linf", domain="-1,1").words
         ', norm linf, domain [-1, 1]'
@@ -113,7 +113,7 @@ class RegionOptions:
 
 
 def _weights(path: Path) -> NDArray[np.float64]:
-    """A row or a column of numbers is a vector, anything else a matrix."""
+    """Return a row or a column of numbers as a vector, anything else as a matrix."""
     from polymargin.cli.points import read_array
 
     array = read_array(path, "weights")
@@ -121,7 +121,7 @@ def _weights(path: Path) -> NDArray[np.float64]:
 
 
 def _movable(text: str) -> list[int] | NDArray[np.float64]:
-    """Numbers of inputs, or the columns of a subspace in a file."""
+    """Return the numbers of inputs, or the columns of a subspace in a file."""
     from polymargin.cli.points import FILES, read_array, whole_numbers
 
     if Path(text).suffix not in FILES:

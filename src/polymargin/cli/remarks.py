@@ -1,4 +1,4 @@
-"""What there is to say about rows, below their table: the same words once, with the rows they are about."""
+"""Remarks below a table: equal remarks once, with their rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VALUES = re.compile(r"\[[^\]]*\]")
 
 
 def remarks(texts: Iterable[tuple[int, str]], elsewhere: str = "--json") -> list[str]:
-    """One line per kind of remark; those beyond the most are found `elsewhere`.
+    """Return one line per kind of remark; those beyond the most are found `elsewhere`.
 
     >>> remarks([(0, "point [nan] contains nan"), (1, "point [nan, 1] contains nan"), (2, "point [nan] contains nan"), (5, "x")])
     ['points 0–2: point […] contains nan', 'point 5: x']
@@ -33,14 +33,14 @@ def remarks(texts: Iterable[tuple[int, str]], elsewhere: str = "--json") -> list
 
 
 def _common(texts: Sequence[str]) -> str:
-    """The text that all of them are, but for the values in which they differ."""
+    """Return the common text, with the values in which they differ."""
     found = zip(*(VALUES.findall(text) for text in texts), strict=True)
     shown = iter([values[0] if len(set(values)) == 1 else "[…]" for values in found])
     return VALUES.sub(lambda _: next(shown), texts[0])
 
 
 def _named(rows: Sequence[int]) -> str:
-    """Rows in their order, runs put together."""
+    """Return rows in their order, runs put together."""
     runs: list[list[int]] = []
     for row in sorted(set(rows)):
         if runs and row == runs[-1][-1] + 1:

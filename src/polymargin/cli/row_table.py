@@ -36,7 +36,7 @@ class Column:
 
 
 def widened(columns: Sequence[Column], network: Any) -> list[Column]:
-    """With room for the longest name of a class where classes are shown."""
+    """Return the columns, wide enough for the longest name of a class."""
     longest = max(cell_len(class_name(network, number)) for number in range(network.class_count))
     return [replace(column, width=longest) if column.name in ("class", "rival") else column for column in columns]
 
@@ -64,7 +64,7 @@ class RowTable:
 
     @contextmanager
     def filling(self, work: WorkOptions) -> Iterator[Workers | None]:
-        """Inside, rows are computed, by the executor that is asked for; whatever cuts the work short says how to go on."""
+        """Yield the executor for the rows, and say how to resume if the block is interrupted."""
         with (
             going_on(lambda: how_to_go_on(work.checkpoint, self.finished, self._count)),
             self,
@@ -73,7 +73,7 @@ class RowTable:
             yield executor
 
     def add(self, row: int, cells: Sequence[str]) -> None:
-        """The cells of one row; the point's number is put before them."""
+        """Add the cells of one row, after the point's number."""
         self.finished += 1
         self._bar.advance(self._task)
         self._waiting[row] = (str(row), *cells)
@@ -82,7 +82,7 @@ class RowTable:
             self._next += 1
 
     def say(self, text: str, style: str = "") -> None:
-        """A line below the table."""
+        """Print a line below the table."""
         if not self._silent:
             self._line(Text(printable(text), style=style))
 

@@ -103,7 +103,7 @@ def verify(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> int:
-    """Exact margins, verdicts and certificates of every instance, each certificate given to the separate checker."""
+    """Compute exact margins, verdicts and certificates of every instance; the separate checker judges each certificate."""
     from polymargin.cli.jobs import workers
     from polymargin.soundness import verify_benchmark
 
@@ -125,7 +125,7 @@ def score(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Verified and falsified shares of a verifier's results, and its soundness errors."""
+    """Return score a verifier's results: verified and falsified shares, and soundness errors."""
     found = _scored(directory, directory / "results.csv" if results is None else results, {}, as_json=as_json)
     return 1 if found.soundness_errors else 0
 
@@ -146,7 +146,7 @@ def _scored(directory: Path, results: Path, more: dict[str, Any], *, as_json: bo
 
 
 def _print_scores(directory: Path, instances: list[Instance], answers: Any) -> None:
-    """One line per network and one for all of them."""
+    """Print one line per network and one for all of them."""
     from polymargin.cli.printing import plain_table, wide_console
     from polymargin.soundness import score as score_of
 

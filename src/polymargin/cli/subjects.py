@@ -1,4 +1,4 @@
-"""What a command about geometry is asked about: the boundary of a model, an expression, or several equations."""
+"""The subject of a command about geometry: the boundary of a model, an expression, or several equations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SubjectOptions:
 
     @property
     def name(self) -> str:
-        """What titles and JSON call it."""
+        """Return the name for titles and JSON."""
         return str(self.model) if self.model is not None else ", ".join(self._expressions)
 
     @property
@@ -52,15 +52,15 @@ class SubjectOptions:
 
     @property
     def is_variety(self) -> bool:
-        """Whether there are several equations."""
+        """Return whether there are several equations."""
         return len(self._expressions) > 1
 
     def title(self, boundary: Boundary) -> str:
-        """The file and the pair of classes, or the expression."""
+        """Return the file and the pair of classes, or the expression."""
         return self.name if self.model is None else f"{self.model.name}: {boundary.name}"
 
     def boundary(self) -> Boundary:
-        """One boundary."""
+        """Return one boundary."""
         if len(self._expressions) > 1:
             raise InputError(f"{len(self._expressions)} times --expression: this command takes one")
         from polymargin.boundary import Boundary
@@ -69,7 +69,7 @@ class SubjectOptions:
         return source if isinstance(source, Boundary) else Boundary.from_network(source, self.label, self.rival)
 
     def source(self) -> Any:
-        """A network, a boundary, or a variety for several expressions."""
+        """Return a network, a boundary, or a variety for several expressions."""
         if (self.model is None) == (not self._expressions):
             raise InputError("expected MODEL or --expression, and not both")
         from polymargin.boundary import Boundary
@@ -83,7 +83,7 @@ class SubjectOptions:
         return Boundary.from_expression(self._expressions[0], self.variables)
 
     def family(self) -> ParametricBoundary:
-        """An expression in which all names but the --variables are parameters."""
+        """Return an expression in which all names but the --variables are parameters."""
         if len(self._expressions) != 1 or self.variables is None:
             raise InputError(
                 "--parameters of an expression needs --variables, the names that are inputs, such as 'x y'"
@@ -96,7 +96,7 @@ class SubjectOptions:
         return Boundary.from_expression(self._expressions[0], self.variables, parameters=parameters)
 
     def measured(self) -> Any:
-        """The metric: 'generic', weights 1,4 or rows 2,1;1,3."""
+        """Return the metric: 'generic', weights 1,4 or rows 2,1;1,3."""
         if self.metric is None or self.metric == "generic":
             return self.metric
         from polymargin.polynomials.algebraic import exact_number

@@ -30,7 +30,7 @@ _PLAIN_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,200}")
 
 commands = typer.Typer(
     cls=Commands,
-    help="Queries in VNN-LIB 2.0 or 1.0 about ONNX networks.",
+    help="Answer queries in VNN-LIB 2.0 or 1.0 about ONNX networks.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -56,7 +56,7 @@ def vnnlib_command(
         bool, typer.Option("--version", help="Print the version.", callback=_printing(__version__), is_eager=True)
     ] = False,
 ) -> None:
-    """Queries in VNN-LIB 2.0 or 1.0 about ONNX networks."""
+    """Answer queries in VNN-LIB 2.0 or 1.0 about ONNX networks."""
 
 
 @commands.command(epilog="Example: polymargin vnnlib verify query.vnnlib --network f=model.onnx --timeout 60")
@@ -159,7 +159,7 @@ def _answered(
     seed: int,
     threads: int | None,
 ) -> ResultRow:
-    """One line of the results; what cannot be answered is `error`, with the reason on standard error."""
+    """Return one line of the results; what cannot be answered is `error`, with the reason on standard error."""
     from polymargin.errors import PolymarginError
     from polymargin.networks.readers.onnx_graph import read_onnx
     from polymargin.vnnlib import Result, read_query
@@ -188,7 +188,7 @@ def _answered(
 
 
 def _check_names(query: Query) -> None:
-    """A tensor becomes a file of its name, which has to lie in the folder: the query may come from a stranger."""
+    """Refuse names of tensors that lead out of the folder: each becomes a file."""
     from polymargin.errors import InputError
 
     names = [query.input.name, query.output.name]
@@ -213,5 +213,5 @@ def _serialise(folder: Path, query: Query, answer: QueryAnswer) -> None:
 
 
 def main() -> None:
-    """Entry point of `polymargin-vnnlib`."""
+    """Run `polymargin-vnnlib`."""
     run_cleanly(commands)

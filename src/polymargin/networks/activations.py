@@ -41,6 +41,7 @@ class LayerActivation:
 
     @classmethod
     def of(cls, coefficients: NDArray[np.float64], basis: str, domain: Any = None) -> LayerActivation:
+        """Return the activation of one layer from checked coefficients."""
         low, high = WINDOW if domain is None else (float(end) for end in domain)
         if not (np.isfinite([low, high]).all() and low < high):
             raise InputError(
@@ -52,7 +53,7 @@ class LayerActivation:
 
 
 def activations_of(activation: Any, hidden: int) -> list[LayerActivation]:
-    """One for each hidden layer, from one description for all or one each.
+    """Return one for each hidden layer, from one description for all or one each.
 
     >>> activations_of("square", 2)[0].coefficients
     (0.0, 0.0, 1.0)
@@ -116,7 +117,7 @@ def _row(coefficients: Any, given: Any) -> NDArray[np.float64]:
 
 
 def _is_one(entries: Sequence[Any]) -> bool:
-    """Coefficients, or a basis with its coefficients, and not one activation for each layer."""
+    """Return whether it is one activation, coefficients or a basis with them, and not one for each layer."""
     named = len(entries) == 2 and isinstance(entries[0], str) and entries[0] in BASES
     return named or all(_is_number(entry) for entry in entries)
 

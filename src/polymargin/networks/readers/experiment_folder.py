@@ -49,7 +49,7 @@ def read_experiment(path: Any) -> Network:
 
 
 def _activation(file: Path) -> tuple[int, bool]:
-    """Degree of the activation, and whether it is one power."""
+    """Return the degree of the activation, and whether it is one power."""
     if file.stat().st_size > LARGEST_CONFIG:
         raise InputError(f"{file}: more than {LARGEST_CONFIG} bytes for a handful of numbers")
     try:
@@ -67,7 +67,7 @@ def _activation(file: Path) -> tuple[int, bool]:
 
 
 def _read_weights(file: Path) -> dict[str, Any]:
-    """The datasets of the file: floats that lie in it, and are not too many."""
+    """Return the datasets of the file: floats that lie in it, and are not too many."""
     h5py = package("h5py", "h5")
     try:
         with h5py.File(file, "r") as data:

@@ -31,7 +31,7 @@ MOST_ARRAYS = 10_000
 
 
 def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: str | None = None) -> Network:
-    """The network of linear layers whose weights and biases are given by name.
+    """Return the network of linear layers whose weights and biases are given by name.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def from_arrays(arrays: Mapping[str, Any], activation: Any = None, *, outputs: s
 
 
 def _collected(arrays: Mapping[str, Any]) -> tuple[Layers, list[LayerActivation]]:
-    """Layers by the names of their owners, and coefficients where there are any."""
+    """Return layers by the names of their owners, and coefficients where there are any."""
     found: dict[str, dict[str, Any]] = {}
     bases: dict[str, str] = {}
     for name, values in _flat(arrays, ""):
@@ -117,7 +117,7 @@ def _flat(arrays: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
 
 
 def _owner(name: str) -> tuple[str, str]:
-    """The layer an array belongs to and what it is in it: 'fc1', 'weight' for fc1.weight; '1', 'w' for W1 and W_1."""
+    """Return the layer an array belongs to and what it is in it: 'fc1', 'weight' for fc1.weight; '1', 'w' for W1 and W_1."""
     tidy = re.sub(r":\d+$", "", name).replace("/", ".")
     owner, _, part = tidy.rpartition(".")
     short = re.fullmatch(r"([a-zA-Z]+)_?(\d+)", part)
@@ -127,7 +127,7 @@ def _owner(name: str) -> tuple[str, str]:
 
 
 def _ordered(owners: Sequence[str]) -> list[str]:
-    """As they come; those that differ in their numbers alone in the order of these."""
+    """Return names in their order; names that differ in their numbers alone in the order of these."""
     plain = {re.sub(r"\d+", "", owner) for owner in owners}
     if len(plain) > 1:
         return list(owners)

@@ -51,7 +51,7 @@ def _feature_count(estimator: Any) -> int:
 
 
 def _scores(estimator: Any, x: Tensor) -> Tensor:
-    """Decision functions, one for each class or one for two classes."""
+    """Return decision functions, one for each class or one for two classes."""
     name = _name(estimator)
     if name == "Pipeline":
         *steps, last = (step for _, step in estimator.steps)
@@ -93,7 +93,7 @@ def _naive_bayes(estimator: Any, x: Tensor) -> Tensor:
 
 
 def _gaussians(x: Tensor, whiteners: list[Array], means: Any, constants: Array) -> Tensor:
-    """−½ |W_k (x − μ_k)|² + constants[k]."""
+    """Return −½ |W_k (x − μ_k)|² + constants[k]."""
     squares = [power(_affine(x, rows, -(rows @ mean)), 2) for rows, mean in zip(whiteners, _dense(means), strict=True)]
     parts = [matmul(square, np.full((square.size, 1), -0.5)) for square in squares]
     result: Tensor = add(concatenate(parts, 1), constants)
@@ -162,7 +162,7 @@ def _transformed(step: Any, x: Tensor) -> Tensor:
 
 
 def _standardized(x: Any, centre: Any, scale: Any) -> Any:
-    """(x − centre) / scale."""
+    """Return (x − centre) / scale."""
     centred = x if centre is None else subtract(x, _dense(centre))
     return centred if scale is None else multiply(centred, 1.0 / _dense(scale))
 
@@ -190,7 +190,7 @@ def _principal_components(step: Any, x: Tensor) -> Any:
 
 
 def _polynomial_features(step: Any, x: Tensor) -> Any:
-    """Monomials, each the product of one input after the other; 1 stands where there is none."""
+    """Return monomials, each the product of one input after the other; 1 stands where there is none."""
     powers = np.asarray(step.powers_, dtype=np.int64)
     factors = np.full((len(powers), max(1, int(powers.sum(axis=1).max()))), powers.shape[1])
     for row, exponents in zip(factors, powers, strict=True):
@@ -218,7 +218,7 @@ _STEPS: dict[str, Callable[[Any, Tensor], Any]] = {
 
 
 def _name(estimator: Any) -> str:
-    """The class name, empty for classes from elsewhere: a subclass may decide in another way."""
+    """Return the class name, empty for classes from elsewhere: a subclass may decide in another way."""
     kind = type(estimator)
     return kind.__name__ if kind.__module__.split(".")[0] == "sklearn" else ""
 

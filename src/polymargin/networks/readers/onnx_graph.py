@@ -79,7 +79,7 @@ class _GraphReader:
         self.opset = versions[0]
 
     def run(self) -> Any:
-        """The output, computed on the tape."""
+        """Return the output, computed on the tape."""
         graph = self.graph
         for tensor in graph.initializer:
             self._define(tensor.name, self._constant(tensor, f"the initializer {tensor.name!r}"))
@@ -152,7 +152,7 @@ class _GraphReader:
         return list(value) if entry.type in (kinds.FLOATS, kinds.INTS) else value
 
     def _constant(self, tensor: Any, name: str) -> Any:
-        """The numbers of a TensorProto, from the file or from a file beside it."""
+        """Return the numbers of a TensorProto, from the file or from a file beside it."""
         array = numbers(tensor, name, self.folder)
         if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
             raise InputError(f"{name} has the type {array.dtype}; expected numbers")
@@ -160,7 +160,7 @@ class _GraphReader:
         return array if array.dtype.kind in "iub" else array.astype(np.float64)
 
     def _input_shape(self, value: Any) -> tuple[int, ...]:
-        """The shape of one input: a symbolic first length is the batch and becomes 1."""
+        """Return the shape of one input: a symbolic first length is the batch and becomes 1."""
         if not value.type.HasField("tensor_type") or not value.type.tensor_type.HasField("shape"):
             raise InputError(f"the input {value.name!r} has no shape; export the model with the shape of its input")
         lengths = [dim.dim_value if dim.HasField("dim_value") else 0 for dim in value.type.tensor_type.shape.dim]

@@ -59,14 +59,14 @@ def _division(left: Any, right: Any) -> Any:
 
 
 def _remainder(left: Any, right: Any, *, fmod: int = 0) -> Any:
-    """Of whole numbers alone, with the sign of the divisor, or of the dividend where fmod is set."""
+    """Return the remainder of whole numbers, with the sign of the divisor, or of the dividend if fmod is set."""
     if not _are_whole(left, right):
         raise InputError("not polynomial; only remainders of whole numbers, as in shapes, are read")
     return (np.fmod if fmod else np.mod)(left, _nonzero(right))
 
 
 def _are_whole(*values: Any) -> bool:
-    """Constants, not tensors; NumPy makes scalars of arrays without axes."""
+    """Return whether the values are whole constants; NumPy makes scalars of arrays without axes."""
     kinds = (np.ndarray, np.generic)
     return all(isinstance(value, kinds) and np.issubdtype(value.dtype, np.integer) for value in values)
 
@@ -131,7 +131,7 @@ def _per_axis(count: int, strides: Any, dilations: Any) -> tuple[list[int], list
 
 
 def _pads(mode: bytes, given: Any, x: Any, kernel: Any, steps: list[int], gaps: list[int]) -> list[tuple[int, int]]:
-    """(before, after) per axis of space, given as numbers or as auto_pad."""
+    """Return (before, after) per axis of space, given as numbers or as auto_pad."""
     lengths, count = x.shape[2:], len(kernel)
     if len(lengths) != count or count < 1:
         raise InputError(f"windows of shape {tuple(kernel)} in {len(lengths)} axes of space")

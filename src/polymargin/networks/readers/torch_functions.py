@@ -51,7 +51,7 @@ def _linear(value: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """Pairs for the last axes, the last axis first."""
+    """Return pairs for the last axes, the last axis first."""
     numbers = [int(n) for n in pad]
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
     return padded(input, [(0, 0)] * (len(input.shape) - len(pairs)) + pairs, mode, float(value or 0.0))
@@ -155,7 +155,7 @@ def _convolve(
 
 
 def _windows(space: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[list[int], Any, list[tuple[int, int]]]:
-    """Kernel, steps and padding of a pool; without a stride windows do not overlap."""
+    """Return kernel, steps and padding of a pool; without a stride windows do not overlap."""
     kernel = per_axis(kernel_size, space, "kernel size")
     pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
     return kernel, kernel if stride is None or np.size(stride) == 0 else stride, pads
@@ -196,7 +196,7 @@ def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _per_channel(value: Any, weight: Any) -> Any:
-    """Numbers for each channel, the axis behind the first, shaped so that they broadcast."""
+    """Return numbers for each channel, the axis behind the first, shaped so that they broadcast."""
     array = np.asarray(weight)
     return array if array.size == 1 else array.reshape(1, -1, *[1] * (len(value.shape) - 2))
 
@@ -231,7 +231,7 @@ def _masked_fill(value: Any, mask: Any, number: Any) -> Any:
 
 
 def _where(mask: Any, chosen: Any, other: Any) -> Any:
-    """Of a mask that is constant: a causal one, for instance."""
+    """Return `where` of a constant mask, such as a causal one."""
     if isinstance(mask, Tensor):
         raise InputError("a choice that depends on the input; write it with ReLU, clamp or maximum")
     kept = np.asarray(mask, dtype=bool)

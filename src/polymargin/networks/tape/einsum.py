@@ -24,7 +24,7 @@ from polymargin.networks.tape.windows import check_work, rearranged, sums
 
 
 def einsum(equation: str, operands: Sequence[Any]) -> Any:
-    """As numpy.einsum writes it, with letters, '...' and an optional '->'."""
+    """Return an Einstein sum in NumPy's notation, with letters, '...' and an optional '->'."""
     terms, output = _parsed(equation, [np.ndim(v) if not isinstance(v, Tensor) else len(v.shape) for v in operands])
     if not any(isinstance(value, Tensor) for value in operands):
         return np.einsum(f"{','.join(terms)}->{output}", *(np.asarray(value) for value in operands))
@@ -45,7 +45,7 @@ def einsum(equation: str, operands: Sequence[Any]) -> Any:
 
 
 def matmul(left: Any, right: Any) -> Any:
-    """left @ right, of constants and of tensors."""
+    """Return left @ right, of constants and of tensors."""
     depend = [isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)]
     if not any(depend):
         return np.matmul(left, right)
@@ -70,7 +70,7 @@ def matmul(left: Any, right: Any) -> Any:
 
 
 def _parsed(equation: str, axes: list[int]) -> tuple[list[str], str]:
-    """One string of letters per operand and for the output; '...' becomes letters of its own."""
+    """Return one string of letters per operand and for the output; '...' becomes letters of its own."""
     text = re.sub(r"\s", "", equation)
     if not re.fullmatch(r"[a-zA-Z.,]+(->[a-zA-Z.]*)?", text):
         raise InputError(f"the equation {equation[:60]!r}; expected letters, commas and ->")
@@ -98,7 +98,7 @@ def _parsed(equation: str, axes: list[int]) -> tuple[list[str], str]:
 
 
 def _diagonal(value: Any, term: str) -> tuple[Any, str]:
-    """A letter that an operand has twice stands for its diagonal."""
+    """Return the operand with one axis for a letter that occurs twice: the diagonal."""
     letters = "".join(dict.fromkeys(term))
     if letters == term:
         return value if isinstance(value, Tensor) else np.asarray(value), term
@@ -106,7 +106,7 @@ def _diagonal(value: Any, term: str) -> tuple[Any, str]:
 
 
 def _contracted(first: tuple[Any, str], second: tuple[Any, str], wanted: set[str]) -> tuple[Any, str]:
-    """The product of two operands, summed over the letters that nothing later needs."""
+    """Return the product of two operands, summed over the letters that nothing later needs."""
     lengths: dict[str, int] = {}
     for value, letters in (first, second):
         for letter, length in zip(letters, value.shape, strict=True):
@@ -122,7 +122,7 @@ def _contracted(first: tuple[Any, str], second: tuple[Any, str], wanted: set[str
     checked_size(shape[: len(kept)])
 
     def spread(value: Any, letters: str) -> Any:
-        """An array with all letters as axes, those of the operand in place."""
+        """Return an array with all letters as axes, those of the operand in place."""
         turned = np.transpose(value, [letters.index(letter) for letter in order if letter in letters])
         places = [slice(None) if letter in letters else None for letter in order]
         return np.broadcast_to(turned[tuple(places)], shape)

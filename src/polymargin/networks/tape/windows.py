@@ -23,7 +23,7 @@ PADDING, BEYOND = -1, -2
 
 
 def sums(tensor: Tensor, axes: Sequence[int] | None, keep: bool, mean: bool) -> Tensor:
-    """Sums or means over axes; over all of them if axes is None."""
+    """Return sums or means over axes; over all of them if axes is None."""
     count = len(tensor.shape)
     chosen = list(range(count)) if axes is None else [_axis(axis, count) for axis in axes]
     others = [axis for axis in range(count) if axis not in chosen]
@@ -38,7 +38,7 @@ def sums(tensor: Tensor, axes: Sequence[int] | None, keep: bool, mean: bool) -> 
 
 
 def normalised(value: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """(value − mean) / √(variance + eps) · weight + bias per channel (axis 1), as forms of their own."""
+    """Return (value − mean) / √(variance + eps) · weight + bias per channel (axis 1), as forms of their own."""
     channels = [1, -1, *[1] * (len(value.shape) - 2)]
     scale = 1.0 / np.sqrt(np.asarray(variance, dtype=np.float64) + eps)
     scale = scale if weight is None else scale * np.asarray(weight, dtype=np.float64)
@@ -50,7 +50,7 @@ def normalised(value: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps
 def convolution(
     tensor: Tensor, weights: Any, bias: Any, stride: Any, pads: Any, dilation: Any = 1, groups: int = 1
 ) -> Tensor:
-    """Batches of images (N, C, …) with kernels (O, C / groups, …); pads are (before, after) per axis of space."""
+    """Return images (N, C, …) convolved with kernels (O, C / groups, …); pads are (before, after) per axis of space."""
     kernel = np.asarray(weights, dtype=np.float64)
     space = kernel.ndim - 2
     if space < 1 or len(tensor.shape) != kernel.ndim:
@@ -73,7 +73,7 @@ def convolution(
 def transposed_convolution(
     tensor: Tensor, weights: Any, bias: Any, stride: Any, pads: Any, dilation: Any = 1, groups: int = 1
 ) -> Tensor:
-    """The transposed map of a convolution, with kernels (C, O / groups, …): one of an image with zeros between its entries."""
+    """Return a transposed convolution with kernels (C, O / groups, …): that of an image with zeros between its entries."""
     kernel = np.asarray(weights, dtype=np.float64)
     channels, space = kernel.shape[0], kernel.ndim - 2
     if space < 1 or len(tensor.shape) != kernel.ndim or groups < 1 or channels % groups or tensor.shape[1] != channels:
@@ -102,7 +102,7 @@ def average_pool(
     count_padding: bool,
     divisor: Any = None,
 ) -> Tensor:
-    """Means over windows of images (N, C, …)."""
+    """Return the means over windows of images (N, C, …)."""
     windows = pooling_windows(tensor.numbers, kernel, stride, pads, 1, ceil)
     flat = windows.reshape(*windows.shape[: windows.ndim - len(kernel)], -1)
     counted = flat != BEYOND if count_padding else flat >= 0
@@ -113,7 +113,7 @@ def average_pool(
 
 
 def adaptive_average(tensor: Tensor, output: Sequence[int | None]) -> Tensor:
-    """Means over windows that divide every axis of space into the given number of parts, as PyTorch divides them."""
+    """Return means over windows that divide every axis of space into the given number of parts, as PyTorch divides them."""
     space = tensor.shape[-len(output) :]
     for axis, (length, parts) in enumerate(zip(space, output, strict=True)):
         count = length if parts is None else int(parts)
@@ -132,7 +132,7 @@ def adaptive_average(tensor: Tensor, output: Sequence[int | None]) -> Tensor:
 
 
 def per_axis(value: Any, count: int, name: str, at_least: int = 1) -> list[int]:
-    """One whole number per axis of space, from one for all or a sequence."""
+    """Return one whole number per axis of space, from one for all or a sequence."""
     values = list(np.atleast_1d(np.asarray(value)).tolist())
     values = values * count if len(values) == 1 else values
     if len(values) != count or any(v != int(v) or v < at_least or v > LARGEST_WORK for v in values):
@@ -141,7 +141,7 @@ def per_axis(value: Any, count: int, name: str, at_least: int = 1) -> list[int]:
 
 
 def rearranged(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A tensor or a constant after something NumPy can do to an array of the same shape."""
+    """Return a tensor or a constant after something NumPy can do to an array of the same shape."""
     if not isinstance(value, Tensor):
         return change(np.asarray(value))
     value.tape.spend(value.size)
@@ -153,7 +153,7 @@ def rearranged(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def pieces(value: Any, sizes: Sequence[int], axis: int) -> list[Any]:
-    """Consecutive parts along an axis."""
+    """Return consecutive parts along an axis."""
     ends = np.cumsum([0, *sizes])
 
     def piece(number: int) -> Any:
@@ -163,7 +163,7 @@ def pieces(value: Any, sizes: Sequence[int], axis: int) -> list[Any]:
 
 
 def pooling_windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, ceil: bool = False) -> Any:
-    """All windows of the last axes: (…, *places, *kernel); negative where a window leaves the entries."""
+    """Return all windows of the last axes: (…, *places, *kernel); negative where a window leaves the entries."""
     space = len(kernel)
     if numbers.ndim < space + 1:
         raise ShapeError(f"windows of shape {tuple(kernel)} in a tensor of shape {numbers.shape}")
