@@ -35,6 +35,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check conftest.py src tests benchmarks tools experiments
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
+	$(BIN)/python tools/budgets.py
 
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict

@@ -104,6 +104,24 @@ def test_where_shapes_do_not_fit_the_remedy_is_named(shape: tuple[int, ...] | No
             pm.from_torch(Formula(formula), input_shape=shape)
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda module, x: module.direct(x + x.new_ones(1, 3) * x.requires_grad_(False)),
+        lambda module, x: module.direct(torch.stack([x, x**2], 0).mean(0) / np.sqrt(x.shape[-1])),
+        lambda module, x: module.direct(torch.einsum("bi,bj->bij", x, x).sum(2).sub_(x, alpha=0.5)),
+    ],
+)
+def test_values_behave_as_tensors(formula: Callable[[Any, Any], Any]) -> None:
+    assert_same(Formula(formula), (3,), input_shape=(3,))
+
+
+@pytest.mark.parametrize("formula", [lambda module, x: x * x[0, 0].item(), lambda module, x: torch.tensor(x.numpy())])
+def test_values_are_not_looked_at(formula: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(InputError, match="must not depend on the values"):
+        pm.from_torch(Formula(formula), (3,))
+
+
 def test_a_module_that_fails_on_its_own_inputs_is_an_input_error() -> None:
     mixed = Formula(
         lambda module, x: module.direct(x * torch.ones(3, dtype=torch.float64))

@@ -19,7 +19,7 @@ from polymargin.networks.readers.onnx_shapes import SHAPES, whole_numbers
 from polymargin.networks.tape import piecewise as bent
 from polymargin.networks.tape.arithmetic import add, divide, multiply, negate, power, subtract
 from polymargin.networks.tape.einsum import einsum, matmul
-from polymargin.networks.tape.operations import Tensor
+from polymargin.networks.tape.operations import Argument, Operation, Tensor, Value
 from polymargin.networks.tape.windows import (
     average_pool,
     convolution,
@@ -31,7 +31,7 @@ from polymargin.networks.tape.windows import (
 )
 
 
-def evaluated(kind: str, inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def evaluated(kind: str, inputs: list[Value], attributes: dict[str, Argument]) -> Value:
     """Return the outputs of an operator: one, or a list. Attributes that it has no parameter for do not change values."""
     operator = OPERATORS[kind]
     known = inspect.signature(operator).parameters
@@ -41,46 +41,47 @@ def evaluated(kind: str, inputs: list[Any], attributes: dict[str, Any]) -> Any:
 
 
 def _gemm(
-    a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
-) -> Any:  # fmt: skip
+    a: Value, b: Value, c: Value = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
+) -> Value:  # fmt: skip
     left, right = (rearranged(m, np.transpose) if turned else m for m, turned in ((a, transA), (b, transB)))
     product = _times(matmul(left, right), alpha)
     return product if c is None else add(product, _times(c, beta))
 
 
-def _times(value: Any, factor: float) -> Any:
+def _times(value: Value, factor: float) -> Value:
     return value if factor == 1.0 else multiply(value, factor)
 
 
-def _division(left: Any, right: Any) -> Any:
+def _division(left: Value, right: Value) -> Value:
     if not _are_whole(left, right):
         return divide(left, right)
     return np.trunc(left / _nonzero(right)).astype(np.int64)
 
 
-def _remainder(left: Any, right: Any, *, fmod: int = 0) -> Any:
+def _remainder(left: Value, right: Value, *, fmod: int = 0) -> Value:
     """Return the remainder of whole numbers, with the sign of the divisor, or of the dividend if fmod is set."""
     if not _are_whole(left, right):
         raise InputError("not polynomial; only remainders of whole numbers, as in shapes, are read")
     return (np.fmod if fmod else np.mod)(left, _nonzero(right))
 
 
-def _are_whole(*values: Any) -> bool:
+def _are_whole(*values: Value) -> bool:
     """Return whether the values are whole constants; NumPy makes scalars of arrays without axes."""
     kinds = (np.ndarray, np.generic)
     return all(isinstance(value, kinds) and np.issubdtype(value.dtype, np.integer) for value in values)
 
 
-def _nonzero(divisors: Any) -> Any:
+def _nonzero(divisors: Argument) -> Value:
     if not np.all(divisors):
         raise InputError("a division by zero")
     return divisors
 
 
 def _conv(
-    x: Any, w: Any, b: Any = None, *, strides: Any = 1, dilations: Any = 1, group: int = 1, pads: Any = None,
+    x: Value, w: Value, b: Value = None, *, strides: Argument = 1, dilations: Argument = 1, group: int = 1,
+    pads: Argument = None,
     auto_pad: bytes = b"NOTSET",
-) -> Any:  # fmt: skip
+) -> Value:  # fmt: skip
     if isinstance(w, Tensor) or isinstance(b, Tensor) or not isinstance(x, Tensor):
         raise InputError("a convolution whose kernel or bias depends on the input")
     kernel = np.asarray(w)
@@ -89,9 +90,10 @@ def _conv(
 
 
 def _conv_transpose(
-    x: Any, w: Any, b: Any = None, *, strides: Any = 1, dilations: Any = 1, group: int = 1, pads: Any = None,
-    output_padding: Any = 0, auto_pad: bytes = b"NOTSET", output_shape: Any = None,
-) -> Any:  # fmt: skip
+    x: Value, w: Value, b: Value = None, *, strides: Argument = 1, dilations: Argument = 1, group: int = 1,
+    pads: Argument = None,
+    output_padding: Argument = 0, auto_pad: bytes = b"NOTSET", output_shape: Argument = None,
+) -> Value:  # fmt: skip
     if isinstance(w, Tensor) or isinstance(b, Tensor) or not isinstance(x, Tensor):
         raise InputError("a convolution whose kernel or bias depends on the input")
     if auto_pad != b"NOTSET" or output_shape is not None:
@@ -105,9 +107,10 @@ def _conv_transpose(
 
 
 def _average_pool(
-    x: Any, *, kernel_shape: Any, strides: Any = 1, dilations: Any = 1, pads: Any = None, auto_pad: bytes = b"NOTSET",
+    x: Value, *, kernel_shape: Argument, strides: Argument = 1, dilations: Argument = 1, pads: Argument = None,
+    auto_pad: bytes = b"NOTSET",
     ceil_mode: int = 0, count_include_pad: int = 0,
-) -> Any:  # fmt: skip
+) -> Value:  # fmt: skip
     steps, gaps = _per_axis(len(kernel_shape), strides, dilations)
     if any(gap != 1 for gap in gaps):
         raise InputError("dilations of an average pool are not read")
@@ -116,9 +119,10 @@ def _average_pool(
 
 
 def _max_pool(
-    x: Any, *, kernel_shape: Any, strides: Any = 1, dilations: Any = 1, pads: Any = None, auto_pad: bytes = b"NOTSET",
+    x: Value, *, kernel_shape: Argument, strides: Argument = 1, dilations: Argument = 1, pads: Argument = None,
+    auto_pad: bytes = b"NOTSET",
     ceil_mode: int = 0, storage_order: int = 0, outputs: int = 1,
-) -> Any:  # fmt: skip
+) -> Value:  # fmt: skip
     if storage_order or outputs > 1:
         raise InputError("the places of maxima are not read")
     steps, gaps = _per_axis(len(kernel_shape), strides, dilations)
@@ -126,11 +130,13 @@ def _max_pool(
     return bent.max_pool(x, kernel_shape, steps, around, gaps, ceil=bool(ceil_mode))
 
 
-def _per_axis(count: int, strides: Any, dilations: Any) -> tuple[list[int], list[int]]:
+def _per_axis(count: int, strides: Argument, dilations: Argument) -> tuple[list[int], list[int]]:
     return per_axis(strides, count, "strides"), per_axis(dilations, count, "dilations")
 
 
-def _pads(mode: bytes, given: Any, x: Any, kernel: Any, steps: list[int], gaps: list[int]) -> list[tuple[int, int]]:
+def _pads(
+    mode: bytes, given: Argument, x: Value, kernel: Argument, steps: list[int], gaps: list[int]
+) -> list[tuple[int, int]]:
     """Return (before, after) per axis of space, given as numbers or as auto_pad."""
     lengths, count = x.shape[2:], len(kernel)
     if len(lengths) != count or count < 1:
@@ -150,12 +156,12 @@ def _pads(mode: bytes, given: Any, x: Any, kernel: Any, steps: list[int], gaps: 
     return result
 
 
-def _folded(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _folded(operation: Callable[[Value, Value], Value]) -> Operation:
     return lambda *values: reduce(operation, values)
 
 
-def _extreme(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def run(x: Any, axes: Any = None, *, keepdims: int = 1) -> Any:
+def _extreme(operation: Callable[[Value, Value], Value]) -> Operation:
+    def run(x: Value, axes: Argument = None, *, keepdims: int = 1) -> Value:
         if not isinstance(x, Tensor):
             raise InputError("maxima and minima of constants are not read")
         count = len(x.shape)
@@ -168,7 +174,7 @@ def _extreme(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return run
 
 
-def _reduced(x: Any, axes: Any, keepdims: int, noop: int, *, mean: bool) -> Any:
+def _reduced(x: Value, axes: Argument, keepdims: int, noop: int, *, mean: bool) -> Value:
     chosen = None if axes is None else whole_numbers(axes, "axes") or None
     if chosen is None and noop:
         return x
@@ -178,33 +184,34 @@ def _reduced(x: Any, axes: Any, keepdims: int, noop: int, *, mean: bool) -> Any:
     return (np.mean if mean else np.sum)(x, axis=whole, keepdims=bool(keepdims))
 
 
-def _product(x: Any, axes: Any = None, *, keepdims: int = 1) -> Any:
+def _product(x: Value, axes: Argument = None, *, keepdims: int = 1) -> Value:
     return _extreme(multiply)(x, axes, keepdims=keepdims)
 
 
-def _shrink(x: Any, *, bias: float = 0.0, lambd: float = 0.5) -> Any:
+def _shrink(x: Value, *, bias: float = 0.0, lambd: float = 0.5) -> Value:
     if bias != lambd:
         raise InputError(f"a shrink by {bias:g} from {lambd:g} on jumps; expected two equal numbers")
     return bent.softshrink(x, lambd)
 
 
 def _batch_normalization(
-    x: Any, weight: Any, bias: Any, mean: Any, variance: Any, *, epsilon: float = 1e-5, training_mode: int = 0, outputs: int = 1
-) -> Any:  # fmt: skip
+    x: Value, weight: Value, bias: Value, mean: Value, variance: Value, *, epsilon: float = 1e-5, training_mode: int = 0,
+    outputs: int = 1,
+) -> Value:  # fmt: skip
     # Before opset 14 the mode is told by the number of outputs.
     if training_mode or outputs > 1 or any(isinstance(value, Tensor) for value in (weight, bias, mean, variance)):
         raise InputError("batch normalisation in training mode; export the model in eval mode")
     return normalised(x, mean, variance, weight, bias, epsilon)
 
 
-def _dropout(x: Any, ratio: Any = None, training_mode: Any = False) -> Any:
+def _dropout(x: Value, ratio: Argument = None, training_mode: Argument = False) -> Value:
     if np.any(training_mode):
         raise InputError("dropout in training mode; export the model in eval mode")
     return x
 
 
-def _of_constants(operation: Callable[[Any], Any]) -> Callable[..., Any]:
-    def run(x: Any) -> Any:
+def _of_constants(operation: Callable[[Any], Any]) -> Operation:
+    def run(x: Value) -> Value:
         if isinstance(x, Tensor):
             raise InputError("not polynomial")
         return operation(np.asarray(x, dtype=np.float64))
@@ -212,7 +219,7 @@ def _of_constants(operation: Callable[[Any], Any]) -> Callable[..., Any]:
     return run
 
 
-OPERATORS: dict[str, Callable[..., Any]] = SHAPES | {
+OPERATORS: dict[str, Operation] = SHAPES | {
     "Abs": bent.absolute,
     "Add": add,
     "AveragePool": _average_pool,

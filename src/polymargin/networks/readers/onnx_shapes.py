@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import concatenate, multiply
 from polymargin.networks.tape.einsum import matmul
-from polymargin.networks.tape.operations import Tensor, checked_size
+from polymargin.networks.tape.operations import Argument, Operation, Tensor, Value, checked_size
 from polymargin.networks.tape.padding import padded
 from polymargin.networks.tape.windows import pieces, rearranged
 
 SHAPE = "the numbers of a shape"
 
 
-def whole_numbers(value: Any, what: str) -> list[int]:
+def whole_numbers(value: Value, what: str) -> list[int]:
     """Return a constant input or attribute as whole numbers."""
     if isinstance(value, Tensor):
         raise InputError(f"{what} depend on the input of the network")
     return [int(item) for item in np.asarray(value).reshape(-1).tolist()]
 
 
-def _flatten(x: Any, axis: int = 1) -> Any:
+def _flatten(x: Value, axis: int = 1) -> Value:
     shape = x.shape
     if not -len(shape) <= axis <= len(shape):
         raise InputError(f"axis {axis} of a tensor of shape {shape}")
@@ -33,7 +31,7 @@ def _flatten(x: Any, axis: int = 1) -> Any:
     return rearranged(x, lambda a: a.reshape(prod(shape[:axis]), -1))
 
 
-def _reshape(x: Any, shape: Any, *, allowzero: int = 0) -> Any:
+def _reshape(x: Value, shape: Argument, *, allowzero: int = 0) -> Value:
     new, old = whole_numbers(shape, SHAPE), x.shape
     if not allowzero:
         if any(n == 0 and i >= len(old) for i, n in enumerate(new)):
@@ -42,14 +40,14 @@ def _reshape(x: Any, shape: Any, *, allowzero: int = 0) -> Any:
     return rearranged(x, lambda a: a.reshape(new))
 
 
-def _concat(*values: Any, axis: int) -> Any:
+def _concat(*values: Value, axis: int) -> Value:
     try:
         return concatenate(values, axis)
     except ValueError as error:
         raise InputError(f"the inputs do not join ({error})") from None
 
 
-def _slice(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+def _slice(x: Value, starts: Argument, ends: Argument, axes: Argument = None, steps: Value = None) -> Value:
     first, last = (whole_numbers(value, "the ends of a slice") for value in (starts, ends))
     places = range(len(first)) if axes is None else whole_numbers(axes, "axes")
     every = [1] * len(first) if steps is None else whole_numbers(steps, "the steps of a slice")
@@ -61,7 +59,7 @@ def _slice(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) 
     return rearranged(x, lambda a: a[tuple(cuts)])
 
 
-def _gather(x: Any, indices: Any, *, axis: int = 0) -> Any:
+def _gather(x: Value, indices: Argument, *, axis: int = 0) -> Value:
     if isinstance(indices, Tensor):
         raise InputError("indices that depend on the input of the network")
     index = np.asarray(indices)
@@ -71,7 +69,7 @@ def _gather(x: Any, indices: Any, *, axis: int = 0) -> Any:
     return rearranged(x, lambda a: np.take(a, index, axis=axis))
 
 
-def _split(x: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None = None, outputs: int = 1) -> Any:
+def _split(x: Value, split: Value = None, *, axis: int = 0, num_outputs: int | None = None, outputs: int = 1) -> Value:
     length = int(x.shape[axis])
     if split is not None:
         sizes = whole_numbers(split, "the sizes of a split")
@@ -84,22 +82,22 @@ def _split(x: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None 
     return pieces(x, sizes, axis)
 
 
-def _squeeze(x: Any, axes: Any = None) -> Any:
+def _squeeze(x: Value, axes: Argument = None) -> Value:
     chosen = None if axes is None else tuple(whole_numbers(axes, "axes"))
     return rearranged(x, lambda a: np.squeeze(a, chosen))
 
 
-def _unsqueeze(x: Any, axes: Any = ()) -> Any:
+def _unsqueeze(x: Value, axes: Argument = ()) -> Value:
     return rearranged(x, lambda a: np.expand_dims(a, tuple(whole_numbers(axes, "axes"))))
 
 
-def _constant_of_shape(shape: Any, *, value: Any = 0.0) -> Any:
+def _constant_of_shape(shape: Argument, *, value: Value = 0.0) -> Value:
     lengths = whole_numbers(shape, SHAPE)
     checked_size(lengths)
     return np.full(lengths, np.asarray(value).reshape(-1)[0])
 
 
-def _cast(x: Any, *, to: int = 1) -> Any:
+def _cast(x: Value, *, to: int = 1) -> Value:
     floating, integer = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 12, 13}
     if isinstance(x, Tensor):
         if to not in floating:
@@ -114,13 +112,13 @@ def _cast(x: Any, *, to: int = 1) -> Any:
     raise InputError(f"a conversion of constants to the element type {to}")
 
 
-def _expand(x: Any, shape: Any) -> Any:
+def _expand(x: Value, shape: Argument) -> Value:
     wide = np.broadcast_shapes(x.shape, tuple(whole_numbers(shape, SHAPE)))
     checked_size(wide)
     return rearranged(x, lambda a: np.broadcast_to(a, wide))
 
 
-def _pad(x: Any, pads: Any, value: Any = 0.0, axes: Any = None, *, mode: bytes = b"constant") -> Any:
+def _pad(x: Value, pads: Argument, value: Value = 0.0, axes: Argument = None, *, mode: bytes = b"constant") -> Value:
     numbers, count = whole_numbers(pads, "pads"), len(x.shape)
     if isinstance(value, Tensor):
         raise InputError("a padding that depends on the input of the network")
@@ -134,30 +132,30 @@ def _pad(x: Any, pads: Any, value: Any = 0.0, axes: Any = None, *, mode: bytes =
     return padded(x, every, mode.decode("utf-8", "replace"), fill)
 
 
-def _tile(x: Any, repeats: Any) -> Any:
+def _tile(x: Value, repeats: Argument) -> Value:
     times = whole_numbers(repeats, "the repeats of a tile")
     checked_size([n * m for n, m in zip(x.shape, times, strict=True)])
     return rearranged(x, lambda a: np.tile(a, times))
 
 
-def _gather_elements(x: Any, indices: Any, *, axis: int = 0) -> Any:
+def _gather_elements(x: Value, indices: Argument, *, axis: int = 0) -> Value:
     index = np.asarray(whole_numbers(indices, "indices")).reshape(np.shape(indices))
     return rearranged(x, lambda a: np.take_along_axis(a, index, axis))
 
 
-def _trilu(x: Any, k: Any = 0, *, upper: int = 1) -> Any:
+def _trilu(x: Value, k: Argument = 0, *, upper: int = 1) -> Value:
     kept = (np.triu if upper else np.tril)(np.ones(x.shape[-2:]), int(np.asarray(k).reshape(())))
     return multiply(x, kept)
 
 
-def _cumulated(x: Any, axis: Any, *, exclusive: int = 0, reverse: int = 0) -> Any:
+def _cumulated(x: Value, axis: Argument, *, exclusive: int = 0, reverse: int = 0) -> Value:
     place, length = int(np.asarray(axis).reshape(())), x.shape[int(np.asarray(axis).reshape(()))]
     seen = np.triu(np.ones((length, length)), exclusive)
     moved = matmul(rearranged(x, lambda a: np.moveaxis(a, place, -1)), seen.T if reverse else seen)
     return rearranged(moved, lambda a: np.moveaxis(a, -1, place))
 
 
-def _depth_to_space(x: Any, *, blocksize: int, mode: bytes = b"DCR") -> Any:
+def _depth_to_space(x: Value, *, blocksize: int, mode: bytes = b"DCR") -> Value:
     n, c, h, w = x.shape
     b, deep = blocksize, c // blocksize**2
     if mode == b"CRD":
@@ -169,7 +167,7 @@ def _depth_to_space(x: Any, *, blocksize: int, mode: bytes = b"DCR") -> Any:
     )
 
 
-def _space_to_depth(x: Any, *, blocksize: int) -> Any:
+def _space_to_depth(x: Value, *, blocksize: int) -> Value:
     n, c, h, w = x.shape
     b = blocksize
     return rearranged(
@@ -177,7 +175,7 @@ def _space_to_depth(x: Any, *, blocksize: int) -> Any:
     )
 
 
-SHAPES: dict[str, Callable[..., Any]] = {
+SHAPES: dict[str, Operation] = {
     "Cast": _cast,
     "CastLike": lambda x, _: x,
     "Concat": _concat,

@@ -7,7 +7,6 @@ constants arrive as NumPy arrays.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from polymargin.errors import InputError
 from polymargin.networks.tape import piecewise as bent
 from polymargin.networks.tape.arithmetic import add, concatenate, divide, multiply, negate, power, subtract
 from polymargin.networks.tape.einsum import einsum, matmul
-from polymargin.networks.tape.operations import Tensor
+from polymargin.networks.tape.operations import Argument, Lengths, Operation, Tensor, Value
 from polymargin.networks.tape.padding import padded
 from polymargin.networks.tape.series import series
 from polymargin.networks.tape.windows import (
@@ -31,58 +30,58 @@ from polymargin.networks.tape.windows import (
 )
 
 
-def _scaled_add(left: Any, right: Any, *, alpha: Any = 1) -> Any:
+def _scaled_add(left: Value, right: Value, *, alpha: Argument = 1) -> Value:
     return add(left, right if alpha == 1 else multiply(right, alpha))
 
 
-def _scaled_subtract(left: Any, right: Any, *, alpha: Any = 1) -> Any:
+def _scaled_subtract(left: Value, right: Value, *, alpha: Argument = 1) -> Value:
     return subtract(left, right if alpha == 1 else multiply(right, alpha))
 
 
-def _divide(left: Any, right: Any, *, rounding_mode: Any = None) -> Any:
+def _divide(left: Value, right: Value, *, rounding_mode: Argument = None) -> Value:
     if rounding_mode is not None:
         raise InputError(f"a division that rounds ({rounding_mode}) is not polynomial")
     return divide(left, right)
 
 
-def _linear(value: Any, weight: Any, bias: Any = None) -> Any:
+def _linear(value: Value, weight: Value, bias: Value = None) -> Value:
     product = matmul(value, np.swapaxes(np.asarray(weight), -1, -2))
     return product if bias is None else add(product, bias)
 
 
-def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+def _pad(input: Value, pad: Argument, mode: str = "constant", value: Value = None) -> Value:
     """Return pairs for the last axes, the last axis first."""
     numbers = [int(n) for n in pad]
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
     return padded(input, [(0, 0)] * (len(input.shape) - len(pairs)) + pairs, mode, float(value or 0.0))
 
 
-def _einsum(equation: str, *operands: Any) -> Any:
+def _einsum(equation: str, *operands: Argument) -> Value:
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
     return einsum(equation, given)
 
 
-def _bilinear(left: Any, right: Any, weight: Any, bias: Any = None) -> Any:
+def _bilinear(left: Value, right: Value, weight: Value, bias: Value = None) -> Value:
     product = einsum("...i,oij,...j->...o", [left, np.asarray(weight), right])
     return product if bias is None else add(product, bias)
 
 
-def _flatten(value: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flatten(value: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
     axes = len(value.shape)
     start, end = start_dim % max(axes, 1), end_dim % max(axes, 1)
     return rearranged(value, lambda a: a.reshape(*a.shape[:start], -1, *a.shape[end + 1 :]))
 
 
-def _reshape(value: Any, *shape: Any) -> Any:
+def _reshape(value: Value, *shape: Argument) -> Value:
     return rearranged(value, lambda a: a.reshape(_integers(shape)))
 
 
-def _permute(value: Any, *axes: Any) -> Any:
+def _permute(value: Value, *axes: Argument) -> Value:
     return rearranged(value, lambda a: a.transpose(_integers(axes)))
 
 
-def _sum(mean: bool) -> Callable[..., Any]:
-    def run(value: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _sum(mean: bool) -> Operation:
+    def run(value: Value, dim: Argument = None, keepdim: bool = False) -> Value:
         axes = None if dim is None else np.atleast_1d(dim).tolist()
         if not isinstance(value, Tensor):
             return (np.mean if mean else np.sum)(value, axis=None if axes is None else tuple(axes), keepdims=keepdim)
@@ -91,51 +90,51 @@ def _sum(mean: bool) -> Callable[..., Any]:
     return run
 
 
-def _split(value: Any, size: Any, dim: int = 0) -> Any:
+def _split(value: Value, size: Argument, dim: int = 0) -> Value:
     length = value.shape[dim]
     sizes = [size] * (length // size) + [length % size] * bool(length % size) if isinstance(size, int) else list(size)
     return pieces(value, sizes, dim)
 
 
-def _chunk(value: Any, chunks: int, dim: int = 0) -> Any:
+def _chunk(value: Value, chunks: int, dim: int = 0) -> Value:
     return _split(value, -(-value.shape[dim] // chunks), dim)
 
 
-def _unbind(value: Any, dim: int = 0) -> Any:
+def _unbind(value: Value, dim: int = 0) -> Value:
     return [rearranged(part, lambda a: np.squeeze(a, dim)) for part in pieces(value, [1] * value.shape[dim], dim)]
 
 
-def _stack(values: Any, dim: int = 0) -> Any:
+def _stack(values: Value, dim: int = 0) -> Value:
     return concatenate([rearranged(value, lambda a: np.expand_dims(a, dim)) for value in values], dim)
 
 
-def _squeeze(value: Any, dim: Any = None) -> Any:
+def _squeeze(value: Value, dim: Argument = None) -> Value:
     axes = [
         a for a in ([*range(len(value.shape))] if dim is None else np.atleast_1d(dim).tolist()) if value.shape[a] == 1
     ]
     return rearranged(value, lambda a: np.squeeze(a, tuple(axes)))
 
 
-def _getitem(value: Any, index: Any) -> Any:
+def _getitem(value: Value, index: Argument) -> Value:
     return rearranged(value, lambda a: a[index]) if isinstance(value, Tensor) else value[index]
 
 
-def _dropout(value: Any, p: float = 0.5, training: bool = True) -> Any:
+def _dropout(value: Value, p: float = 0.5, training: bool = True) -> Value:
     if training:
         raise InputError("dropout in training mode; call module.eval() first")
     return value
 
 
 def _batch_norm(
-    value: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    value: Value, running_mean: Value, running_var: Value, weight: Value = None, bias: Value = None, training: bool = False,
     momentum: float = 0.1, eps: float = 1e-5,
-) -> Any:  # fmt: skip
+) -> Value:  # fmt: skip
     if training or running_mean is None or running_var is None:
         raise InputError("batch normalisation in training mode; call module.eval() first")
     return normalised(value, running_mean, running_var, weight, bias, eps)
 
 
-def _around(padding: Any, kernel: Any, dilation: Any) -> list[tuple[int, int]]:
+def _around(padding: Argument, kernel: Argument, dilation: Argument) -> list[tuple[int, int]]:
     """Return padding as pairs (before, after) for each axis of space; 'same' puts the odd entry behind."""
     space = len(kernel)
     if not isinstance(padding, str):
@@ -145,8 +144,14 @@ def _around(padding: Any, kernel: Any, dilation: Any) -> list[tuple[int, int]]:
 
 
 def _convolve(
-    value: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
+    value: Value,
+    weight: Value,
+    bias: Value = None,
+    stride: Argument = 1,
+    padding: Argument = 0,
+    dilation: Argument = 1,
+    groups: int = 1,
+) -> Value:
     space = len(np.shape(weight)) - 2
     images = value if len(value.shape) == space + 2 else rearranged(value, lambda a: a[None])
     pads = _around(padding, np.shape(weight)[2:], dilation)
@@ -154,29 +159,32 @@ def _convolve(
     return result if images is value else rearranged(result, lambda a: a[0])
 
 
-def _windows(space: int, kernel_size: Any, stride: Any, padding: Any) -> tuple[list[int], Any, list[tuple[int, int]]]:
+def _windows(
+    space: int, kernel_size: Argument, stride: Argument, padding: Argument
+) -> tuple[list[int], Lengths, list[tuple[int, int]]]:
     """Return kernel, steps and padding of a pool; without a stride windows do not overlap."""
     kernel = per_axis(kernel_size, space, "kernel size")
     pads = [(p, p) for p in per_axis(padding, space, "padding", at_least=0)]
     return kernel, kernel if stride is None or np.size(stride) == 0 else stride, pads
 
 
-def _average_pooling(space: int) -> Callable[..., Any]:
+def _average_pooling(space: int) -> Operation:
     def run(
-        value: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: Any = None,
-    ) -> Any:  # fmt: skip
+        value: Value, kernel_size: Argument, stride: Argument = None, padding: Argument = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: Argument = None,
+    ) -> Value:  # fmt: skip
         windows = _windows(space, kernel_size, stride, padding)
         return average_pool(value, *windows, ceil=ceil_mode, count_padding=count_include_pad, divisor=divisor_override)
 
     return run
 
 
-def _max_pooling(space: int) -> Callable[..., Any]:
+def _max_pooling(space: int) -> Operation:
     def run(
-        value: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        value: Value, kernel_size: Argument, stride: Argument = None, padding: Argument = 0, dilation: Argument = 1,
+    ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Value:  # fmt: skip
         if return_indices:
             raise InputError("the places of maxima are not read; use return_indices=False")
         return bent.max_pool(value, *_windows(space, kernel_size, stride, padding), dilation, ceil=ceil_mode)
@@ -184,8 +192,8 @@ def _max_pooling(space: int) -> Callable[..., Any]:
     return run
 
 
-def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def run(value: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def _extreme(choose: Callable[[Value, Value], Value]) -> Operation:
+    def run(value: Value, dim: Argument = (), keepdim: bool = False) -> Value:
         count = len(value.shape)
         chosen = sorted({int(axis) % count for axis in np.atleast_1d(dim).tolist()}) or list(range(count))
         for axis in reversed(chosen):
@@ -195,30 +203,30 @@ def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return run
 
 
-def _per_channel(value: Any, weight: Any) -> Any:
+def _per_channel(value: Value, weight: Value) -> Value:
     """Return numbers for each channel, the axis behind the first, shaped so that they broadcast."""
     array = np.asarray(weight)
     return array if array.size == 1 else array.reshape(1, -1, *[1] * (len(value.shape) - 2))
 
 
-def _adaptive_pooling(space: int) -> Callable[..., Any]:
-    def run(value: Any, output_size: Any) -> Any:
+def _adaptive_pooling(space: int) -> Operation:
+    def run(value: Value, output_size: Argument) -> Value:
         sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * space
         return adaptive_average(value, sizes)
 
     return run
 
 
-def _same(value: Any, *_: Any, **__: Any) -> Any:
+def _same(value: Value, *_: Argument, **__: Argument) -> Value:
     return value
 
 
-def _floats(value: Any) -> Any:
+def _floats(value: Value) -> Value:
     return value if isinstance(value, Tensor) else np.asarray(value, dtype=np.float64)
 
 
-def _triangle(cut: Callable[..., Any]) -> Callable[..., Any]:
-    def run(value: Any, diagonal: int = 0) -> Any:
+def _triangle(cut: Operation) -> Operation:
+    def run(value: Value, diagonal: int = 0) -> Value:
         if not isinstance(value, Tensor):
             return cut(np.asarray(value), diagonal)
         return multiply(value, cut(np.ones(value.shape[-2:]), diagonal))
@@ -226,11 +234,11 @@ def _triangle(cut: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _masked_fill(value: Any, mask: Any, number: Any) -> Any:
+def _masked_fill(value: Value, mask: Value, number: Value) -> Value:
     return _where(mask, np.asarray(number, dtype=np.float64), value)
 
 
-def _where(mask: Any, chosen: Any, other: Any) -> Any:
+def _where(mask: Value, chosen: Value, other: Value) -> Value:
     """Return `where` of a constant mask, such as a causal one."""
     if isinstance(mask, Tensor):
         raise InputError("a choice that depends on the input; write it with ReLU, clamp or maximum")
@@ -240,41 +248,42 @@ def _where(mask: Any, chosen: Any, other: Any) -> Any:
     return add(multiply(chosen, kept.astype(np.float64)), multiply(other, (~kept).astype(np.float64)))
 
 
-def _filled(number: float) -> Callable[..., Any]:
+def _filled(number: float) -> Operation:
     return lambda value, **_: np.full(value.shape, number)
 
 
-def _integers(arguments: tuple[Any, ...]) -> tuple[int, ...]:
+def _integers(arguments: tuple[Argument, ...]) -> tuple[int, ...]:
     items = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else arguments
     return tuple(int(item) for item in items)
 
 
-def _size(value: Any, dim: Any = None) -> Any:
+def _size(value: Value, dim: Argument = None) -> Value:
     return value.shape if dim is None else value.shape[dim]
 
 
-def _expand(value: Any, shape: tuple[Any, ...]) -> Any:
+def _expand(value: Value, shape: tuple[Argument, ...]) -> Value:
     lengths = _integers(shape)
     old = [1] * (len(lengths) - len(value.shape)) + list(value.shape)
     wide = tuple(have if want == -1 else want for have, want in zip(old, lengths, strict=True))
     return rearranged(value, lambda a: np.broadcast_to(a, wide))
 
 
-def _unflatten(value: Any, dim: int, sizes: Any) -> Any:
+def _unflatten(value: Value, dim: int, sizes: Argument) -> Value:
     axis = dim % len(value.shape)
     return rearranged(value, lambda a: a.reshape(*a.shape[:axis], *_integers((tuple(sizes),)), *a.shape[axis + 1 :]))
 
 
-def _slice(value: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+def _slice(value: Value, dim: int = 0, start: Argument = None, end: Argument = None, step: int = 1) -> Value:
     cuts = [slice(None)] * len(value.shape)
     cuts[dim] = slice(start, end, step)
     return rearranged(value, lambda a: a[tuple(cuts)])
 
 
 def _convolve_transposed(
-    value: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
-    dilation: Any = 1,
-) -> Any:  # fmt: skip
+    value: Value, weight: Value, bias: Value = None, stride: Argument = 1, padding: Argument = 0,
+    output_padding: Argument = 0, groups: int = 1,
+    dilation: Argument = 1,
+) -> Value:  # fmt: skip
     space = len(np.shape(weight)) - 2
     more = per_axis(output_padding, space, "output padding", at_least=0)
     pads = [(p, p - q) for p, q in zip(per_axis(padding, space, "padding", at_least=0), more, strict=True)]
@@ -284,14 +293,15 @@ def _convolve_transposed(
 
 
 def _aten_convolution(
-    value: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output: Any, groups: int
-) -> Any:  # fmt: skip
+    value: Value, weight: Value, bias: Value, stride: Argument, padding: Argument, dilation: Argument, transposed: bool,
+    output: Argument, groups: int
+) -> Value:  # fmt: skip
     if transposed:
         return _convolve_transposed(value, weight, bias, stride, padding, output, groups, dilation)
     return _convolve(value, weight, bias, stride, padding, dilation, groups)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Operation] = {
     "add": _scaled_add, "sub": _scaled_subtract, "subtract": _scaled_subtract,
     "rsub": lambda a, b, **k: _scaled_subtract(b, a, **k), "mul": multiply, "multiply": multiply, "neg": negate,
     "negative": negate, "positive": _same, "div": _divide, "divide": _divide, "truediv": divide, "true_divide": divide,
@@ -314,6 +324,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "narrow": lambda v, dim, start, length: rearranged(v, lambda x: np.take(x, range(start, start + length), axis=dim)),
     "size": _size, "dim": lambda v: len(v.shape), "numel": lambda v: int(np.prod(v.shape)), "expand": lambda v, *s: _expand(v, s),
     "contiguous": _same, "clone": _same, "detach": _same, "float": _floats, "double": _floats, "to": _same, "type": _same,
+    "new_zeros": lambda v, *shape, **_: np.zeros(_integers(shape)), "new_ones": lambda v, *shape, **_: np.ones(_integers(shape)),
+    "requires_grad": _same,
     "zeros_like": _filled(0.0), "ones_like": _filled(1.0), "full_like": lambda v, fill_value, **_: np.full(v.shape, fill_value),
     "tril": _triangle(np.tril), "triu": _triangle(np.triu), "masked_fill": _masked_fill, "where": _where,
     "relu": bent.relu, "abs": bent.absolute, "absolute": bent.absolute,
@@ -333,7 +345,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), _dropout), "batch_norm": _batch_norm,
 }  # fmt: skip
 
-ATEN: dict[str, Callable[..., Any]] = {
+ATEN: dict[str, Operation] = {
     "batch_norm": lambda v, w, b, m, s, training, momentum, eps, *_: _batch_norm(v, m, s, w, b, training, momentum, eps),
     "_native_batch_norm_legit_no_training": lambda v, w, b, m, s, momentum, eps: [
         _batch_norm(v, m, s, w, b, False, momentum, eps)

@@ -20,6 +20,7 @@ from polymargin.networks.tape.operations import Tensor
 
 _DEPENDS = "its forward must not depend on the values of tensors"
 _COMPARISONS = ("lt", "le", "gt", "ge")
+_VALUES = ("item", "tolist", "numpy", "nonzero", "argmax", "argmin", "argsort", "topk")
 _MISUSE = (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError)
 
 
@@ -96,7 +97,7 @@ def _called(name: str, args: Any, kwargs: Any) -> Any:
 
 def _applied(name: str, function: Callable[..., Any] | None, args: Any, kwargs: Any) -> Any:
     if function is None:
-        raise InputError(f"the operation {name}: {_DEPENDS if name in _COMPARISONS else why_not(name)}")
+        raise InputError(f"the operation {name}: {_DEPENDS if name in (*_COMPARISONS, *_VALUES) else why_not(name)}")
     try:
         return _wrapped(function(*_plain(args), **_plain(kwargs)))
     except InputError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.attention import MatrixProduct
@@ -19,11 +20,10 @@ from polymargin.networks.tape.operations import (
     OperationTape,
     ShapeError,
     Tensor,
+    Value,
     checked_size,
 )
 from polymargin.networks.tape.two_tensors import add_tensors, joined, multiply_tensors
-
-Value = Tensor | Any  # a tensor, or a constant: a number or an array
 
 
 def add(left: Value, right: Value) -> Value:
@@ -109,7 +109,7 @@ def concatenate(values: Sequence[Value], axis: int) -> Value:
     return joined(parts).take(index)
 
 
-def constant(tape: OperationTape, values: Any) -> Tensor:
+def constant(tape: OperationTape, values: ArrayLike) -> Tensor:
     """Return a tensor that does not depend on the input."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
@@ -122,14 +122,14 @@ def constant(tape: OperationTape, values: Any) -> Tensor:
 # -- constants -------------------------------------------------------------------------------------
 
 
-def _constant_arithmetic(operation: Callable[..., Any], left: Any, right: Any) -> Any:
+def _constant_arithmetic(operation: Callable[..., Any], left: Value, right: Value) -> Value:
     first, second = np.asarray(left), np.asarray(right)
     _common_shape(first.shape, second.shape)
     with np.errstate(all="ignore"):
         return operation(first, second)
 
 
-def _add_constant(tensor: Tensor, value: Any) -> Tensor:
+def _add_constant(tensor: Tensor, value: ArrayLike) -> Tensor:
     tensor, numbers = _with_numbers(tensor, value)
     slopes, moving = tensor.coefficients[:, 1], tensor.directions != CONSTANT
     plain = tensor.affine and not tensor.coefficients[moving, 0].any() and np.all(slopes[moving] == 1.0)
@@ -144,12 +144,12 @@ def _add_constant(tensor: Tensor, value: Any) -> Tensor:
     return tensor.with_coefficients(coefficients)
 
 
-def _scale(tensor: Tensor, value: Any, operation: Callable[..., Any]) -> Tensor:
+def _scale(tensor: Tensor, value: ArrayLike, operation: Callable[..., Any]) -> Tensor:
     tensor, numbers = _with_numbers(tensor, value)
     return tensor.with_coefficients(operation(tensor.coefficients, numbers[:, None]))
 
 
-def _with_numbers(tensor: Tensor, value: Any) -> tuple[Tensor, Array]:
+def _with_numbers(tensor: Tensor, value: ArrayLike) -> tuple[Tensor, Array]:
     array = np.asarray(value, dtype=np.float64)
     if not np.isfinite(array).all():
         raise InputError("a constant that is not finite")

@@ -9,15 +9,15 @@ without biases. Nothing may come before or after; whatever is not of this kind i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
 from polymargin.networks.attention import LightningAttention
 from polymargin.networks.network import Network
 from polymargin.networks.tape.linear import dense
-from polymargin.networks.tape.operations import Array, OperationTape, Tensor
+from polymargin.networks.tape.operations import Array, OperationTape, Rows, Tensor, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class MatrixProduct:
     right: Tensor
     shape: tuple[int, ...]
 
-    def scaled(self, factor: Any) -> MatrixProduct:
+    def scaled(self, factor: ArrayLike) -> MatrixProduct:
         """Return the product times a number."""
         number = np.asarray(factor, dtype=np.float64)
         if number.size != 1 or not np.isfinite(number).all():
@@ -37,7 +37,7 @@ class MatrixProduct:
         return MatrixProduct(scaled, self.right, self.shape)
 
 
-def product(left: Any, right: Any) -> Any:
+def product(left: Value, right: Value) -> Value:
     """Return left @ right if both depend on the input: two tensors, or a product of two and a tensor."""
     first, second = _lengths(left), _lengths(right)
     if first[1] != second[0]:
@@ -52,7 +52,7 @@ def product(left: Any, right: Any) -> Any:
     raise InputError("a product of more than three matrices that depend on the input is not read")
 
 
-def _lengths(value: Any) -> tuple[int, int]:
+def _lengths(value: Value) -> tuple[int, int]:
     if len(value.shape) < 2 or any(length != 1 for length in value.shape[:-2]):
         raise InputError(
             f"a product with a tensor of shape {value.shape}; expected one matrix that depends on the input"
@@ -62,7 +62,7 @@ def _lengths(value: Any) -> tuple[int, int]:
     return int(value.shape[-2]), int(value.shape[-1])
 
 
-def attention(tape: OperationTape, rows: Any, constants: Array) -> Network:
+def attention(tape: OperationTape, rows: Rows, constants: Array) -> Network:
     """Return the module whose logits are rows @ atoms + constants, where the atoms are the product of three matrices."""
     entries, factors = tape.attention_atoms, tape.attention
     if factors is None or any(column not in entries for column in np.unique(rows.indices).tolist()):

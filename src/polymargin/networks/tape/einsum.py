@@ -11,19 +11,19 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import multiply
 from polymargin.networks.tape.attention import MatrixProduct, product
 from polymargin.networks.tape.linear import linear
-from polymargin.networks.tape.operations import ShapeError, Tensor, checked_size
+from polymargin.networks.tape.operations import ShapeError, Tensor, Value, checked_size
 from polymargin.networks.tape.windows import check_work, rearranged, sums
 
 
-def einsum(equation: str, operands: Sequence[Any]) -> Any:
+def einsum(equation: str, operands: Sequence[Value]) -> Value:
     """Return an Einstein sum in NumPy's notation, with letters, '...' and an optional '->'."""
     terms, output = _parsed(equation, [np.ndim(v) if not isinstance(v, Tensor) else len(v.shape) for v in operands])
     if not any(isinstance(value, Tensor) for value in operands):
@@ -44,7 +44,7 @@ def einsum(equation: str, operands: Sequence[Any]) -> Any:
     return rearranged(value, lambda a: np.transpose(a, order))
 
 
-def matmul(left: Any, right: Any) -> Any:
+def matmul(left: Value, right: Value) -> Value:
     """Return left @ right, of constants and of tensors."""
     depend = [isinstance(value, (Tensor, MatrixProduct)) for value in (left, right)]
     if not any(depend):
@@ -97,7 +97,7 @@ def _parsed(equation: str, axes: list[int]) -> tuple[list[str], str]:
     return terms, output
 
 
-def _diagonal(value: Any, term: str) -> tuple[Any, str]:
+def _diagonal(value: Value, term: str) -> tuple[Value, str]:
     """Return the operand with one axis for a letter that occurs twice: the diagonal."""
     letters = "".join(dict.fromkeys(term))
     if letters == term:
@@ -105,7 +105,7 @@ def _diagonal(value: Any, term: str) -> tuple[Any, str]:
     return rearranged(value, lambda a: np.einsum(f"{term}->{letters}", a)), letters
 
 
-def _contracted(first: tuple[Any, str], second: tuple[Any, str], wanted: set[str]) -> tuple[Any, str]:
+def _contracted(first: tuple[Value, str], second: tuple[Value, str], wanted: set[str]) -> tuple[Value, str]:
     """Return the product of two operands, summed over the letters that nothing later needs."""
     lengths: dict[str, int] = {}
     for value, letters in (first, second):
@@ -121,7 +121,7 @@ def _contracted(first: tuple[Any, str], second: tuple[Any, str], wanted: set[str
     check_work(shape)
     checked_size(shape[: len(kept)])
 
-    def spread(value: Any, letters: str) -> Any:
+    def spread(value: ArrayLike, letters: str) -> NDArray[np.float64]:
         """Return an array with all letters as axes, those of the operand in place."""
         turned = np.transpose(value, [letters.index(letter) for letter in order if letter in letters])
         places = [slice(None) if letter in letters else None for letter in order]

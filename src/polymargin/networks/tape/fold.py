@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,11 +10,11 @@ from scipy import sparse
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.tape.attention import attention
-from polymargin.networks.tape.operations import OperationTape, Tensor
+from polymargin.networks.tape.operations import OperationTape, Tensor, Value
 from polymargin.networks.tape.program import program
 
 
-def network_of(compute: Callable[[OperationTape], Any]) -> Network:
+def network_of(compute: Callable[[OperationTape], Value]) -> Network:
     """Return the network of a model that computes its outputs on a tape.
 
     One attention module on the input itself has fewer critical points than other cubics, so it is looked for first: there the
@@ -30,7 +29,7 @@ def network_of(compute: Callable[[OperationTape], Any]) -> Network:
     return fold(compute(OperationTape()))
 
 
-def fold(outputs: Any) -> Network:
+def fold(outputs: Value) -> Network:
     """Return the network whose logits are the entries of a tensor; a single output f becomes the logits (0, f)."""
     if not isinstance(outputs, Tensor):
         raise InputError("the output does not depend on the input")

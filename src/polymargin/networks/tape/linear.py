@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from polymargin.errors import InputError
 from polymargin.networks.readers.npz import LARGEST_WEIGHTS
-from polymargin.networks.tape.operations import CONSTANT, Array, Tensor, checked_size
+from polymargin.networks.tape.operations import CONSTANT, Array, Rows, Tensor, checked_size
 
 
-def linear(tensor: Tensor, columns: Any, weights: Any, bias: Any = 0.0) -> Tensor:
+def linear(tensor: Tensor, columns: ArrayLike, weights: ArrayLike, bias: ArrayLike = 0.0) -> Tensor:
     """Return out[o] = Σ_k weights[o, k] · entry[columns[o, k]] + bias[o]; column -1 is left out. The shape is that of `o`."""
     columns, weights = np.broadcast_arrays(np.asarray(columns, dtype=np.intp), np.asarray(weights, dtype=np.float64))
     shape = columns.shape[:-1]
@@ -35,7 +34,7 @@ def linear(tensor: Tensor, columns: Any, weights: Any, bias: Any = 0.0) -> Tenso
     return Tensor(tensor.tape, shape, directions, np.where(fixed, 0.0, shifts), coefficients)
 
 
-def dense(matrix: Any) -> Array:
+def dense(matrix: Rows) -> Array:
     """Return a sparse matrix as an array, if that is not too large."""
     if matrix.shape[0] * matrix.shape[1] > LARGEST_WEIGHTS:
         inputs, outputs = matrix.shape[1], matrix.shape[0]

@@ -13,12 +13,13 @@ products of polynomials, forms that are brought together because one is a multip
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from polymargin.errors import InputError
@@ -26,6 +27,19 @@ from polymargin.errors import InputError
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Form = tuple[int, float]  # a direction and a shift
+Value: TypeAlias = Any
+"""A `Tensor`, or a constant: a number or an array."""
+Argument: TypeAlias = Any
+"""What a model hands to an operation beside tensors: numbers, tuples, names. The operation checks it."""
+Operation: TypeAlias = Callable[..., Value]
+"""A function of PyTorch, or an operator of ONNX, on values of a tape."""
+Rows: TypeAlias = Any
+"""A scipy.sparse matrix over the atoms, which has no types."""
+Mask: TypeAlias = NDArray[np.bool_]
+Lengths: TypeAlias = int | Sequence[int] | NDArray[np.int64]
+"""One whole number for all axes, or one each."""
+Pads: TypeAlias = Sequence[tuple[int, int]]
+"""Entries before and after, for each axis."""
 Series = tuple[tuple[float, ...], str]  # coefficients and a basis
 Pieces = tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]  # breakpoints and pieces
 Applied = Series | Pieces
@@ -68,8 +82,8 @@ class OperationTape:
         self.attention_atoms = range(0)
         # z and a z + c as a form of its own: (direction, shift, c, a) to the new direction and shift.
         self.renamed: dict[tuple[int, float, float, float], tuple[int, float]] = {}
-        self._known: dict[Any, int] = {}
-        self._blocks: list[Any] = []  # directions as sparse matrices
+        self._known: dict[tuple[object, ...], int] = {}
+        self._blocks: list[Rows] = []  # directions as sparse matrices
         self._starts: list[int] = []
         self._direction_levels: list[Indices] = []  # per block: the highest level of an atom in each direction
         self._direction_count = 0
@@ -85,7 +99,7 @@ class OperationTape:
         directions = self.directions(sparse.identity(size, format="csr"))
         return Tensor(self, shape, directions, np.zeros(size), np.tile([0.0, 1.0], (size, 1)))
 
-    def directions(self, rows: Any) -> Indices:
+    def directions(self, rows: Rows) -> Indices:
         """Register the rows of a sparse matrix over the atoms; empty rows are the direction CONSTANT."""
         matrix = sparse.csr_matrix(rows)
         matrix.eliminate_zeros()
@@ -98,7 +112,7 @@ class OperationTape:
         self._direction_count += matrix.shape[0]
         return np.where(np.diff(matrix.indptr) == 0, CONSTANT, numbers)
 
-    def rows(self, directions: Indices) -> Any:
+    def rows(self, directions: Indices) -> Rows:
         """Return the directions as one sparse matrix over all atoms."""
         width = len(self.levels)
         if not len(directions):
@@ -148,7 +162,7 @@ class OperationTape:
             self.spend(ATOM_WORK)
         return self._known[key]
 
-    def units(self, atoms: Any, shape: tuple[int, ...]) -> Tensor:
+    def units(self, atoms: Sequence[int] | Indices, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor of atoms as they are."""
         size = len(atoms)
         rows = sparse.csr_matrix((np.ones(size), (np.arange(size), atoms)), shape=(size, len(self.levels)))
@@ -208,7 +222,7 @@ class Tensor:
         """Return the position of every entry: what is done to this array with NumPy can be done to the tensor with `take`."""
         return np.arange(self.size).reshape(self.shape)
 
-    def take(self, index: Any) -> Tensor:
+    def take(self, index: ArrayLike) -> Tensor:
         """Return a tensor of the shape of `index` with the entries it names; -1 stands for the constant zero."""
         index = np.asarray(index, dtype=np.intp)
         checked_size(index.shape)
@@ -260,7 +274,7 @@ class Tensor:
         identity = np.where(fixed[:, None], np.stack([shifts, 0 * shifts], axis=1), [0.0, 1.0])
         return Tensor(self.tape, self.shape, directions, np.where(fixed, 0.0, shifts), identity)
 
-    def realised(self) -> tuple[Any, Array]:
+    def realised(self) -> tuple[Rows, Array]:
         """Return every entry as an affine function of the atoms: a sparse matrix and a vector of constants."""
         slopes = self.coefficients[:, 1].copy() if self.degree else np.zeros(self.size)
         constants = self.coefficients[:, 0] + slopes * self.shifts
@@ -284,7 +298,7 @@ def is_series(function: Applied) -> bool:
     return isinstance(function[1], str)
 
 
-def checked_size(shape: Any) -> int:
+def checked_size(shape: Sequence[int]) -> int:
     """Return the number of entries of a shape, if it is a shape and not too large."""
     if any(length < 0 for length in shape):
         raise InputError(f"a tensor of shape {tuple(shape)}; no length may be negative")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add
-from polymargin.networks.tape.operations import Tensor, checked_size
+from polymargin.networks.tape.operations import Pads, Tensor, Value, checked_size
 
 # Names in ONNX and PyTorch, and NumPy's.
 MODES = {
@@ -22,7 +21,7 @@ MODES = {
 }
 
 
-def padded(value: Any, pads: Sequence[tuple[int, int]], mode: str = "constant", fill: float = 0.0) -> Any:
+def padded(value: Value, pads: Pads, mode: str = "constant", fill: float = 0.0) -> Value:
     """Return a tensor or a constant with so many entries before and after it along each axis; negative numbers cut off."""
     if mode not in MODES:
         raise InputError(f"padding mode {mode!r}; expected {', '.join(MODES)}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from polymargin.networks.tape.operations import PARALLEL, Array, OperationTape
+from polymargin.networks.tape.operations import PARALLEL, Array, Indices, OperationTape
 
 
-def multiples(tape: OperationTape, first: Any, second: Any) -> Array:
+def multiples(tape: OperationTape, first: Indices, second: Indices) -> Array:
     """Return numbers r with first = r · second for two lists of directions; NaN where there is none."""
     rows, others = tape.rows(first), tape.rows(second)
     for matrix in (rows, others):

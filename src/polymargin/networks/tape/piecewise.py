@@ -9,34 +9,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.stages import RELU
 from polymargin.networks.tape.arithmetic import add, concatenate, multiply, subtract
-from polymargin.networks.tape.operations import Tensor
+from polymargin.networks.tape.operations import Lengths, Pads, Tensor, Value
 from polymargin.networks.tape.series import piecewise
 from polymargin.networks.tape.windows import pooling_windows
 
 
-def relu(value: Any) -> Any:
+def relu(value: Value) -> Value:
     """Return max(x, 0)."""
     return piecewise(value, *RELU)
 
 
-def absolute(value: Any) -> Any:
+def absolute(value: Value) -> Value:
     """Return |x|."""
     return piecewise(value, (0.0,), ((0.0, -1.0), (0.0, 1.0)))
 
 
-def leaky_relu(value: Any, slope: float) -> Any:
+def leaky_relu(value: Value, slope: float) -> Value:
     """Return x above 0, slope · x below."""
     return piecewise(value, (0.0,), ((0.0, slope), (0.0, 1.0)))
 
 
-def parametric_relu(value: Any, slopes: Any) -> Any:
+def parametric_relu(value: Value, slopes: Value) -> Value:
     """Return ρ(x) − s ρ(−x) with a slope s for each entry."""
     if isinstance(slopes, Tensor):
         raise InputError("slopes that depend on the input")
@@ -46,7 +45,7 @@ def parametric_relu(value: Any, slopes: Any) -> Any:
     return subtract(relu(value), multiply(numbers, relu(multiply(value, -1.0))))
 
 
-def clip(value: Any, low: Any = None, high: Any = None) -> Any:
+def clip(value: Value, low: Value = None, high: Value = None) -> Value:
     """Return min(max(x, low), high); None is no limit."""
     if any(isinstance(end, Tensor) for end in (low, high)):
         lifted = value if low is None else maximum(value, low)
@@ -62,41 +61,41 @@ def clip(value: Any, low: Any = None, high: Any = None) -> Any:
     return piecewise(value, limits, [*outer, (0.0, 1.0), *([(last,)] if math.isfinite(last) else [])])
 
 
-def hard_sigmoid(value: Any, slope: float = 1 / 6, shift: float = 0.5) -> Any:
+def hard_sigmoid(value: Value, slope: float = 1 / 6, shift: float = 0.5) -> Value:
     """Return clip(slope · x + shift, 0, 1)."""
     return clip(add(multiply(value, slope), shift), 0.0, 1.0)
 
 
-def hard_swish(value: Any) -> Any:
+def hard_swish(value: Value) -> Value:
     """Return x · clip(x/6 + 1/2, 0, 1)."""
     return piecewise(value, (-3.0, 3.0), ((0.0,), (0.0, 0.5, 1 / 6), (0.0, 1.0)))
 
 
-def threshold(value: Any, limit: float, below: float) -> Any:
+def threshold(value: Value, limit: float, below: float) -> Value:
     """Return x above the limit, another number below; only where the two meet."""
     return piecewise(value, (limit,), ((below,), (0.0, 1.0)))
 
 
-def softshrink(value: Any, width: float) -> Any:
+def softshrink(value: Value, width: float) -> Value:
     """Return x moved towards 0 by `width`, and 0 in between."""
     return piecewise(value, (-width, width), ((width, 1.0), (0.0,), (-width, 1.0)))
 
 
-def maximum(left: Any, right: Any) -> Any:
+def maximum(left: Value, right: Value) -> Value:
     """Return the larger of two values, entry by entry."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
         return np.maximum(left, right)
     return add(right, relu(subtract(left, right)))
 
 
-def minimum(left: Any, right: Any) -> Any:
+def minimum(left: Value, right: Value) -> Value:
     """Return the smaller of two values, entry by entry."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
         return np.minimum(left, right)
     return subtract(left, relu(subtract(left, right)))
 
 
-def largest(tensor: Tensor, axis: int, choose: Callable[[Any, Any], Any] = maximum) -> Tensor:
+def largest(tensor: Tensor, axis: int, choose: Callable[[Value, Value], Value] = maximum) -> Tensor:
     """Return the largest entries along an axis, pair by pair."""
     index = np.moveaxis(tensor.numbers, axis, -1)
     if not index.shape[-1]:
@@ -110,7 +109,9 @@ def largest(tensor: Tensor, axis: int, choose: Callable[[Any, Any], Any] = maxim
     return tensor.take(index[..., 0])
 
 
-def max_pool(tensor: Tensor, kernel: Sequence[int], stride: Any, pads: Any, dilation: Any = 1, *, ceil: bool) -> Tensor:
+def max_pool(
+    tensor: Tensor, kernel: Sequence[int], stride: Lengths, pads: Pads, dilation: Lengths = 1, *, ceil: bool
+) -> Tensor:
     """Return the maxima over windows of images (N, C, …); padding never wins."""
     windows = pooling_windows(tensor.numbers, kernel, stride, pads, dilation, ceil)
     flat = windows.reshape(*windows.shape[: windows.ndim - len(kernel)], -1)

@@ -7,8 +7,8 @@ go into the forms that see the atom.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,12 +20,12 @@ from polymargin.networks.network import Network
 from polymargin.networks.recurrences import POWERS
 from polymargin.networks.stages import Piecewise, Polynomial, Product, Stage
 from polymargin.networks.tape.alike import SAME, Change, changed, common_function
-from polymargin.networks.tape.operations import Applied, Array, Form, OperationTape, Series, is_series
+from polymargin.networks.tape.operations import Applied, Array, Form, OperationTape, Rows, Series, is_series
 
 Kind = Applied | None  # None for products
 
 
-def program(tape: OperationTape, rows: Any, constants: Array) -> Network:
+def program(tape: OperationTape, rows: Rows, constants: Array) -> Network:
     """Return the network whose logits are rows @ atoms + constants; atoms that nothing uses are left out."""
     return _Program(tape, _used(tape, rows)).network(rows, constants)
 
@@ -55,7 +55,7 @@ class _Program:
             for members in _divided(tape, levels[level]):
                 self._add(members)
 
-    def network(self, rows: Any, constants: Array) -> Network:
+    def network(self, rows: Rows, constants: Array) -> Network:
         return Network(self.stages, self._forms(rows, constants))
 
     def _add(self, members: _Members) -> None:
@@ -75,7 +75,7 @@ class _Program:
         self.shifts += [change.constant for change in members.changes]
         self.widths = (*self.widths, len(members.atoms))
 
-    def _of(self, forms: Any, changes: list[Change]) -> Forms:
+    def _of(self, forms: Sequence[Form], changes: list[Change]) -> Forms:
         directions, shifts = zip(*forms, strict=True)
         rows, constants = self.tape.rows(np.array(directions)), np.array(shifts)
         if any(change is not SAME for change in changes):
@@ -84,7 +84,7 @@ class _Program:
             constants = scales * constants + np.array([change.shift for change in changes])
         return self._forms(rows, constants)
 
-    def _forms(self, rows: Any, constants: Any) -> Forms:
+    def _forms(self, rows: Rows, constants: Array) -> Forms:
         """Return the forms of atoms as forms of the values of the stages."""
         matrix = sparse.csr_array(rows)[:, self.order]
         shifts, factors = np.array(self.shifts), np.array(self.factors)
@@ -121,7 +121,7 @@ def form_of(tape: OperationTape, atom: int) -> Form:
     return tape.applied[atom][0] if atom in tape.applied else tape.atoms[atom - tape.input_count][:2]
 
 
-def _used(tape: OperationTape, rows: Any) -> set[int]:
+def _used(tape: OperationTape, rows: Rows) -> set[int]:
     """Return all atoms that the rows depend on, but for the inputs."""
     used: set[int] = set()
     waiting = np.unique(rows.indices).tolist()

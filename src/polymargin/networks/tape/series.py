@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from polymargin.networks.forms import Forms
 from polymargin.networks.recurrences import basis_named
 from polymargin.networks.stages import LARGEST_DEGREE, Piecewise, Polynomial
 from polymargin.networks.tape.arithmetic import divide, multiply, subtract
-from polymargin.networks.tape.operations import CONSTANT, Applied, Tensor, is_series
+from polymargin.networks.tape.operations import CONSTANT, Applied, Tensor, Value, is_series
 from polymargin.networks.tape.two_tensors import plain_forms
 
 WINDOW = (-1.0, 1.0)
@@ -34,7 +33,7 @@ def series(tensor: Tensor, coefficients: Sequence[float], basis: str, domain: tu
     return _applied(tensor, (tuple(row.tolist()), name))
 
 
-def piecewise(tensor: Any, breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> Any:
+def piecewise(tensor: Value, breakpoints: Sequence[float], pieces: Sequence[Sequence[float]]) -> Value:
     """Return a piecewise polynomial of every entry, as `Piecewise` describes it: pieces in powers, one more than breakpoints."""
     if not isinstance(tensor, Tensor):
         return Piecewise(Forms.of(np.zeros((1, 1))), tuple(breakpoints), tuple(map(tuple, pieces))).activate(

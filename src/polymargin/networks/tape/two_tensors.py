@@ -7,13 +7,12 @@ or of forms that are multiples of each other; other products become atoms of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.linear import linear
-from polymargin.networks.tape.operations import CONSTANT, LARGEST_DEGREE, LARGEST_EXPANDED, Array, Tensor
+from polymargin.networks.tape.operations import CONSTANT, LARGEST_DEGREE, LARGEST_EXPANDED, Array, Indices, Mask, Tensor
 from polymargin.networks.tape.parallel import multiples
 
 
@@ -42,7 +41,7 @@ def multiply_tensors(left: Tensor, right: Tensor) -> Tensor:
     return _merged_forms(left, right).with_coefficients(product)
 
 
-def _partly_mixed(left: Tensor, right: Tensor, mixed: Any) -> Tensor:
+def _partly_mixed(left: Tensor, right: Tensor, mixed: Mask) -> Tensor:
     """Return a product whose marked entries have factors of different forms: each of these is a new atom."""
     places, others = np.flatnonzero(mixed), np.flatnonzero(~mixed)
     sides = [plain_forms(side.take(places)) for side in (left, right)]
@@ -92,9 +91,10 @@ def _identical(left: Tensor, right: Tensor) -> bool:
     )
 
 
-def _differing(left: Tensor, right: Tensor) -> Any:
+def _differing(left: Tensor, right: Tensor) -> Mask:
     both = (left.directions != CONSTANT) & (right.directions != CONSTANT)
-    return both & ((left.directions != right.directions) | (left.shifts != right.shifts))
+    differing: Mask = both & ((left.directions != right.directions) | (left.shifts != right.shifts))
+    return differing
 
 
 def _merged_forms(left: Tensor, right: Tensor) -> Tensor:
@@ -113,7 +113,7 @@ def _on_common_forms(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     return left, _moved(right, left, apart)
 
 
-def _moved(tensor: Tensor, target: Tensor, where: Any) -> Tensor:
+def _moved(tensor: Tensor, target: Tensor, where: Mask) -> Tensor:
     """Return the tensor with the marked entries written as polynomials of the target's forms."""
     tape = tensor.tape
     slopes, offsets = np.ones(tensor.size), np.zeros(tensor.size)
@@ -136,7 +136,7 @@ def _moved(tensor: Tensor, target: Tensor, where: Any) -> Tensor:
     return moved.with_coefficients(np.where(where[:, None], composed, coefficients))
 
 
-def _ratios(left: Tensor, right: Tensor, places: Any) -> Array:
+def _ratios(left: Tensor, right: Tensor, places: Indices) -> Array:
     """Return the r with direction of left = r · direction of right at the given places; NaN if there is none."""
     ratios = np.ones(len(places))
     unequal = np.flatnonzero(left.directions[places] != right.directions[places])

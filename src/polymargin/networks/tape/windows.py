@@ -11,11 +11,21 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike
 
 from polymargin.errors import InputError
 from polymargin.networks.tape.arithmetic import add, multiply
 from polymargin.networks.tape.linear import linear
-from polymargin.networks.tape.operations import LARGEST_WORK, ShapeError, Tensor, checked_size
+from polymargin.networks.tape.operations import (
+    LARGEST_WORK,
+    Indices,
+    Lengths,
+    Pads,
+    ShapeError,
+    Tensor,
+    Value,
+    checked_size,
+)
 from polymargin.networks.tape.padding import padded
 
 # Beyond the padding: an average counts padding if it is told to, but never what ceil_mode adds at the end.
@@ -37,7 +47,9 @@ def sums(tensor: Tensor, axes: Sequence[int] | None, keep: bool, mean: bool) -> 
     return result.take(result.numbers.reshape([1 if axis in chosen else n for axis, n in enumerate(tensor.shape)]))
 
 
-def normalised(value: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
+def normalised(
+    value: Value, mean: ArrayLike, variance: ArrayLike, weight: ArrayLike | None, bias: ArrayLike | None, eps: float
+) -> Value:
     """Return (value − mean) / √(variance + eps) · weight + bias per channel (axis 1), as forms of their own."""
     channels = [1, -1, *[1] * (len(value.shape) - 2)]
     scale = 1.0 / np.sqrt(np.asarray(variance, dtype=np.float64) + eps)
@@ -48,7 +60,13 @@ def normalised(value: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps
 
 
 def convolution(
-    tensor: Tensor, weights: Any, bias: Any, stride: Any, pads: Any, dilation: Any = 1, groups: int = 1
+    tensor: Tensor,
+    weights: ArrayLike,
+    bias: ArrayLike | None,
+    stride: Lengths,
+    pads: Pads,
+    dilation: Lengths = 1,
+    groups: int = 1,
 ) -> Tensor:
     """Return images (N, C, …) convolved with kernels (O, C / groups, …); pads are (before, after) per axis of space."""
     kernel = np.asarray(weights, dtype=np.float64)
@@ -71,7 +89,13 @@ def convolution(
 
 
 def transposed_convolution(
-    tensor: Tensor, weights: Any, bias: Any, stride: Any, pads: Any, dilation: Any = 1, groups: int = 1
+    tensor: Tensor,
+    weights: ArrayLike,
+    bias: ArrayLike | None,
+    stride: Lengths,
+    pads: Pads,
+    dilation: Lengths = 1,
+    groups: int = 1,
 ) -> Tensor:
     """Return a transposed convolution with kernels (C, O / groups, …): that of an image with zeros between its entries."""
     kernel = np.asarray(weights, dtype=np.float64)
@@ -95,12 +119,12 @@ def transposed_convolution(
 def average_pool(
     tensor: Tensor,
     kernel: Sequence[int],
-    stride: Any,
-    pads: Any,
+    stride: Lengths,
+    pads: Pads,
     *,
     ceil: bool,
     count_padding: bool,
-    divisor: Any = None,
+    divisor: float | None = None,
 ) -> Tensor:
     """Return the means over windows of images (N, C, …)."""
     windows = pooling_windows(tensor.numbers, kernel, stride, pads, 1, ceil)
@@ -131,7 +155,7 @@ def adaptive_average(tensor: Tensor, output: Sequence[int | None]) -> Tensor:
     return tensor
 
 
-def per_axis(value: Any, count: int, name: str, at_least: int = 1) -> list[int]:
+def per_axis(value: Lengths, count: int, name: str, at_least: int = 1) -> list[int]:
     """Return one whole number per axis of space, from one for all or a sequence."""
     values = list(np.atleast_1d(np.asarray(value)).tolist())
     values = values * count if len(values) == 1 else values
@@ -140,7 +164,7 @@ def per_axis(value: Any, count: int, name: str, at_least: int = 1) -> list[int]:
     return [int(v) for v in values]
 
 
-def rearranged(value: Any, change: Callable[[Any], Any]) -> Any:
+def rearranged(value: Value, change: Callable[[Any], Any]) -> Value:
     """Return a tensor or a constant after something NumPy can do to an array of the same shape."""
     if not isinstance(value, Tensor):
         return change(np.asarray(value))
@@ -152,17 +176,19 @@ def rearranged(value: Any, change: Callable[[Any], Any]) -> Any:
     return value.take(index)
 
 
-def pieces(value: Any, sizes: Sequence[int], axis: int) -> list[Any]:
+def pieces(value: Value, sizes: Sequence[int], axis: int) -> list[Value]:
     """Return consecutive parts along an axis."""
     ends = np.cumsum([0, *sizes])
 
-    def piece(number: int) -> Any:
+    def piece(number: int) -> Value:
         return rearranged(value, lambda a: np.take(a, range(ends[number], ends[number + 1]), axis=axis))
 
     return [piece(number) for number in range(len(sizes))]
 
 
-def pooling_windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, ceil: bool = False) -> Any:
+def pooling_windows(
+    numbers: Indices, kernel: Sequence[int], stride: Lengths, pads: Pads, dilation: Lengths, ceil: bool = False
+) -> Indices:
     """Return all windows of the last axes: (…, *places, *kernel); negative where a window leaves the entries."""
     space = len(kernel)
     if numbers.ndim < space + 1:
@@ -192,9 +218,9 @@ def pooling_windows(numbers: Any, kernel: Any, stride: Any, pads: Any, dilation:
     extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     windows = sliding_window_view(numbers, extents, axis=tuple(range(first, first + space)))
     steps = [slice(None)] * first + [slice(None, None, s) for s in stride] + [slice(None, None, d) for d in dilation]
-    windows = windows[tuple(steps)]
-    check_work(windows.shape)
-    return windows
+    found: Indices = windows[tuple(steps)]
+    check_work(found.shape)
+    return found
 
 
 def _axis(axis: int, count: int) -> int:
