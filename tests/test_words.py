@@ -26,7 +26,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PAGES += [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in LATER]
 
 # The pages together stay readable in an afternoon. The limit falls when pages get shorter; it never rises.
-MOST_WORDS = 34_200
+MOST_WORDS = 34_150
 
 WORDS = re.compile(
     r"\b(whoever|nobody|somebody|anybody|everybody|who asks|second look|as they come|to and fro|what it buys|all told"
