@@ -8,7 +8,6 @@ from polymargin.boundary import AttentionArchitecture, NetworkArchitecture, arch
 from polymargin.continuation import Tracker
 from polymargin.errors import InputError
 from polymargin.geometry import degree_bounds, formula, monodromy_count
-from polymargin.geometry.ed_degrees.formulas import bottleneck_formula, shallow_formula, wide_formula
 
 
 @pytest.mark.parametrize(
@@ -37,9 +36,9 @@ def test_formula_and_count_agree(widths: tuple[int, ...], degree: int, theorem: 
 
 
 def test_examples_of_the_paper() -> None:
-    shallow = [int(shallow_formula(NetworkArchitecture(w, 3))) for w in ((3, 2, 2), (3, 3, 2), (4, 4, 2))]
+    shallow = [int(formula(NetworkArchitecture(w, 3))) for w in ((3, 2, 2), (3, 3, 2), (4, 4, 2))]
     assert shallow == [9, 21, 45]
-    assert int(bottleneck_formula(NetworkArchitecture((2, 2, 1, 1, 2), 2))) == 16
+    assert int(formula(NetworkArchitecture((2, 2, 1, 1, 2), 2))) == 16
     assert degree_bounds(NetworkArchitecture((3, 3, 2, 2), 2)) == (12, 52)
 
 
@@ -50,18 +49,16 @@ def test_bounds_enclose_the_count_between_the_regimes() -> None:
         assert lower < len(monodromy_count(architecture_family(architecture), Tracker(threads=1)).solutions) < upper
 
 
-@pytest.mark.parametrize(
-    ("theorem", "widths", "reason"),
-    [
-        (shallow_formula, (3, 3, 2, 2), "2 hidden layers"),
-        (wide_formula, (3, 3, 2, 2), "hidden width 2 is below the 3 active inputs"),
-        (bottleneck_formula, (3, 3, 2, 2), "width 2, not 1"),
-        (formula, (3, 3, 2, 2), "method='numeric'"),
-    ],
-)
-def test_formulas_refuse_outside_their_hypotheses(theorem, widths: tuple[int, ...], reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
-        theorem(NetworkArchitecture(widths, 2))
+def test_formulas_refuse_outside_their_hypotheses() -> None:
+    with pytest.raises(InputError) as caught:
+        formula(NetworkArchitecture((3, 3, 2, 2), 2))
+    for reason in (
+        "2 hidden layers",
+        "hidden width 2 is below the 3 active inputs",
+        "width 2, not 1",
+        "method='numeric'",
+    ):
+        assert reason in str(caught.value)
 
 
 def test_attention_has_no_formula() -> None:

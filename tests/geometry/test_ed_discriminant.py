@@ -30,7 +30,7 @@ def test_first_example(method: str) -> None:
     boundary = pm.Boundary.from_network(pm.PolynomialNetwork(layers, degree=2), 0, 1)
     found = ed_discriminant(boundary, method=method)
     assert [str(generator) for generator in found.generators] == [PRINTED]
-    assert (found.degree, found.codimension, found.method) == (6, 1, method)
+    assert (found.degree, found.components[0].codimension, found.method) == (6, 1, method)
     assert [found.sign(point) for point in ((0, 0), (10, 0), (-10, 0), (-2, 0))] == [-1, 1, 1, 0]
 
 
@@ -40,7 +40,7 @@ def test_second_example(method: str) -> None:
     boundary = pm.Boundary.from_network(pm.PolynomialNetwork(layers, degree=2), 0, 1)
     found = ed_discriminant(boundary, method=method)
     assert [str(generator) for generator in found.generators] == ["5*u1 + 3", "5*u2 + 1"]
-    assert (found.degree, found.codimension, found.factors) == (0, 2, ())
+    assert (found.degree, found.components[0].codimension, found.factors) == (0, 2, ())
     assert found.contains([Fraction(-3, 5), Fraction(-1, 5)])
     assert not found.contains([-0.6, -0.2])  # the doubles next to it
     assert found.latex() == r"\langle 5 u_{1} + 3, 5 u_{2} + 1 \rangle"
@@ -61,7 +61,7 @@ def test_forms_of_the_result() -> None:
     sympy = pytest.importorskip("sympy")
     found = ed_discriminant(boundary_of("y - x**2"))
     assert str(found.generators[0]) == "16*u2^3 - 27*u1^2 - 24*u2^2 + 12*u2 - 2"
-    assert found.latex() == "16 u_{2}^{3} - 27 u_{1}^{2} - 24 u_{2}^{2} + 12 u_{2} - 2"
+    assert found.latex() == "- 27 u_{1}^{2} + 16 u_{2}^{3} - 24 u_{2}^{2} + 12 u_{2} - 2"
     u1, u2 = sympy.symbols("u1 u2")
     (expression,) = found.sympy()
     assert sympy.expand(expression - (2 * (2 * u2 - 1) ** 3 - 27 * u1**2)) == 0
@@ -91,7 +91,7 @@ def test_pieces_of_different_size() -> None:
     found = ed_discriminant(boundary_of("x**2 + y**2 + 4*z**2 - 4", "x y z"))
     assert [component.codimension for component in found.components] == [1, 2]
     assert [str(g) for g in found.components[1].generators] == ["u1", "u2"]
-    assert found.describe() == "hypersurface of degree 6 and 1 smaller piece"
+    assert repr(found).startswith("EDDiscriminant(hypersurface of degree 6 and 1 smaller piece, ")
     assert found.contains([0, 0, 7])  # the axis
     assert found.sign([0, 0, 7]) == 0
     assert [generator.total_degree() for generator in found.generators] == [7, 7]
@@ -100,7 +100,7 @@ def test_pieces_of_different_size() -> None:
 def test_empty() -> None:
     for text in ("x + 2*y - 1", "(x - y)**2 - 1", "(x - y)**2"):
         found = ed_discriminant(boundary_of(text))
-        assert (found.describe(), found.degree, found.codimension, found.components) == ("empty", 0, None, ())
+        assert (repr(found)[:20], found.degree, found.components) == ("EDDiscriminant(empty", 0, ())
         assert [str(g) for g in found.generators] == ["1"]
         assert found.sign([0, 0]) == 1
 
@@ -124,11 +124,8 @@ def test_refusals() -> None:
     with pytest.raises(pm.InputError, match="3 variables"):
         ed_discriminant(boundary_of("x**2 + 2*y**2 + 3*z**2 - 1", "x y z"), method="plane")
     six = boundary_of("a**2 + 2*b**2 + 3*c**2 + 4*d**2 + 5*e**2 + 6*f**2 - 1", "a b c d e f")
-    with pytest.raises(pm.InputError, match="written out for at most 5"):
+    with pytest.raises(pm.InputError, match="written out for at most 3"):
         ed_discriminant(six, method="quadric")
-    twice = boundary_of("x**2 - y**2 + 2*x*y + z**2 - w**2 + 2*z*w - 1", "x y z w")  # eigenvalues ±√2, each twice
-    with pytest.raises(pm.InputError, match="irrational eigenvalue"):
-        ed_discriminant(twice)
     with pytest.raises(pm.InputError, match="up to 1,562,275 terms"):
         ed_discriminant(boundary_of("(a + b + c + d)**3 + 2*(e + f + g - h)**3 - 1", "a b c d e f g h"))
     with pytest.raises(pm.InputError, match="constant"):
@@ -139,7 +136,6 @@ def test_refusals() -> None:
     ("text", "names", "method"),
     [
         ("x**3 + 2*y**3 - x*y + x**2 - 2*y + 1", "x y", "plane"),
-        ("x**2 + 2*y**2 + 3*z**2 + 5*w**2 - 1", "x y z w", "quadric"),
         pytest.param("x**3 + 2*y**3 - x*y + x**2 - 2*y + 1", "x y", "elimination", marks=needs_singular),
     ],
 )

@@ -25,6 +25,11 @@ def as_sympy(program: Program, names: Sequence[str]) -> Any:
     return evaluate(program, [sympy.Symbol(name) for name in names], lift=lift)[0]
 
 
+def sympy_of(text: str) -> Any:
+    """Return an integer polynomial as python-flint prints it, as a SymPy expression."""
+    return _sympy().sympify(text.replace("^", "**"), rational=True)
+
+
 def latex_of(expression: Any) -> str:
     """Return LaTeX as SymPy writes it."""
     return str(_sympy().latex(expression))

@@ -12,7 +12,6 @@ import pytest
 import polymargin as pm
 from polymargin.geometry.algebra import OutOfTimeError, exact_equations
 from polymargin.geometry.algebra.evolute import centre_map, circle_centre, evolute
-from polymargin.geometry.algebra.interpolation import interpolate, simplex
 from polymargin.geometry.algebra.reconstruction import Residues
 
 T = flint.fmpq_poly([0, 1])
@@ -126,18 +125,3 @@ def test_reconstruction_of_large_fractions() -> None:
         candidate = next(p for p in range(candidate + 1, candidate + 1000) if flint.fmpz(p).is_prime())
         found = residues.add(candidate, [n.numerator * pow(n.denominator, -1, candidate) % candidate for n in numbers])
     assert found == numbers
-
-
-def test_interpolation_recovers_a_random_polynomial() -> None:
-    generator = random.Random(6)
-    terms = {index: flint.fmpq(generator.randrange(1, 99), 7) for index in simplex(3, 4)}
-    offset = [flint.fmpq(1, 3), flint.fmpq(-2), flint.fmpq(5, 7)]
-
-    def value(point) -> flint.fmpq:
-        total = flint.fmpq(0)
-        for (i, j, k), c in terms.items():
-            total += c * point[0] ** i * point[1] ** j * point[2] ** k
-        return total
-
-    values = {index: value([o + i for o, i in zip(offset, index, strict=True)]) for index in simplex(3, 4)}
-    assert interpolate(values, 4, offset) == terms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -77,41 +78,35 @@ def discriminant_crossings(
 
     positions = np.linspace(0.0, 1.0, samples + 1)
     counts = count(positions)
-    undecided = positions[counts == UNKNOWN]
-    positions, counts = positions[counts != UNKNOWN], counts[counts != UNKNOWN]
-    change = np.flatnonzero(counts[1:] != counts[:-1])
-    low, high = positions[change], positions[change + 1]
-    before, after = counts[change], counts[change + 1]
-    open_ones = np.flatnonzero(high - low > ACCURACY)
-    while len(open_ones):
-        middle, found = _inside(low[open_ones], high[open_ones], count)
-        known = found != UNKNOWN
-        open_ones, middle, found = open_ones[known], middle[known], found[known]
-        # Whatever the middle is, a change of the count lies in each part whose ends differ.
-        upward, both = found == before[open_ones], (found != before[open_ones]) & (found != after[open_ones])
-        upper = (middle[both], high[open_ones[both]], found[both], after[open_ones[both]])
-        low[open_ones[upward]] = middle[upward]
-        high[open_ones[~upward]], after[open_ones[~upward]] = middle[~upward], found[~upward]
-        open_ones = np.append(open_ones, len(low) + np.arange(both.sum()))
-        low, high, before, after = (np.append(*pair) for pair in zip((low, high, before, after), upper, strict=True))
-        open_ones = open_ones[(high - low)[open_ones] > ACCURACY]
-    order = np.argsort(low)
-    crossings = Crossings(
-        Crossing(float((a + b) / 2), float((b - a) / 2), int(n), int(m))
-        for a, b, n, m in zip(low[order], high[order], before[order], after[order], strict=True)
-    )
-    crossings.undecided = tuple(undecided.tolist())
+    known = counts != UNKNOWN
+    found = zip(positions[known].tolist(), counts[known].tolist(), strict=True)
+    parts = [(a, b, n, m) for (a, n), (b, m) in pairwise(found) if n != m]
+    crossings = Crossings()
+    while parts:
+        narrow = [part for part in parts if part[1] - part[0] <= ACCURACY]
+        parts = [part for part in parts if part[1] - part[0] > ACCURACY]
+        inside = _inside(np.array([part[:2] for part in parts]).reshape(-1, 2), count)
+        halves = []
+        for (a, b, n, m), (middle, between) in zip(parts, inside, strict=True):
+            if between == UNKNOWN:
+                narrow.append((a, b, n, m))
+                continue
+            # Whatever the middle is, a change of the count lies in each part whose ends differ.
+            halves += [part for part in ((a, middle, n, between), (middle, b, between, m)) if part[2] != part[3]]
+        crossings += [Crossing((a + b) / 2, (b - a) / 2, n, m) for a, b, n, m in narrow]
+        parts = halves
+    crossings.sort(key=lambda crossing: crossing.position)
+    crossings.undecided = tuple(positions[~known].tolist())
     return crossings
 
 
-def _inside(low: Array, high: Array, count: Callable[[Array], NDArray[np.int64]]) -> tuple[Array, NDArray[np.int64]]:
-    """Return positions inside intervals and their counts: the middle, or another one if its count is undecided."""
+def _inside(parts: Array, count: Callable[[Array], NDArray[np.int64]]) -> list[tuple[float, int]]:
+    """Return positions inside intervals (m, 2) and their counts: the middle, or another one where that cannot be told."""
+    low, high = parts.T
     position = (low + high) / 2
     found = count(position)
     for share in OTHER_SHARES:
         unknown = np.flatnonzero(found == UNKNOWN)
-        if not len(unknown):
-            break
         position[unknown] = low[unknown] + share * (high - low)[unknown]
         found[unknown] = count(position[unknown])
-    return position, found
+    return list(zip(position.tolist(), found.tolist(), strict=True))

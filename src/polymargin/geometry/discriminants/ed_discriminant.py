@@ -35,7 +35,7 @@ def ed_discriminant(
 ) -> EDDiscriminant:
     """Return the ED discriminant: the closure of the data points at which critical points of the distance merge.
 
-    method    "quadric"      degree two, up to five variables: one univariate discriminant
+    method    "quadric"      degree two, up to three variables: one univariate discriminant
               "plane"        two variables, any degree: the evolute by linear algebra modulo primes
               "elimination"  anything, as far as Singular gets: Algorithm 3 of the paper (`symbolic` extra)
               "auto"         the first of them that applies
@@ -57,7 +57,7 @@ def ed_discriminant(
     elif method == "elimination":
         components = eliminated_components(surface, timeout=timeout)
     elif method == "quadric":
-        components = quadric_components(surface, deadline=time.monotonic() + timeout)
+        components = quadric_components(surface)
     else:
         components = plane_components(surface, deadline=time.monotonic() + timeout, progress=progress)
     ring = Ring(tuple(f"u{index}" for index in range(1, boundary.dimension + 1)))

@@ -18,54 +18,26 @@ extraneous factor. What remains to be seen are the v with infinitely many critic
                                       happens for two eigenvalues.
     P = w                             A cone with one eigenvalue, b = μ|y|², is isotropic: no critical points for general v, a
                                       line of them for v on the cone, which is its own discriminant.
-
-D is found from its values at as many points as it has coefficients: the discriminants of polynomials with rational numbers.
 """
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import flint
 
 from polymargin.errors import InputError
-from polymargin.geometry.algebra.engines import OutOfTimeError
 from polymargin.geometry.algebra.equations import Equations
 from polymargin.geometry.algebra.factorisation import irreducible_factors
-from polymargin.geometry.algebra.interpolation import interpolate, simplex
 from polymargin.geometry.algebra.linear_spaces import kernel, linear_forms, vanishes_on
-from polymargin.geometry.algebra.rings import Ring, integer_form
+from polymargin.geometry.algebra.rings import Ring, determinant, integer_form
 from polymargin.geometry.discriminants.result import DiscriminantComponent
 
-# D has degree 6(n − 1) for a general quadric: 118,755 terms for five variables, 1.6 million for six.
-LARGEST_DIMENSION = 5
+# D has degree 6(n − 1) for a general quadric, 7,315 terms for four variables, which take half a minute.
+LARGEST_DIMENSION = 3
 
 
-@dataclass(frozen=True, eq=False)
-class SecularPolynomial:
-    """P as a list of polynomials in v, one for each power of λ, and m as a polynomial in λ."""
-
-    coefficients: tuple[Any, ...]
-    poles: Any
-
-    def at(self, point: Sequence[Any]) -> Any:
-        """Return P at a rational point v, a polynomial in λ."""
-        return flint.fmpq_poly([coefficient(*point) for coefficient in self.coefficients])
-
-    def value(self, point: Sequence[Any]) -> Any | None:
-        """Return Disc(P) / Res(P, m) at a rational point; None if the values alone do not decide it."""
-        polynomial = self.at(point)
-        extraneous = polynomial.resultant(self.poles)
-        if polynomial.degree() < len(self.coefficients) - 1 or extraneous == 0:
-            return None
-        return polynomial.discriminant() / extraneous
-
-
-def quadric_components(surface: Equations, *, deadline: float) -> list[DiscriminantComponent]:
+def quadric_components(surface: Equations) -> list[DiscriminantComponent]:
     """Return the pieces of the discriminant of a hypersurface of degree two over the rationals, in its own variables."""
     if surface.dimension > LARGEST_DIMENSION:
         raise InputError(
@@ -74,13 +46,13 @@ def quadric_components(surface: Equations, *, deadline: float) -> list[Discrimin
         )
     A, a = _form(surface)
     K = surface.metric * A
-    secular = _secular(surface, A, a, K)
-    polynomial = _main_polynomial(surface.ring, secular, deadline)
+    P, m = _secular(surface, A, a, K)
+    polynomial = _main_polynomial(surface.ring, P, m)
     components = [DiscriminantComponent((factor,), 1) for factor in irreducible_factors(polynomial)]
     pieces = _double_eigenspaces(surface, a, K)
     components += [DiscriminantComponent(forms, 2) for forms in pieces if not vanishes_on(polynomial, forms)]
     if polynomial.is_constant() and _is_cone(surface, A, a):
-        components.append(DiscriminantComponent(_degenerate_locus(surface, secular, A, a, K), 2))
+        components.append(DiscriminantComponent(_degenerate_locus(surface, P, A, a, K), 2))
     return components
 
 
@@ -92,41 +64,29 @@ def _form(surface: Equations) -> tuple[Any, list[Any]]:
     return flint.fmpq_mat(size, size, entries), [b.derivative(i)(*origin) for i in range(size)]
 
 
-def _secular(surface: Equations, A: Any, a: list[Any], K: Any) -> SecularPolynomial:
-    """Return P = m² b((1 + 2λK)⁻¹(v − λGa)); the inverse is adj(1 + 2λK)/det, without common factors."""
+def _secular(surface: Equations, A: Any, a: list[Any], K: Any) -> tuple[Any, Any]:
+    """Return P and m in the variables v and λ: P = m² b((1 + 2λK)⁻¹(v − λGa)), with the inverse as adj(1 + 2λK)/det."""
     size = surface.dimension
+    axes = range(size)
     ring = surface.ring.extended("l")
     multiplier = ring.variables[size]
     seen = [v - multiplier * entry for v, entry in zip(ring.variables, _times(surface.metric, a), strict=False)]
-    adjugate = _adjugate(ring, K, multiplier)
-    determinant = adjugate[0][0] + 2 * multiplier * ring.linear((K[j, 0] for j in range(size)), adjugate[0])
+    shifted = [[int(i == j) + 2 * multiplier * K[i, j] + 0 * multiplier for j in axes] for i in axes]
+    adjugate = [[(-1) ** (i + j) * _minor(shifted, j, i) for j in axes] for i in axes]
     poles = _poles(K)
     m = ring.linear(poles.coeffs(), [multiplier**k for k in range(poles.length())])
-    common = divmod(determinant, m)[0]
+    common = divmod(determinant(shifted), m)[0]
     y = [divmod(sum((c * r for c, r in zip(row, seen, strict=True)), ring.constant(0)), common)[0] for row in adjugate]
     P = m * m * surface.polynomial(*[flint.fmpq(0)] * size) + m * ring.linear(a, y)
     for left, row in zip(y, A.table(), strict=True):
         P += left * ring.linear(row, y)
-    table: list[dict[tuple[int, ...], Any]] = [{} for _ in range(P.degrees()[size] + 1)]
-    for exponents, coefficient in P.to_dict().items():
-        table[exponents[size]][exponents[:size]] = coefficient
-    return SecularPolynomial(tuple(surface.ring.context.from_dict(row) for row in table), poles)
+    return P, m
 
 
-def _adjugate(ring: Ring, K: Any, multiplier: Any) -> list[list[Any]]:
-    """Return adj(1 + 2λK) = Σ_k (−2λ)^(n−1−k) M_k with adj(t − K) = Σ_k t^k M_k by the recursion of Faddeev and LeVerrier."""
-    size = K.nrows()
-    unit = flint.fmpq_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
-    total = [[ring.constant(entry) for entry in row] for row in (unit * 0).table()]
-    matrix, power = unit, ring.constant(1)
-    for k in range(size):
-        for i, row in enumerate(matrix.table()):
-            for j, entry in enumerate(row):
-                total[i][j] += entry * power
-        moved = K * matrix
-        matrix = moved - unit * (sum(moved[i, i] for i in range(size)) / (k + 1))
-        power = power * multiplier * -2
-    return total
+def _minor(rows: list[list[Any]], row: int, column: int) -> Any:
+    """Return the determinant without a row and a column."""
+    rest = [[entry for j, entry in enumerate(line) if j != column] for i, line in enumerate(rows) if i != row]
+    return determinant(rest) if rest else rows[0][0] ** 0
 
 
 def _poles(K: Any) -> Any:
@@ -139,54 +99,26 @@ def _poles(K: Any) -> Any:
     return flint.fmpq_poly([squarefree[degree - k] * flint.fmpq(-2) ** k for k in range(degree + 1)])
 
 
-def _main_polynomial(ring: Ring, secular: SecularPolynomial, deadline: float) -> Any:
-    """Return Disc(P) / Res(P, m) as a primitive integer polynomial."""
-    if len(secular.coefficients) == 1:
-        return integer_form(secular.coefficients[0])  # P = w: an isotropic cone
-    size, degree = len(ring.names), _degree(secular, len(ring.names))
-    generator = random.Random(20266)
-    while True:
-        offset = [flint.fmpq(generator.randrange(1, 97), 97) for _ in range(size)]
-        values = {}
-        for index in simplex(size, degree):
-            if time.monotonic() > deadline:
-                raise OutOfTimeError(
-                    f"the discriminant, a polynomial of degree {degree} in {size} variables, was not finished in time; "
-                    f"give it more with timeout= (--timeout)"
-                )
-            value = secular.value([start + step for start, step in zip(offset, index, strict=True)])
-            if value is None:
-                break
-            values[index] = value
-        else:
-            return integer_form(ring.context.from_dict(interpolate(values, degree, offset)))
+def _main_polynomial(ring: Ring, P: Any, m: Any) -> Any:
+    """Return Disc_λ(P) / Res_λ(P, m) as a primitive integer polynomial in v."""
+    size = len(ring.names)
+    if P.degrees()[size] > 0:  # otherwise P = w: an isotropic cone
+        P = divmod(P.discriminant(size), P.resultant(m, size))[0]
+    return integer_form(_at(ring, P, ring.constant(0)))
 
 
-def _degree(secular: SecularPolynomial, size: int) -> int:
-    """Return the degree in v of Disc(P) / Res(P, m), from its restriction to a line."""
-    line = Ring(("s", "l"))
-    s, multiplier = line.variables
-    generator = random.Random(20267)
-    point = [line.random_scalar(generator) + s * line.random_scalar(generator) for _ in range(size)]
-    P, m = line.constant(0), line.constant(0)
-    for k, coefficient in enumerate(secular.coefficients):
-        P += coefficient.compose(*point, ctx=line.context) * multiplier**k
-    for k, coefficient in enumerate(secular.poles.coeffs()):
-        m += coefficient * multiplier**k
-    return int(P.discriminant(1).total_degree() - P.resultant(m, 1).total_degree())
+def _at(ring: Ring, polynomial: Any, multiplier: Any) -> Any:
+    """Return a polynomial in v and λ at a value of λ."""
+    return polynomial.compose(*ring.variables, multiplier, ctx=ring.context)
 
 
 def _double_eigenspaces(surface: Equations, a: list[Any], K: Any) -> list[tuple[Any, ...]]:
     """Return the equations of the v without a part in an eigenspace of dimension two."""
-    pieces = []
-    for factor, multiplicity in _nonzero_eigenvalues(K):
-        if multiplicity == 2 and factor.degree() > 1:
-            raise InputError(
-                "the quadric has an irrational eigenvalue of multiplicity two; use method='elimination' for its discriminant"
-            )
-        if multiplicity == 2:
-            pieces.append(_eigenspace_forms(surface, a, K, -flint.fmpq(factor[0]) / factor[1]))
-    return pieces
+    return [
+        _eigenspace_forms(surface, a, K, -flint.fmpq(factor[0]) / factor[1])
+        for factor, multiplicity in _nonzero_eigenvalues(K)
+        if multiplicity == 2  # in three variables it is rational
+    ]
 
 
 def _nonzero_eigenvalues(K: Any) -> list[tuple[Any, int]]:
@@ -212,7 +144,7 @@ def _is_cone(surface: Equations, A: Any, a: list[Any]) -> bool:
     return bool(flint.fmpq_mat([*rows, [*half, constant]]).rank() == A.rank())
 
 
-def _degenerate_locus(surface: Equations, secular: SecularPolynomial, A: Any, a: list[Any], K: Any) -> tuple[Any, ...]:
+def _degenerate_locus(surface: Equations, P: Any, A: Any, a: list[Any], K: Any) -> tuple[Any, ...]:
     """Return w₁ = w₂ = 0 for a cone with two eigenvalues; w is the square of a linear form for a simple one."""
     eigenvalues = _nonzero_eigenvalues(K)
     if all(multiplicity == 1 for _, multiplicity in eigenvalues):
@@ -226,8 +158,7 @@ def _degenerate_locus(surface: Equations, secular: SecularPolynomial, A: Any, a:
             generators += _eigenspace_forms(surface, a, K, eigenvalue)
         else:
             place = -1 / (2 * eigenvalue)
-            powers = [place**k for k in range(len(secular.coefficients))]
-            generators.append(integer_form(surface.ring.linear(powers, secular.coefficients)))
+            generators.append(integer_form(_at(surface.ring, P, surface.ring.constant(place))))
     return tuple(generators)
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polymargin.arguments import real_array
-from polymargin.errors import InputError, MissingExtraError
+from polymargin.boundary.formula import latex_of, sympy_of
+from polymargin.errors import InputError
 from polymargin.geometry.algebra.small_bases import reduced_basis
 from polymargin.polynomials import exact
 
@@ -50,16 +51,10 @@ class EDDiscriminant:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"EDDiscriminant({self.describe()}, method {self.method!r}, {self.seconds:.2f} s)"
-
-    def describe(self) -> str:
-        """Return a short description."""
-        if not self.components:
-            return "empty"
         smaller = sum(component.codimension > 1 for component in self.components)
         parts = [f"hypersurface of degree {self.degree}"] if self.degree else []
         parts += [f"{smaller} smaller piece{'s' if smaller > 1 else ''}"] if smaller else []
-        return " and ".join(parts)
+        return f"EDDiscriminant({' and '.join(parts) or 'empty'}, method {self.method!r}, {self.seconds:.2f} s)"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -80,13 +75,6 @@ class EDDiscriminant:
     def degree(self) -> int:
         """Return the degree of D."""
         return int(self.polynomial.total_degree())
-
-    @property
-    def codimension(self) -> int | None:
-        """Return the least codimension of a piece; None if the discriminant is empty."""
-        return min((component.codimension for component in self.components), default=None)
-
-    # -- at points -----------------------------------------------------------------------------
 
     def at(self, point: Sequence[Any]) -> tuple[Fraction, ...]:
         """Return the generators at a rational point, exactly; floats are taken as the dyadic rationals they are."""
@@ -129,28 +117,13 @@ class EDDiscriminant:
         value = rational.from_dict(terms)(*(flint.fmpq(c.numerator, c.denominator) for c in coordinates))
         return Fraction(int(value.p), int(value.q))
 
-    # -- in other words ------------------------------------------------------------------------
-
     def sympy(self) -> tuple[Any, ...]:
         """Return the generators as SymPy expressions."""
-        try:
-            import sympy
-        except ImportError:
-            raise MissingExtraError("this form needs SymPy; install it with: pip install sympy") from None
-        symbols = sympy.symbols(self.variables)
-        return tuple(
-            sympy.Add(
-                *(
-                    int(c) * sympy.Mul(*(s**e for s, e in zip(symbols, exponents, strict=True)))
-                    for exponents, c in generator.to_dict().items()
-                )
-            )
-            for generator in self.generators
-        )
+        return tuple(sympy_of(str(generator)) for generator in self.generators)
 
     def latex(self) -> str:
         """Return the polynomial, or the ideal in angle brackets, in LaTeX."""
-        texts = [_latex(generator, self.variables) for generator in self.generators]
+        texts = [latex_of(generator) for generator in self.sympy()]
         return texts[0] if len(texts) == 1 else rf"\langle {', '.join(texts)} \rangle"
 
 
@@ -167,19 +140,3 @@ def union_generators(context: Any, components: Sequence[DiscriminantComponent]) 
     factors = (component.generators[0] for component in components if component.codimension == 1)
     polynomial = prod(factors, start=context.constant(1))
     return tuple(polynomial * entry for entry in basis)
-
-
-def _latex(polynomial: Any, names: Sequence[str]) -> str:
-    """Return terms by falling degree: 3 u_{1}^{2} u_{2} - u_{1} + 7."""
-    text = ""
-    for exponents, coefficient in polynomial.to_dict().items():
-        number = int(coefficient)
-        factors = " ".join(
-            f"{name[0]}_{{{name[1:]}}}" + (f"^{{{power}}}" if power > 1 else "")
-            for name, power in zip(names, exponents, strict=True)
-            if power
-        )
-        size = "" if abs(number) == 1 and factors else str(abs(number))
-        sign = (" - " if number < 0 else " + ") if text else ("-" if number < 0 else "")
-        text += sign + " ".join(filter(None, (size, factors)))
-    return text or "0"

@@ -34,73 +34,40 @@ class Formula:
         return self.value
 
 
-def shallow_formula(architecture: NetworkArchitecture) -> Formula:
-    """Return the ED degree of a shallow network: a generic hypersurface in its active inputs.
+def formula(architecture: Architecture) -> Formula:
+    """Return the first theorem whose hypotheses hold.
 
-    >>> int(shallow_formula(NetworkArchitecture((3, 2, 2), 3)))
-    9
+    >>> [int(formula(NetworkArchitecture(widths, 2))) for widths in ((3, 2, 2), (3, 4, 3, 2), (2, 2, 1, 1, 2))]
+    [4, 52, 16]
+    >>> [int(formula(AttentionArchitecture(1, 5, 1, a))) for a in (1, 2, 3)]
+    [12, 24, 27]
     """
-    if len(architecture.hidden) != 1:
-        raise _refusal("shallow", architecture, f"it has {len(architecture.hidden)} hidden layers, not one")
-    value = generic_critical_count(architecture.active_inputs, architecture.degree)
-    return Formula(value, "shallow", "one hidden layer, generic weights")
-
-
-def wide_formula(architecture: NetworkArchitecture) -> Formula:
-    """Return the ED degree of a network without a hidden layer narrower than the active subspace.
-
-    >>> int(wide_formula(NetworkArchitecture((3, 4, 3, 2), 2)))
-    52
-    """
-    narrow = [width for width in architecture.hidden if width < architecture.active_inputs]
-    if narrow:
-        reason = f"the hidden width {narrow[0]} is below the {architecture.active_inputs} active inputs"
-        raise _refusal("wide", architecture, reason)
-    return Formula(architecture.bound, "wide", "no hidden layer narrower than the active subspace, generic weights")
-
-
-def bottleneck_formula(architecture: NetworkArchitecture) -> Formula:
-    """Return the ED degree of a network whose hidden layers after the first have one neuron.
-
-    >>> int(bottleneck_formula(NetworkArchitecture((2, 2, 1, 1, 2), 2)))
-    16
-    """
-    wider = [width for width in architecture.hidden[1:] if width > 1]
-    if wider:
-        raise _refusal("bottleneck", architecture, f"a hidden layer after the first has width {wider[0]}, not 1")
-    return Formula(
-        _bottleneck_count(architecture), "bottleneck", "width 1 after the first hidden layer, generic weights"
+    if isinstance(architecture, AttentionArchitecture):
+        if architecture.t > 1 or "V" in architecture.shared:
+            raise InputError(f"attention {architecture}: no formula is known; count it with method='numeric'")
+        d = architecture.d
+        rank = min(architecture.a if architecture.shared else 2 * architecture.a, d)
+        value = 6 * rank if rank < d else 6 * d - 3
+        return Formula(value, "one token", "attention to a single token, generic weights")
+    hidden, active = architecture.hidden, architecture.active_inputs
+    if len(hidden) == 1:
+        value = generic_critical_count(active, architecture.degree)
+        return Formula(value, "shallow", "one hidden layer, generic weights")
+    if min(hidden) >= active:
+        note = "no hidden layer narrower than the active subspace, generic weights"
+        return Formula(architecture.bound, "wide", note)
+    if max(hidden[1:]) == 1:
+        note = "width 1 after the first hidden layer, generic weights"
+        return Formula(_bottleneck_count(architecture), "bottleneck", note)
+    raise InputError(
+        f"{architecture}: no formula applies, because it has {len(hidden)} hidden layers, not one; the hidden width "
+        f"{min(hidden)} is below the {active} active inputs; and a hidden layer after the first has width "
+        f"{max(hidden[1:])}, not 1; count it with method='numeric'"
     )
 
 
-def one_token_formula(architecture: AttentionArchitecture) -> Formula:
-    """Return the ED degree of attention to one token.
-
-    >>> [int(one_token_formula(AttentionArchitecture(1, 5, 1, a))) for a in (1, 2, 3)]
-    [12, 24, 27]
-    """
-    if architecture.t > 1 or "V" in architecture.shared:
-        raise InputError(f"attention {architecture}: no formula is known; count it with method='numeric'")
-    d = architecture.d
-    rank = min(architecture.a if architecture.shared else 2 * architecture.a, d)
-    return Formula(6 * rank if rank < d else 6 * d - 3, "one token", "attention to a single token, generic weights")
-
-
-def formula(architecture: Architecture) -> Formula:
-    """Return the first theorem whose hypotheses hold."""
-    if isinstance(architecture, AttentionArchitecture):
-        return one_token_formula(architecture)
-    refusals = []
-    for theorem in (shallow_formula, wide_formula, bottleneck_formula):
-        try:
-            return theorem(architecture)
-        except InputError as refusal:
-            refusals.append(str(refusal))
-    raise InputError("; ".join(refusals) + "; count it with method='numeric'")
-
-
 def degree_bounds(architecture: Architecture) -> tuple[int, int]:
-    """Lower and upper bound of the ED degree for generic weights, equal where a formula holds.
+    """Return lower and upper bound of the ED degree for generic weights, equal where a formula holds.
 
     >>> degree_bounds(NetworkArchitecture((3, 3, 2, 2), 2))
     (12, 52)
@@ -113,7 +80,3 @@ def degree_bounds(architecture: Architecture) -> tuple[int, int]:
 def _bottleneck_count(architecture: NetworkArchitecture) -> int:
     copies = architecture.total_degree // architecture.degree
     return copies * generic_critical_count(architecture.active_inputs, architecture.degree)
-
-
-def _refusal(theorem: str, architecture: NetworkArchitecture, reason: str) -> InputError:
-    return InputError(f"{architecture}: the {theorem} formula does not apply, because {reason}")
