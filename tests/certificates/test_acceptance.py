@@ -13,7 +13,6 @@ import polymargin as pm
 from polymargin.deadlines import Deadline
 from polymargin.margins import judge, provers
 from polymargin.margins.case import Case
-from polymargin.margins.proofs import RivalProof
 from polymargin_checker import CheckResult
 
 NET = random_network([2, 3, 3], 2, seed=0)
@@ -63,13 +62,6 @@ def test_without_the_time_for_the_checker_bounds_stay_and_no_word_is_said(
     assert found.radius == pytest.approx(certified.upper, rel=1e-6)
     assert (found.standing.name, found.certificate) == ("NUMERICAL", None)
     assert any("too short to check" in note for note in found.notes)
-
-
-def test_the_stronger_proof_remembers_the_weaker_one() -> None:
-    weak, strong = (RivalProof(1, radius, {"kind": "region"}) for radius in (0.5, 0.75))
-    assert strong.instead_of(weak).weaker is weak
-    assert weak.instead_of(strong) is strong
-    assert weak.instead_of(None) is weak
 
 
 def test_a_false_proof_of_the_solver_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ import polymargin as pm
 from polymargin.continuation import Tracker
 from polymargin.enumeration.cache import Cache
 from polymargin.margins import batch
-from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Enumeration
+from polymargin.margins.prepared import margins_of
 from polymargin.networks.attention import random_attention
 from polymargin.standing import Standing
 

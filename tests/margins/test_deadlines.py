@@ -13,8 +13,8 @@ from polymargin.enumeration.base_solutions import base_solutions
 from polymargin.enumeration.cache import Cache
 from polymargin.enumeration.ordinary_points import paths_to
 from polymargin.errors import TooManyPathsError
-from polymargin.margins.models import margins_of
 from polymargin.margins.pairs import Enumeration
+from polymargin.margins.prepared import margins_of
 from polymargin.standing import Standing
 
 NETWORK = random_network([4, 6, 2], 3, seed=1)

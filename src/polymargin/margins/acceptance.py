@@ -1,7 +1,7 @@
 """Bounds and notes that remain after the checker refuses proofs.
 
-All proofs of an answer go to the checker together. If it refuses them, each goes alone, and gives way to the weaker one that it
-replaced, until what is left is accepted. If time alone was missing, the proofs stay as they are, unchecked.
+All proofs of an answer go to the checker together. If it refuses them, each goes alone, and those that it refuses are left out.
+If time alone was missing, the proofs stay as they are, unchecked.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.case import Case
 from polymargin.margins.certificate import Certificate, hexadecimal
 from polymargin.margins.judge import Judgement
-from polymargin.margins.proofs import RivalProof, trivial
+from polymargin.margins.proofs import Accepted, RivalProof, UpperProof, trivial
 from polymargin.regions import ThreatModel
 
 
@@ -36,22 +35,16 @@ def judged_loss(
 
 
 def strongest(case: Case, proofs: Sequence[RivalProof]) -> list[RivalProof]:
-    """Return the strongest proofs, or replaced ones, that the checker accepts; trivial ones if it accepts none."""
-    kept = [_accepted(case, proof) for proof in proofs]
+    """Return the proofs that the checker accepts, with trivial ones in place of the others."""
+    kept = [proof if _is_accepted(case, proof) else trivial(proof.rival) for proof in proofs]
     lower = _least(kept)
     together = lower <= 0 or judged_radius(case, lower, kept)[1].accepted
     return kept if together else [trivial(proof.rival) for proof in proofs]
 
 
-def _accepted(case: Case, proof: RivalProof) -> RivalProof:
-    """Return the accepted proof of one rival."""
+def _is_accepted(case: Case, proof: RivalProof) -> bool:
     threat = replace(case.threat, rivals=(proof.rival,))
-    candidate: RivalProof | None = proof
-    while candidate is not None and candidate.lower > 0:
-        if judged_radius(case, candidate.lower, [candidate], threat)[1].accepted:
-            return candidate
-        candidate = candidate.weaker
-    return trivial(proof.rival)
+    return proof.lower > 0 and judged_radius(case, proof.lower, [proof], threat)[1].accepted
 
 
 def accepted_bounds(case: Case, proofs: Sequence[RivalProof], upper: UpperProof | None) -> Accepted:

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from polymargin.boundary import Boundary
 from polymargin.deadlines import Deadline
-from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.certificate import Certificate, certificate, hexadecimal, in_base64
 from polymargin.margins.completeness import CompletenessProof, CriticalPointProofs
 from polymargin.margins.judge import Judge
 from polymargin.margins.pair_work import Enumerated, Found
-from polymargin.margins.proofs import RivalProof
+from polymargin.margins.proofs import Accepted, RivalProof, UpperProof
 from polymargin.margins.quadric import ROOMS, beyond_ties, quadric_proof
 from polymargin.quadric import NearestBatches, NearestKind
 

@@ -12,7 +12,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.continuation import Tracker
 from polymargin.errors import InputError
+from polymargin.margins.models import ModelMargins
 from polymargin.margins.result import Margin, PairMargin
 from polymargin.margins.verdict import Answer, Verdict
 from polymargin.networks.network import Network
@@ -30,7 +32,7 @@ CLOSED = 1e-8
 BEYOND = 1e-9
 
 
-class CellMargins:
+class CellMargins(ModelMargins):
     """A piecewise network, asked point by point."""
 
     def __init__(self, network: Network, seed: int, threat: ThreatModel) -> None:
@@ -41,8 +43,7 @@ class CellMargins:
             )
         self._network, self._seed = network, seed
 
-    def margin_at(self, u: Array, timeout: float | None) -> Margin:
-        """Return the margin at one point (n,)."""
+    def margin_at(self, u: Array, tracker: Tracker) -> Margin:
         started = perf_counter()
         start = SearchStart(self._network, u)
         label = start.label
@@ -51,7 +52,9 @@ class CellMargins:
             seconds = perf_counter() - started
             place = u.copy()
             return Margin(0.0, 0.0, 0.0, place, label, start.tied, Standing.NUMERICAL, "tie", seconds, notes=(note,))
-        outcome, incumbent, problem = start.search(timeout, self._seed)
+        outcome, incumbent, problem = start.search(
+            tracker.deadline.left if tracker.deadline.exists else None, self._seed
+        )
         upper = incumbent.distance
         lower = 0.0 if start.doubt else min(outcome.least, upper)
         nothing = math.isinf(upper) and not outcome.timed_out and not outcome.unresolved

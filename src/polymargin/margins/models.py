@@ -1,4 +1,4 @@
-"""The margin of a model at a point: for a boundary alone, or for a network.
+"""The margin of a model at a point; that of a boundary alone.
 
 `ordinary` is for many points at once: all paths to all rivals in one queue of the core, and every check on whole arrays. It
 answers what nothing speaks against. `margin_at` is for any point, and its answer is the same where both have one.
@@ -6,8 +6,8 @@ answers what nothing speaks against. `margin_at` is for any point, and its answe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from time import perf_counter
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,44 +17,34 @@ from polymargin.boundary import Boundary
 from polymargin.continuation import Tracker
 from polymargin.deadlines import TimeUpError
 from polymargin.margins.combined import combined
-from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration, Pair, out_of_time, pair_for
 from polymargin.margins.result import Margin, Ordinary
-from polymargin.networks.network import Network
 
 Array = NDArray[np.float64]
 
 
-class ModelMargins(Protocol):
-    """One model and what was computed for its boundaries so far."""
-
-    @property
-    def dimension(self) -> int: ...
+class ModelMargins(ABC):
+    """One model and what was computed for it so far. By default every point is answered alone."""
 
     @property
     def paths_per_point(self) -> int:
         """Return about how many paths lead to one point; 0 where linear algebra answers."""
-        ...
+        return 1
 
     def prepare(self, points: Array) -> None:
         """Compute what `ordinary` would have to compute first, once for all points like these."""
-        ...
+        return
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
         """Return the margins at points (p, n), finite ones, where there is no more to look at."""
-        ...
+        return np.zeros(0, dtype=np.intp), []
 
+    @abstractmethod
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
-        """Return the margin at one point (n,)."""
-        ...
+        """Return the margin at one point (n,), until the deadline of the tracker."""
 
 
-def margins_of(model: Network | Boundary, search: Enumeration) -> ModelMargins:
-    """Return the margins of a network, or of a boundary alone."""
-    return BoundaryMargins(model, search) if isinstance(model, Boundary) else NetworkMargins(model, search)
-
-
-class BoundaryMargins:
+class BoundaryMargins(ModelMargins):
     """A boundary without a network."""
 
     def __init__(self, boundary: Boundary, search: Enumeration) -> None:
@@ -66,10 +56,6 @@ class BoundaryMargins:
         if self._known is None:
             self._known = pair_for(self._boundary, self._search, tracker)
         return self._known
-
-    @property
-    def dimension(self) -> int:
-        return self._boundary.dimension
 
     @property
     def paths_per_point(self) -> int:
@@ -91,7 +77,7 @@ class BoundaryMargins:
         return known, [combined(None, [column.record(row, None)], seconds) for row in known.tolist()]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
-        checked_point(u, self.dimension)
+        checked_point(u, self._boundary.dimension)
         started = perf_counter()
         timed = tracker.until(self._search.deadline(tracker))
         try:

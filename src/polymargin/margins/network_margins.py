@@ -29,6 +29,7 @@ from polymargin.margins.columns import ENUMERATED, beyond_rounding
 from polymargin.margins.combined import combined
 from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
+from polymargin.margins.models import ModelMargins
 from polymargin.margins.pair_work import Found, PairWork, answers
 from polymargin.margins.pairs import FOLLOWING, EnumeratedPair, Enumeration, Pair, QuadricPair, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
@@ -50,7 +51,7 @@ def check_architecture(network: Network, variables: int, limit: int) -> None:
         )
 
 
-class NetworkMargins:
+class NetworkMargins(ModelMargins):
     """A network; boundaries are prepared when a point first needs them, and serve both orders of their two classes."""
 
     def __init__(self, network: Network, search: Enumeration) -> None:
@@ -61,10 +62,6 @@ class NetworkMargins:
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._by_label: dict[int, dict[int, Pair]] = {}
         self._given_up: set[int] = set()  # labels for whose boundaries the timeout did not suffice
-
-    @property
-    def dimension(self) -> int:
-        return self._network.dimension
 
     @property
     def paths_per_point(self) -> int:

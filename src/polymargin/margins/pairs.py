@@ -40,15 +40,15 @@ Watcher: TypeAlias = Callable[[int | None, CriticalPoints], None]
 AGREEMENT = 1e-12
 
 
-# Seconds for the bounds of one point where no timeout is given, and the share of a timeout that is for following paths.
-BOUNDS, FOLLOWING = 30.0, 0.6
+# Of a timeout, for following paths.
+FOLLOWING = 0.6
 
 
 @dataclass(frozen=True)
 class Enumeration:
     """The options of enumeration, with the names of `Settings`.
 
-    timeout   seconds for one point; None: as long as the paths take, and BOUNDS seconds where there are bounds instead
+    timeout   seconds for one point; None: as long as it takes
     watcher   told each rival and all its critical points when `margin_at` enumerates them: who shows them need not do so again
     """
 
@@ -62,9 +62,6 @@ class Enumeration:
     def deadline(self, tracker: Tracker) -> Deadline:
         """Return the moment by which a point that this tracker follows paths to is answered."""
         return tracker.deadline if tracker.deadline.exists else Deadline.after(self.timeout)
-
-    def for_bounds(self, deadline: Deadline) -> Deadline:
-        return deadline if deadline.exists else Deadline.after(BOUNDS)
 
 
 def out_of_time(timeout: float | None) -> TooManyPathsError:

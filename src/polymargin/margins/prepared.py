@@ -17,12 +17,17 @@ from polymargin.margins.block import MOST_NUMBERS, BlockProofs
 from polymargin.margins.cells import CellMargins
 from polymargin.margins.faces.margins import RegionMargins
 from polymargin.margins.judge import Judge
-from polymargin.margins.models import ModelMargins, margins_of
+from polymargin.margins.models import BoundaryMargins, ModelMargins
 from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pairs import Enumeration
 from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers
 from polymargin.regions import ThreatModel
+
+
+def margins_of(model: Network | Boundary, search: Enumeration) -> ModelMargins:
+    """Return the margins of a network, or of a boundary alone, in L2."""
+    return BoundaryMargins(model, search) if isinstance(model, Boundary) else NetworkMargins(model, search)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +63,8 @@ class Prepared:
     @cached_property
     def margins(self) -> ModelMargins:
         """The search for margins, with what it computed so far."""
+        if self.cells is not None:
+            return self.cells
         if self.threat.is_plain:
             return margins_of(self.model, self.search)
         return RegionMargins(self.model, self.search, self.threat)

@@ -5,8 +5,9 @@ The checker judges these certificates before an answer is called proved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import flint
@@ -32,7 +33,6 @@ class RivalProof:
     """No tie with the rival nearer than `lower`; where known, one at most `upper` away.
 
     nearest   index of the nearest certified real critical point
-    weaker    the proof of a smaller radius that this one replaced
     """
 
     rival: int
@@ -40,16 +40,49 @@ class RivalProof:
     proof: dict[str, Any]
     upper: float = np.inf
     nearest: int | None = None
-    weaker: RivalProof | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
 
-    def instead_of(self, known: RivalProof | None) -> RivalProof:
-        """Return the stronger of the two; it remembers the other one if that is weaker."""
-        if known is None:
-            return self
-        return replace(self, weaker=known) if self.lower > known.lower else known
+
+@dataclass(frozen=True)
+class UpperProof:
+    """A tie or a loss against a rival at most so far away, and what proves it."""
+
+    distance: float
+    rival: int
+    evidence: dict[str, Any]
+
+    @property
+    def of_critical_point(self) -> bool:
+        """Return whether it speaks of a solution of the rival's completeness proof."""
+        return bool(self.evidence["kind"] == "critical-point")
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Bounds of a margin that the checker accepted, or none: 0 and infinity.
+
+    point      of the counterexample that proves the upper one, where it is one
+    refusal    why the checker did not accept all that was found; empty if it did
+    in_time    False if time alone was missing: then the bounds are those found, not judged
+    rtol       bounds that are this close, relatively, have met
+    """
+
+    lower: float
+    upper: float
+    rival: int | None
+    certificate: Certificate | None
+    refusal: str = ""
+    in_time: bool = True
+    rtol: float = 1e-6
+
+    @property
+    def closed(self) -> bool:
+        """Return whether the bounds have met, and the checker has accepted both."""
+        gap = self.upper - self.lower
+        met = self.lower == self.upper or (math.isfinite(self.upper) and gap <= self.rtol * self.upper)
+        return met and self.certificate is not None
 
 
 def trivial(rival: int) -> RivalProof:

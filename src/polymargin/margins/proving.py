@@ -18,7 +18,6 @@ from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import PolymarginError
 from polymargin.margins import provers
 from polymargin.margins.acceptance import accepted_bounds
-from polymargin.margins.accepted import Accepted, UpperProof
 from polymargin.margins.batch import Answered, Question
 from polymargin.margins.block import BlockProofs
 from polymargin.margins.case import Case
@@ -27,7 +26,7 @@ from polymargin.margins.network_margins import NetworkMargins
 from polymargin.margins.pair_work import Found
 from polymargin.margins.pairs import FOLLOWING
 from polymargin.margins.prepared import Prepared
-from polymargin.margins.proofs import RivalProof, counterexample_json, trivial
+from polymargin.margins.proofs import Accepted, RivalProof, UpperProof, counterexample_json, trivial
 from polymargin.margins.result import Margin, failed
 from polymargin.margins.rivals import nearest_on_quadric, prove_by_enumeration, prove_flat
 from polymargin.relaxation.confirmation import Counterexample
@@ -183,18 +182,13 @@ class MarginQuestion(Question):
 
     @property
     def paths_per_point(self) -> int:
-        if self._prepared.in_cells:
-            return PROOF
         paths = self._prepared.margins.paths_per_point
         return max(paths, PROOF) if self._proof else paths
 
     def prepare(self, points: provers.Array) -> None:
-        if not self._prepared.in_cells:
-            self._prepared.margins.prepare(points)
+        self._prepared.margins.prepare(points)
 
     def together(self, points: provers.Array, tracker: Tracker) -> Answered:
-        if self._prepared.in_cells:
-            return np.zeros(0, dtype=np.intp), []
         following = tracker.until(tracker.deadline.part(FOLLOWING))
         margins, proofs = self._prepared.margins, dict[int, Accepted]()
         if self._proof and isinstance(margins, NetworkMargins) and (block := self._prepared.block_proofs) is not None:
@@ -228,10 +222,8 @@ class MarginQuestion(Question):
         return proofs
 
     def at(self, point: provers.Array, tracker: Tracker) -> Margin:
-        prepared, deadline = self._prepared, self._deadline(tracker)
-        if prepared.cells is not None:
-            return prepared.cells.margin_at(point, deadline.left if deadline.exists else None)
-        found = prepared.margins.margin_at(point, tracker.until(deadline))
+        deadline = self._deadline(tracker)
+        found = self._prepared.margins.margin_at(point, tracker.until(deadline))
         return self._alone(point, found, deadline) if self._proof or found.standing is Standing.BRACKETED else found
 
     def failed(self, error: str, seconds: float) -> Margin:

@@ -8,17 +8,22 @@ VULNERABLE only with a point whose logits were compared in exact arithmetic.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
+from polymargin.continuation import Tracker
 from polymargin.margins import provers
 from polymargin.margins.acceptance import judged_loss, judged_radius, strongest
+from polymargin.margins.batch import Question
 from polymargin.margins.case import Case
 from polymargin.margins.certificate import Certificate
+from polymargin.margins.prepared import Prepared
 from polymargin.margins.proofs import RivalProof, counterexample_json
 from polymargin.margins.rivals import prove_by_enumeration, prove_flat
-from polymargin.margins.verdict import Answer, Verdict
+from polymargin.margins.verdict import Answer, Verdict, failed_verdict
 from polymargin.relaxation.confirmation import Counterexample
 from polymargin.standing import Standing
 
@@ -210,3 +215,20 @@ class _VerdictSearch:
             return self._vulnerable()
         reason = "; ".join(dict.fromkeys(reasons)) or "not proved"
         return self._verdict(Answer.UNKNOWN, Standing.BRACKETED, None, lower, reason)
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictQuestion(Question):
+    """One radius for all points."""
+
+    prepared: Prepared
+    radius: float
+
+    def at(self, point: NDArray[np.float64], tracker: Tracker) -> Verdict:
+        deadline = self.prepared.search.deadline(tracker)
+        if self.prepared.cells is not None:
+            return self.prepared.cells.verdict_at(point, self.radius, deadline.left if deadline.exists else None)
+        return verdict_at(Case(self.prepared, point, deadline), self.radius)
+
+    def failed(self, error: str, seconds: float) -> Verdict:
+        return failed_verdict(self.radius, error, seconds)

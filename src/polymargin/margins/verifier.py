@@ -43,7 +43,7 @@ from polymargin.margins.proving import MarginQuestion
 from polymargin.margins.result import Margin, Margins
 from polymargin.margins.settings import Settings
 from polymargin.margins.verdict import Verdict, Verdicts
-from polymargin.margins.verdict_rows import VerdictQuestion
+from polymargin.margins.verdicts import VerdictQuestion
 from polymargin.networks.network import Network
 from polymargin.networks.readers.models import network_from
 from polymargin.regions import Region, ThreatModel

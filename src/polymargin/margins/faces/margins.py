@@ -25,10 +25,11 @@ from polymargin.errors import InputError, TooManyPathsError
 from polymargin.margins.combined import combined
 from polymargin.margins.faces.face import face_count, path_count, subspace_face
 from polymargin.margins.faces.nearest import nearest_on_faces
+from polymargin.margins.models import ModelMargins
 from polymargin.margins.network_margins import check_architecture
 from polymargin.margins.pairs import FOLLOWING, Enumeration, out_of_time, pair_for
 from polymargin.margins.prediction import LARGEST_NOISE, predicted_class
-from polymargin.margins.result import Margin, Ordinary, PairMargin, open_margin
+from polymargin.margins.result import Margin, PairMargin, open_margin
 from polymargin.networks.network import Network
 from polymargin.networks.noise import check_scale, check_terms
 from polymargin.regions import Norm, ThreatModel
@@ -41,10 +42,8 @@ MOST_FACES = 20_000
 AGREEMENT = 1e-9
 
 
-class RegionMargins:
+class RegionMargins(ModelMargins):
     """A network or a boundary, asked about perturbations of one kind."""
-
-    paths_per_point = 1
 
     def __init__(self, model: Network | Boundary, search: Enumeration, asked: ThreatModel) -> None:
         self._model, self._search, self._asked = model, search, asked
@@ -54,18 +53,8 @@ class RegionMargins:
         if near.subspace is not None and near.low is not None:
             raise InputError("a subspace within a domain has no margins: leave out one of them")
 
-    @property
-    def dimension(self) -> int:
-        return self._model.dimension
-
-    def prepare(self, points: Array) -> None:
-        """Prepare nothing: every point has systems of its own."""
-
-    def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
-        return np.zeros(0, dtype=np.intp), []
-
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
-        checked_point(u, self.dimension)
+        checked_point(u, self._model.dimension)
         with blas_threads(self._search.tracker.threads):
             return self._margin_at(u, tracker)
 
