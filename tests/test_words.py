@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (
     "plots", "reports", "explorer", "soundness", "reproduce", "vnnlib", "learning", "quadric", "continuation", "enumeration",
     "polynomials", "gpu", "boundary", "expected", "piecewise", "regions", "value_ranges", "geometry",
-    "networks",
+    "networks", "cli",
 )  # fmt: skip
 SOURCES = [file for name in PACKAGES for file in sorted((ROOT / "src" / "polymargin" / name).rglob("*.py"))]
 SOURCES += sorted((ROOT / "src" / "polymargin").glob("*.py"))

@@ -46,7 +46,7 @@ def margin(
     work: WorkOptions,
     reading: ReadingOptions,
 ) -> int:
-    """Distance from each point to the nearest tie with another class, with a proof."""
+    """Compute the distance from each point to the nearest tie with another class, with a proof."""
     from polymargin.cli.rows import RowsCommand
 
     keywords = inexact.keywords
@@ -83,14 +83,14 @@ def cells(found: Margin) -> list[str]:
 
 
 def _notes(margins: Margins) -> Iterable[tuple[int, str]]:
-    """Errors and notes with the rows they belong to."""
+    """Return errors and notes with their rows."""
     for index, row in enumerate(margins):
         for text in row.notes if row.error is None else (row.error,):
             yield index, text
 
 
 def _summary(margins: Margins) -> str:
-    """How many answers of which standing, and where the margins lie."""
+    """Return the numbers of answers of each standing, and the range of the margins."""
     import numpy as np
 
     finite = margins.radii[np.isfinite(margins.radii)]

@@ -29,7 +29,7 @@ class NoiseOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """The keywords of `margin` and `verify`."""
+        """Return the keywords of `margin` and `verify`."""
         given: dict[int | str, float | str] = {}
         for text in self.noise or []:
             layer, equals, size = text.rpartition("=")

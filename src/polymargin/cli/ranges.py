@@ -33,7 +33,7 @@ def ranges(
     *,
     reading: ReadingOptions,
 ) -> int:
-    """Proved ranges of the values in every layer over a set of inputs, beside the extremes that search finds."""
+    """Prove ranges of the values in every layer over a set of inputs, beside the extremes that search finds."""
     from polymargin.cli.models import read_both, read_model
     from polymargin.cli.points import check_pictures, interval
     from polymargin.cli.printing import print_json

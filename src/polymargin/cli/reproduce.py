@@ -51,7 +51,7 @@ def table3(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> int:
-    """The soundness benchmark with planted counterexamples, trained and verified, beside the printed numbers."""
+    """Train and verify the soundness benchmark with planted counterexamples, beside the printed numbers."""
     from polymargin.cli.jobs import workers
     from polymargin.cli.printing import plain_table, print_json, wide_console
     from polymargin.reproduce.table3 import reproduce_table3

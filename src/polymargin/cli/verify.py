@@ -40,7 +40,7 @@ def verify(
     work: WorkOptions,
     reading: ReadingOptions,
 ) -> int:
-    """Does the class stay the same within a radius? Yes or no with a proof, otherwise unknown."""
+    """Decide whether the class stays the same within a radius: yes or no with a proof, otherwise unknown."""
     from polymargin.cli.row_table import Column
     from polymargin.cli.rows import Presentation, RowsCommand
     from polymargin.margins import Answer
@@ -71,7 +71,7 @@ def verify(
 
 
 def _cells(found: Verdict) -> list[str]:
-    """One row of the table; why a row failed is said below it, once for all rows with the same trouble."""
+    """Return one row of the table; reasons of failures are printed below it, once for equal ones."""
     time = readable_time(found.seconds)
     if found.standing is Standing.FAILED:
         return ["–", "–", "FAILED", time, "see below"]

@@ -51,6 +51,7 @@ class RoundedVerdict(Question):
 
     @property
     def network(self) -> Network:
+        """Return the network that is asked."""
         return self.judge.network
 
     def at(self, point: Array, tracker: Tracker) -> Verdict:
@@ -61,6 +62,7 @@ class RoundedVerdict(Question):
         return verdict_at(made, self.radius, deadline, started)
 
     def failed(self, error: str, seconds: float) -> Verdict:
+        """Return the answer of a row that failed."""
         return failed_verdict(self.radius, error, seconds)
 
 
@@ -76,6 +78,7 @@ class RoundedMargin(Question):
 
     @property
     def network(self) -> Network:
+        """Return the network that is asked."""
         return self.judge.network
 
     def at(self, point: Array, tracker: Tracker) -> Margin:
@@ -93,6 +96,7 @@ class RoundedMargin(Question):
         return margin_at(made, deadline, started)
 
     def failed(self, error: str, seconds: float) -> Margin:
+        """Return the answer of a row that failed."""
         return failed(error, seconds)
 
 

@@ -29,6 +29,7 @@ class Certificate:
 
     @property
     def claim(self) -> dict[str, Any]:
+        """Return the claim of the certificate."""
         claim: dict[str, Any] = self.data["claim"]
         return claim
 

@@ -41,10 +41,14 @@ _ENTRY = len(_BEGIN) + 64 + len(_MIDDLE)
 class Row(Protocol):
     """An answer that can be written down: a margin, a verdict."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        ...
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any: ...
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Return the row of plain data."""
+        ...
 
 
 class Checkpoint:
@@ -88,6 +92,7 @@ class Checkpoint:
         return cls(file, header, rows)
 
     def get(self, row: int) -> Any:
+        """Return the stored answer of a row; None if there is none."""
         return self._rows.get(row)
 
     def add(self, rows: Sequence[tuple[int, Row]]) -> None:

@@ -86,6 +86,7 @@ class RecordColumn(PairColumn):
         self.beyond_rounding = np.array([one is not None and beyond_rounding(one) for one in answers], dtype=bool)
 
     def details(self, places: Places) -> Iterable[Details]:
+        """Return the details of known answers at some of the points."""
         for place in places.tolist():
             one = self._answers[place]
             if one is not None:
@@ -102,6 +103,7 @@ class QuadricColumn(PairColumn):
         self.proved = self.beyond_rounding = np.zeros(len(nearest.rows), dtype=bool)
 
     def details(self, places: Places) -> Iterable[Details]:
+        """Return the details of known answers at some of the points."""
         bound = 2 * self._nearest.given.shape[1]
         return [(point, "quadric", None, None, bound, ()) for point in self._nearest.points_at(places)]
 
@@ -119,6 +121,7 @@ class EnumeratedColumn(PairColumn):
         self.proved = self.beyond_rounding = np.zeros(count, dtype=bool)
 
     def details(self, places: Places) -> Iterable[Details]:
+        """Return the details of known answers at some of the points."""
         found, here, boundary = self._found, self._place[places], self._base.boundary
         count, bound, scale = len(self._base.solutions), boundary.critical_bound, boundary.reduction.scale
         return [

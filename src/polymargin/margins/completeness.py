@@ -66,6 +66,7 @@ class CompletenessProof:
         return 0 if len(self.reals) else None
 
     def to_json(self) -> dict[str, Any]:
+        """Return the proof as certificates have it."""
         count = len(self.reals)
         entry: dict[str, Any] = {
             "kind": "completeness",

@@ -35,6 +35,7 @@ class Unscaled:
     unit: float
 
     def point(self, u: Array) -> Array:
+        """Return the point in the units of the scaled network."""
         if self.unit == 1.0:
             return u
         with np.errstate(over="ignore"):
@@ -47,6 +48,7 @@ class Unscaled:
         return replace(self._lengthened(margin), pairs=tuple(self._lengthened(pair) for pair in margin.pairs))
 
     def originals(self, margins: Sequence[Margin]) -> Sequence[Margin]:
+        """Return margins in the units of the original network."""
         return margins if self.unit == 1.0 else [self.original(margin) for margin in margins]
 
     def _lengthened(self, found: Answer) -> Answer:

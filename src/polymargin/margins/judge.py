@@ -32,6 +32,7 @@ class Judgement:
 
     @property
     def accepted(self) -> bool:
+        """Return whether the checker accepted."""
         return not self.reason
 
 

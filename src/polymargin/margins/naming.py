@@ -40,6 +40,7 @@ class RowLabels:
         return cls(names_of(model), np.zeros(count, dtype=bool))
 
     def __call__(self, found: Any, row: int) -> Any:
+        """Return the answer with the names of the model, and a note about images."""
         told = _remarked(found) if self.images[row] else found
         return told if self.names is None else with_names(told, self.names)
 

@@ -155,18 +155,22 @@ class Margins(Listing[Margin]):
 
     @property
     def lower(self) -> NDArray[np.float64]:
+        """Return the lower bounds."""
         return self.column("lower")
 
     @property
     def upper(self) -> NDArray[np.float64]:
+        """Return the upper bounds."""
         return self.column("upper")
 
     @property
     def certificates(self) -> list[Certificate | None]:
+        """Return the proofs, None where there is none."""
         return [row.certificate for row in self]
 
     @property
     def radii(self) -> NDArray[np.float64]:
+        """Return the margins; NaN where a row has no answer."""
         if self._known_radii is not None:
             return self._known_radii()
         return np.array([row.radius for row in self], dtype=np.float64)

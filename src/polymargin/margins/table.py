@@ -48,14 +48,17 @@ class PairTable:
 
     @cached_property
     def lower(self) -> Array:
+        """Return the lower bounds of all rivals."""
         return self._laid_out(np.inf, [column.lower for column in self._columns])
 
     @cached_property
     def proved(self) -> Mask:
+        """Return which answers are proved."""
         return self._laid_out(True, [column.proved for column in self._columns])
 
     @cached_property
     def beyond_rounding(self) -> Mask:
+        """Return which pairs were decided beyond rounding."""
         return self._laid_out(True, [column.beyond_rounding for column in self._columns])
 
     @cached_property
@@ -74,6 +77,7 @@ class PairTable:
 
     @property
     def known(self) -> Mask:
+        """Return which points have an answer for every rival."""
         return np.asarray(self._known.all(axis=1))
 
     def margins(self, rows: Places, seconds: float) -> TableRows:
@@ -99,6 +103,7 @@ class PairTable:
 
     @property
     def rival_count(self) -> int:
+        """Return the number of rivals."""
         return self._shape[1] - 1
 
 
@@ -113,6 +118,7 @@ class TableRows(Sequence[Margin]):
 
     @property
     def radii(self) -> Array:
+        """Return the margins of the rows."""
         return self._table.upper[self._rows, self._rivals]
 
     @cached_property

@@ -128,6 +128,7 @@ class Verdicts(Listing[Verdict]):
 
     @property
     def answers(self) -> list[Answer]:
+        """Return the answers, point by point."""
         return [row.answer for row in self]
 
     def summary(self) -> str:

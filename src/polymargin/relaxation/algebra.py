@@ -80,30 +80,39 @@ class NumpyAlgebra:
     """By NumPy and LAPACK; sparse arrays stay sparse."""
 
     def put(self, array: Any) -> Matrix:
+        """Return an array from the host."""
         return array
 
     def get(self, matrix: Matrix) -> Array:
+        """Return the matrix on the host."""
         return np.asarray(matrix)
 
     def zeros(self, shape: tuple[int, ...]) -> Matrix:
+        """Return a matrix of zeros."""
         return np.zeros(shape)
 
     def stack(self, matrices: Sequence[Matrix]) -> Matrix:
+        """Return the matrices stacked along a new first axis."""
         return np.stack(matrices)
 
     def diagonal(self, matrix: Matrix) -> Matrix:
+        """Return a view of the diagonal."""
         return np.einsum("ii->i", matrix)
 
     def inner(self, left: Matrix, right: Matrix) -> float:
+        """Return the sum of all products of entries."""
         return float(np.vdot(left, right))
 
     def row_sums(self, left: Matrix, right: Matrix) -> Matrix:
+        """Return the sums over columns of the products of entries."""
         return np.einsum("kn,kn->k", left, right)
 
     def finite(self, matrix: Matrix) -> bool:
+        """Return whether all entries are finite."""
         return bool(np.isfinite(matrix).all())
 
     def inverse_root(self, matrix: Matrix) -> Matrix | None:
+        """Return L⁻¹ for a symmetric matrix L Lᵀ; None if it is not positive definite."""
         factor, info = linalg.lapack.dpotrf(matrix, lower=1, clean=1)
         if info or not np.isfinite(factor[-1, -1]):
             return None
@@ -111,13 +120,16 @@ class NumpyAlgebra:
         return None if info else root
 
     def gram(self, root: Matrix) -> Matrix:
+        """Return RᵀR for a lower triangular R."""
         product = linalg.lapack.dlauum(root, lower=1)[0]
         return np.where(np.tri(len(product), dtype=bool), product, product.T)
 
     def definite(self, matrices: Matrix) -> bool:
+        """Return whether all matrices are positive definite."""
         return all(linalg.lapack.dpotrf(matrix, lower=1)[1] == 0 for matrix in matrices)
 
     def solver(self, matrix: Matrix) -> Callable[[Matrix], Matrix] | None:
+        """Return a function that solves for one right side; None if the matrix is not positive definite."""
         try:
             factor = linalg.cho_factor(matrix, check_finite=False)
         except linalg.LinAlgError:

@@ -32,6 +32,7 @@ class NormBall:
 
     @property
     def dimension(self) -> int:
+        """Return the number of coordinates."""
         return len(self.low)
 
     @property
@@ -54,6 +55,7 @@ class NormBall:
         return np.asarray(sizes.sum(axis=-1) if self.norm is Norm.LINF else sizes.max(axis=-1, initial=0.0))
 
     def clipped(self, steps: Array) -> Array:
+        """Return the steps clipped to the box."""
         return np.clip(steps, self.low, self.high)
 
     def lowest(self, slopes: Array, radii: Array) -> Array:

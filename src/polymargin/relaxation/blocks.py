@@ -26,14 +26,17 @@ class PlacedBlock:
 
     @property
     def is_diagonal(self) -> bool:
+        """Return whether only the diagonal is stored."""
         return len(self.entries.shape) == 1
 
     @property
     def rows(self) -> slice:
+        """Return the rows of the block."""
         return slice(self.row, self.row + self.entries.shape[0])
 
     @property
     def columns(self) -> slice:
+        """Return the columns of the block."""
         return slice(self.column, self.column + self.entries.shape[-1])
 
     def scaled(self, factors: Matrix) -> Matrix:
@@ -74,6 +77,7 @@ class BlockMatrix:
 
     @cached_property
     def T(self) -> BlockMatrix:
+        """Return the transpose."""
         turned = (PlacedBlock(b.column, b.row, b.entries if b.is_diagonal else b.entries.T) for b in self.blocks)
         return BlockMatrix((self.shape[1], self.shape[0]), tuple(turned), self.algebra)
 

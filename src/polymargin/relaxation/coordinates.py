@@ -35,6 +35,7 @@ class Coordinates:
 
     @classmethod
     def of(cls, region: Region, point: Array) -> Coordinates:
+        """Return the coordinates of a region around a point."""
         region.check_inside(point)
         if region.frame is not None:
             ends = np.full(region.frame.dimension, np.inf)

@@ -76,6 +76,7 @@ class Group:
 
     @property
     def forms(self) -> slice:
+        """Return the places of the forms."""
         return slice(self.start, self.start + len(self))
 
     @property
@@ -102,6 +103,7 @@ class Neurons:
 
     @property
     def places(self) -> slice:
+        """Return the places of the neurons among the variables."""
         return slice(self.place, self.place + len(self.forms))
 
 

@@ -173,6 +173,7 @@ class LocalForms:
     bias: Array
 
     def __call__(self, values: Sequence[Array]) -> Array:
+        """Return the forms of the values, bias included."""
         return np.asarray(self.linear(values, values[0].shape[:-1]) + self.bias)
 
     def linear(self, values: Sequence[Array], shape: tuple[int, ...]) -> Array:
@@ -185,6 +186,7 @@ class LocalForms:
 
     @cached_property
     def transposed(self) -> list[tuple[int, Operator]]:
+        """Return the transposed operators with their sources."""
         return [(source, sparse.csr_array(b.T) if sparse.issparse(b) else b.T) for source, b in self.blocks]
 
     def along(self, directions: Operator) -> LocalForms:

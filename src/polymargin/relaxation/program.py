@@ -81,6 +81,7 @@ class SemidefiniteProgram:
 
     @property
     def unknowns(self) -> int:
+        """Return the number of unknowns."""
         return int(self.diagonal.shape[0])
 
     @cached_property
@@ -91,6 +92,7 @@ class SemidefiniteProgram:
 
     @property
     def side(self) -> int:
+        """Return the side of the matrix."""
         return len(self.base)
 
     @property

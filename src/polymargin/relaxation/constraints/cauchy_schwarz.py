@@ -39,6 +39,7 @@ class CauchySchwarz:
     name = "cauchy_schwarz"
 
     def unknowns(self) -> Unknowns:
+        """Return the multipliers of the constraint as unknowns of a program."""
         space = self.space
         matrix = np.zeros((space.size, space.size))
         for number, alpha in self.alpha.items():
@@ -64,6 +65,7 @@ class CauchySchwarz:
         matrix += w.T @ (alpha[:, None] * w)
 
     def entry(self, y: Array) -> str:
+        """Return the multipliers as certificates have them."""
         parts = [
             self._scale * y[0] * self.alpha.get(number, np.zeros(len(group)))
             for number, group in enumerate(self.space.groups)

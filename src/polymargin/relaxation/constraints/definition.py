@@ -20,6 +20,7 @@ class Definition:
     name = "definition"
 
     def unknowns(self) -> Unknowns:
+        """Return the multipliers of the constraint as unknowns of a program."""
         space = self.space
         groups = [group for group in space.groups if group.remainder is not None]
         count = sum(map(len, groups))
@@ -37,6 +38,7 @@ class Definition:
         return Unknowns(count, free=True, squares=list(squares.values()), linear=linear, start=0.0)
 
     def entry(self, y: Array) -> str:
+        """Return the multipliers as certificates have them."""
         return packed(-y / self._halves)
 
     @cached_property

@@ -19,8 +19,10 @@ class Range:
     name = "range"
 
     def unknowns(self) -> Unknowns:
+        """Return the multipliers of the constraint as unknowns of a program."""
         count = self.space.variables
         return Unknowns(count, places=self.space.first + np.arange(count), corner=-np.ones(count))
 
     def entry(self, y: Array) -> str:
+        """Return the multipliers as certificates have them."""
         return packed(y / self.space.half**2)
