@@ -81,7 +81,7 @@ class StatedNoise:
 
     @property
     def words(self) -> str:
-        """What the noise is, for a person."""
+        """Return the noise in words."""
         parts = [f"{rounded_up(rational(float(sizes.max())))} at layer {k}" for k, sizes in self.layers.items()]
         if self.weights is None:
             return f"the inputs stay, distances are those of noise in units of {', '.join(parts)} at most"

@@ -157,7 +157,7 @@ def _value(stage: Stage, ends: list[Floats], off: list[Floats], made: Format) ->
 
 
 def _is_copied(row: Floats) -> bool:
-    """Whether a piece is zero or the argument itself, which nothing rounds."""
+    """Return whether a piece is zero or the argument itself, which nothing rounds."""
     return not row[0] and not row[2:].any() and (len(row) < 2 or row[1] in (0.0, 1.0))
 
 
@@ -175,6 +175,6 @@ def _check_size(values: Floats, made: Format) -> None:
 
 
 def _is_exact(numbers: Floats, made: Format) -> bool:
-    """Whether numbers are those of the format, by their bits."""
+    """Return whether numbers are those of the format, by their bits."""
     mantissas = np.frexp(numbers)[0] / made.unit
     return bool((mantissas == np.round(mantissas)).all())

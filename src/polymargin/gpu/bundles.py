@@ -88,7 +88,7 @@ class Bundle:
 
     @cached_property
     def layout(self) -> Layout:
-        """How the paths are spread."""
+        """Return how the paths are spread."""
         found = layout_for(self.tape)
         assert found is not None  # as `tape_for` has seen
         return found

@@ -44,7 +44,7 @@ class Program:
 
     @cached_property
     def cache(self) -> dict[Any, Any]:
-        """What later packages compute from the program, by keys of their own; it lives as long as the program."""
+        """Return the cache of later packages for this program, by keys of their own; it lives as long as the program."""
         return {}
 
     @cached_property
