@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polymargin.cli import options as opt
 from polymargin.cli.noise import NoiseOptions
-from polymargin.cli.options import (
-    DEFAULT_TIMEOUT,
-    AsJson,
-    Certificates,
-    Model,
-    Points,
-    ReadingOptions,
-    Timeout,
-    WorkOptions,
-    spread,
-)
+from polymargin.cli.options import spread
 from polymargin.cli.regions import RegionOptions
 from polymargin.standing import Standing
 from polymargin.times import readable_time
@@ -34,17 +25,17 @@ LARGE = 1e10
 
 @spread
 def margin(
-    model: Model,
-    points: Points,
-    certificates: Certificates = None,
+    model: opt.Model,
+    points: opt.Points,
+    certificates: opt.Certificates = None,
     no_proof: Annotated[bool, typer.Option("--no-proof", help="The number alone.")] = False,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    as_json: AsJson = False,
+    timeout: opt.Timeout = opt.DEFAULT_TIMEOUT,
+    as_json: opt.AsJson = False,
     *,
     near: RegionOptions,
     inexact: NoiseOptions,
-    work: WorkOptions,
-    reading: ReadingOptions,
+    work: opt.WorkOptions,
+    reading: opt.ReadingOptions,
 ) -> int:
     """Compute the distance from each point to the nearest tie with another class, with a proof."""
     from polymargin.cli.rows import RowsCommand

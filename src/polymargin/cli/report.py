@@ -10,43 +10,32 @@ from typing import Annotated
 
 import typer
 
-from polymargin.cli.options import (
-    DEFAULT_TIMEOUT,
-    Data,
-    Domain,
-    Image,
-    Labels,
-    Model,
-    Norm,
-    ReadingOptions,
-    Timeout,
-    WorkOptions,
-    spread,
-)
+from polymargin.cli import options as opt
+from polymargin.cli.options import spread
 from polymargin.errors import InputError, printable
 from polymargin.standing import Standing
 
 
 @spread
 def report(
-    model: Model,
-    data: Data,
+    model: opt.Model,
+    data: opt.Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    labels: Labels = None,
+    labels: opt.Labels = None,
     title: Annotated[str, typer.Option(help="Title of the page.", show_default="the name of the model")] = "",
-    image: Image = None,
+    image: opt.Image = None,
     rows: Annotated[
         int | None, typer.Option(min=1, help="Use only the first so many rows.", show_default="all")
     ] = None,
     certificates: Annotated[
         Path | None, typer.Option(help="Prove every row and save the certificates in this folder.")
     ] = None,
-    norm: Norm = "l2",
-    domain: Domain = None,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    norm: opt.Norm = "l2",
+    domain: opt.Domain = None,
+    timeout: opt.Timeout = opt.DEFAULT_TIMEOUT,
     *,
-    work: WorkOptions,
-    reading: ReadingOptions,
+    work: opt.WorkOptions,
+    reading: opt.ReadingOptions,
 ) -> int:
     """Write one page about a data set: robust accuracy, margins, classes, rivals, the most vulnerable inputs."""
     from polymargin.cli.entry import going_on

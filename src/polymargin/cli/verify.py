@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polymargin.cli import options as opt
 from polymargin.cli.noise import NoiseOptions
-from polymargin.cli.options import (
-    DEFAULT_TIMEOUT,
-    AsJson,
-    Certificates,
-    Model,
-    Points,
-    ReadingOptions,
-    Timeout,
-    WorkOptions,
-    spread,
-)
+from polymargin.cli.options import spread
 from polymargin.cli.regions import RegionOptions
 from polymargin.standing import Standing
 from polymargin.times import readable_time
@@ -28,17 +19,17 @@ if TYPE_CHECKING:
 
 @spread
 def verify(
-    model: Model,
-    points: Points,
+    model: opt.Model,
+    points: opt.Points,
     radius: Annotated[float, typer.Option(help="Radius of the ball around each point, in the norm.")],
-    certificates: Certificates = None,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    as_json: AsJson = False,
+    certificates: opt.Certificates = None,
+    timeout: opt.Timeout = opt.DEFAULT_TIMEOUT,
+    as_json: opt.AsJson = False,
     *,
     near: RegionOptions,
     inexact: NoiseOptions,
-    work: WorkOptions,
-    reading: ReadingOptions,
+    work: opt.WorkOptions,
+    reading: opt.ReadingOptions,
 ) -> int:
     """Decide whether the class stays the same within a radius: yes or no with a proof, otherwise unknown."""
     from polymargin.cli.row_table import Column

@@ -7,13 +7,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from polymargin.arguments import checked
+from polymargin.errors import InputError
 from polymargin.explorer.scene import Scene
 from polymargin.explorer.server import Explorer
 from polymargin.networks.network import Network
 from polymargin.networks.readers.models import reads_model
 
 
-@reads_model()
+@reads_model
 @checked(Network)
 def explore(
     model: Any,
@@ -42,6 +43,8 @@ def explore(
     timeout       seconds for one answer if there are too many critical points to list
     browser       if False, only serve the page; `.address` is its address
     """
+    if not model.is_polynomial:
+        raise InputError(f"explore is for polynomial networks, and {model!r} is piecewise; margin and report take it")
     scene = Scene.of(
         model,
         points,

@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ from polymargin.networks.forms import Forms, Operator
 from polymargin.networks.recurrences import basis_named
 from polymargin.networks.stages import Piecewise, Polynomial, Product, Stage
 
-Arrays = Mapping[str, NDArray[Any]]
+Json: TypeAlias = dict[str, Any]
+AnyArray: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = Mapping[str, AnyArray]
 
 NAME, VERSION = "polymargin network", 2
 HEADER = "header"
@@ -48,13 +50,13 @@ class Description:
     classes: tuple[str, ...] | None = None
     layers: tuple[str, ...] | None = None
     origin: str = ""
-    structure: dict[str, Any] | None = None
+    structure: Json | None = None
 
 
-def written(stages: Sequence[Stage], readout: Forms, description: Description) -> dict[str, NDArray[Any]]:
+def written(stages: Sequence[Stage], readout: Forms, description: Description) -> dict[str, AnyArray]:
     """Return the arrays of a file."""
-    header: dict[str, Any] = {"format": NAME, "version": VERSION, "inputs": readout.widths[0], "stages": []}
-    arrays: dict[str, NDArray[Any]] = {HEADER: np.zeros(0, dtype=np.uint8)}
+    header: Json = {"format": NAME, "version": VERSION, "inputs": readout.widths[0], "stages": []}
+    arrays: dict[str, AnyArray] = {HEADER: np.zeros(0, dtype=np.uint8)}
     for number, stage in enumerate(stages, start=1):
         kind, sides = KINDS[type(stage)]
         header["stages"].append({"kind": kind, **({"basis": stage.basis} if isinstance(stage, Polynomial) else {})})
@@ -108,7 +110,7 @@ def _update(digest: Any, forms: Forms) -> None:
         digest.update(_bytes(rows, "<i8") + _bytes(columns, "<i8") + _bytes(weights))
 
 
-def _triples(block: Operator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _triples(block: Operator) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return rows, columns and values of all entries that are not zero, row by row."""
     if sparse.issparse(block):
         return np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)), block.indices, block.data
@@ -116,13 +118,13 @@ def _triples(block: Operator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
     return rows, columns, block[rows, columns]
 
 
-def _bytes(array: NDArray[Any], kind: str = "<f8") -> bytes:
+def _bytes(array: AnyArray, kind: str = "<f8") -> bytes:
     """Return the numbers as bytes, little-endian, without negative zeros."""
     return np.ascontiguousarray(array + 0, dtype=kind).tobytes()
 
 
-def _forms_arrays(name: str, forms: Forms) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {f"{name}/bias": forms.bias}
+def _forms_arrays(name: str, forms: Forms) -> dict[str, AnyArray]:
+    arrays: dict[str, AnyArray] = {f"{name}/bias": forms.bias}
     for source, block in forms.blocks:
         if sparse.issparse(block):
             for part, kind in (("data", np.float64), ("indices", np.int64), ("indptr", np.int64)):
@@ -135,7 +137,7 @@ def _forms_arrays(name: str, forms: Forms) -> dict[str, NDArray[Any]]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _header(arrays: Arrays) -> dict[str, Any]:
+def _header(arrays: Arrays) -> Json:
     array = arrays.get(HEADER)
     if array is None or array.dtype != np.uint8 or array.ndim != 1 or array.size > LARGEST_HEADER:
         raise InputError(
@@ -160,7 +162,7 @@ def _header(arrays: Arrays) -> dict[str, Any]:
     return dict(header)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> Json:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a key occurs twice")
     return dict(pairs)
@@ -234,7 +236,7 @@ class _Reader:
             raise InputError(f"{name} has shape {array.shape} of {array.dtype}; expected int64 in one row")
         return array.astype(np.int64)
 
-    def _array(self, name: str) -> NDArray[Any]:
+    def _array(self, name: str) -> AnyArray:
         if name not in self._arrays:
             raise InputError(f"no array {name!r} in the file")
         self.used.add(name)
@@ -258,7 +260,7 @@ _MAKERS: dict[str, Callable[[_Reader, str, Any, list[Forms]], Stage]] = {
 }
 
 
-def _description(header: dict[str, Any], class_count: int) -> Description:
+def _description(header: Json, class_count: int) -> Description:
     names: dict[str, tuple[str, ...] | None] = {}
     for key, expected in (("classes", class_count), ("layers", len(header["stages"]) + 1)):
         given = header.get(key)

@@ -27,7 +27,7 @@ from polymargin.reports.record import About, Report
 from polymargin.work import Workers
 
 
-@reads_model(polynomial=False)
+@reads_model
 @checked(Network)
 def report(
     model: Any,

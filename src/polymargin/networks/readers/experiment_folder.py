@@ -18,7 +18,7 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
-from polymargin.networks.readers.foreign import package
+from polymargin.networks.readers.foreign import Foreign, package
 from polymargin.networks.readers.from_arrays import MOST_ARRAYS, from_arrays
 from polymargin.networks.tape.operations import LARGEST_DEGREE
 
@@ -80,7 +80,7 @@ def _read_weights(file: Path) -> dict[str, Any]:
         raise InputError(f"{file}: not a readable HDF5 file ({error})") from None
 
 
-def _array(h5py: Any, data: Any, name: str, file: Path) -> Any:
+def _array(h5py: Foreign, data: Foreign, name: str, file: Path) -> Any:
     entry = data[name] if isinstance(data.get(name, getlink=True), h5py.HardLink) else None
     if not isinstance(entry, h5py.Dataset) or entry.dtype.kind != "f" or entry.external:
         raise InputError(f"{file}: {name} has no dataset of floats in this file")

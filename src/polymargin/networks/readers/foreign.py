@@ -6,12 +6,15 @@ import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from polymargin.errors import InputError, MissingExtraError
 
+Foreign: TypeAlias = Any
+"""A package that is an extra, or an object of one: a module, an estimator, a message of a file. It has no types here."""
 
-def package(module: str, extra: str) -> Any:
+
+def package(module: str, extra: str) -> Foreign:
     """Return an optional package, or one sentence that says how to get it.
 
     >>> package("no_such_package", "onnx")
@@ -38,7 +41,7 @@ def first_line(error: BaseException) -> str:
     return lines[0][:200] if lines else type(error).__name__
 
 
-def opened(file: Path, opener: Callable[[], Any]) -> Any:
+def opened(file: Path, opener: Callable[[], Foreign]) -> Foreign:
     """Return the object in a trusted pickle. Opening it can raise any exception: its own code runs."""
     try:
         return opener()

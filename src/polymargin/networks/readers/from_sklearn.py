@@ -9,22 +9,22 @@ agrees with the estimator as well as doubles allow. Estimators are recognised by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
+from polymargin.networks.readers.foreign import Foreign
 from polymargin.networks.tape.arithmetic import add, concatenate, constant, multiply, power, subtract
 from polymargin.networks.tape.einsum import matmul
 from polymargin.networks.tape.fold import fold
-from polymargin.networks.tape.operations import OperationTape, Tensor
+from polymargin.networks.tape.operations import OperationTape, Tensor, Value
 
 Array = NDArray[np.float64]
 
 
-def from_sklearn(estimator: Any) -> Network:
+def from_sklearn(estimator: Foreign) -> Network:
     """Return the network of a fitted classifier; class i of the network is `estimator.classes_[i]`, and results say so.
 
     Reads linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, Perceptron, SGDClassifier, linear
@@ -45,12 +45,12 @@ def from_sklearn(estimator: Any) -> Network:
     return network
 
 
-def _feature_count(estimator: Any) -> int:
+def _feature_count(estimator: Foreign) -> int:
     _known(estimator, (*CLASSIFIERS, *_SEARCHES, "Pipeline"))
     return int(estimator.n_features_in_)
 
 
-def _scores(estimator: Any, x: Tensor) -> Tensor:
+def _scores(estimator: Foreign, x: Tensor) -> Tensor:
     """Return decision functions, one for each class or one for two classes."""
     name = _name(estimator)
     if name == "Pipeline":
@@ -64,7 +64,7 @@ def _scores(estimator: Any, x: Tensor) -> Tensor:
     return CLASSIFIERS[name](estimator, x)
 
 
-def _affine(x: Tensor, weights: Any, constants: Any) -> Tensor:
+def _affine(x: Tensor, weights: Array, constants: ArrayLike) -> Tensor:
     result: Tensor = add(matmul(x, weights.T), constants)
     return result
 
@@ -72,27 +72,27 @@ def _affine(x: Tensor, weights: Any, constants: Any) -> Tensor:
 # -- classifiers -----------------------------------------------------------------------------------
 
 
-def _linear(estimator: Any, x: Tensor) -> Tensor:
+def _linear(estimator: Foreign, x: Tensor) -> Tensor:
     kind = str(getattr(getattr(estimator, "_label_binarizer", None), "y_type_", ""))
     if kind.startswith("multilabel"):
         raise InputError(f"{type(estimator).__name__} was fitted on several labels per point; a margin needs one class")
     return _affine(x, np.atleast_2d(_dense(estimator.coef_)), _dense(estimator.intercept_).reshape(-1))
 
 
-def _quadratic_discriminant(estimator: Any, x: Tensor) -> Tensor:
+def _quadratic_discriminant(estimator: Foreign, x: Tensor) -> Tensor:
     pairs = zip(estimator.rotations_, estimator.scalings_, strict=True)
     whiteners = [(_dense(rotation) * _dense(scaling) ** -0.5).T for rotation, scaling in pairs]
     volumes = np.array([np.log(scaling).sum() for scaling in estimator.scalings_])
     return _gaussians(x, whiteners, estimator.means_, np.log(estimator.priors_) - 0.5 * volumes)
 
 
-def _naive_bayes(estimator: Any, x: Tensor) -> Tensor:
+def _naive_bayes(estimator: Foreign, x: Tensor) -> Tensor:
     variances = _dense(estimator.var_)
     constants = np.log(estimator.class_prior_) - 0.5 * np.log(2.0 * np.pi * variances).sum(axis=1)
     return _gaussians(x, [np.diag(row**-0.5) for row in variances], estimator.theta_, constants)
 
 
-def _gaussians(x: Tensor, whiteners: list[Array], means: Any, constants: Array) -> Tensor:
+def _gaussians(x: Tensor, whiteners: list[Array], means: Foreign, constants: Array) -> Tensor:
     """Return −½ |W_k (x − μ_k)|² + constants[k]."""
     squares = [power(_affine(x, rows, -(rows @ mean)), 2) for rows, mean in zip(whiteners, _dense(means), strict=True)]
     parts = [matmul(square, np.full((square.size, 1), -0.5)) for square in squares]
@@ -100,7 +100,7 @@ def _gaussians(x: Tensor, whiteners: list[Array], means: Any, constants: Array) 
     return result
 
 
-def _support_vectors(estimator: Any, x: Tensor) -> Tensor:
+def _support_vectors(estimator: Foreign, x: Tensor) -> Tensor:
     name, kernel, count = type(estimator).__name__, estimator.kernel, len(estimator.classes_)
     if kernel not in ("linear", "poly"):
         raise InputError(
@@ -119,7 +119,7 @@ def _support_vectors(estimator: Any, x: Tensor) -> Tensor:
     return _affine(kernels, factors, constants)
 
 
-def _one_against_rest(estimator: Any, x: Tensor) -> Tensor:
+def _one_against_rest(estimator: Foreign, x: Tensor) -> Tensor:
     if estimator.multilabel_:
         raise InputError("OneVsRestClassifier was fitted on several labels per point; a margin needs one class")
     parts = [_scores(part, x) for part in estimator.estimators_]
@@ -133,7 +133,7 @@ _LINEAR = (
     "LogisticRegression", "LogisticRegressionCV", "LinearSVC", "RidgeClassifier", "RidgeClassifierCV", "Perceptron",
     "PassiveAggressiveClassifier", "SGDClassifier", "LinearDiscriminantAnalysis",
 )  # fmt: skip
-CLASSIFIERS: dict[str, Callable[[Any, Tensor], Tensor]] = {
+CLASSIFIERS: dict[str, Callable[[Foreign, Tensor], Tensor]] = {
     **dict.fromkeys(_LINEAR, _linear),
     "QuadraticDiscriminantAnalysis": _quadratic_discriminant,
     "GaussianNB": _naive_bayes,
@@ -146,7 +146,7 @@ CLASSIFIERS: dict[str, Callable[[Any, Tensor], Tensor]] = {
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def _transformed(step: Any, x: Tensor) -> Tensor:
+def _transformed(step: Foreign, x: Tensor) -> Tensor:
     if step is None or step == "passthrough":
         return x
     if _name(step) == "Pipeline":
@@ -161,35 +161,35 @@ def _transformed(step: Any, x: Tensor) -> Tensor:
     return result
 
 
-def _standardized(x: Any, centre: Any, scale: Any) -> Any:
+def _standardized(x: Tensor, centre: Foreign, scale: Foreign) -> Value:
     """Return (x − centre) / scale."""
     centred = x if centre is None else subtract(x, _dense(centre))
     return centred if scale is None else multiply(centred, 1.0 / _dense(scale))
 
 
-def _range_scaler(step: Any, x: Tensor) -> Any:
+def _range_scaler(step: Foreign, x: Tensor) -> Value:
     _expect_no_clip(step)
     return add(multiply(x, step.scale_), step.min_)
 
 
-def _size_scaler(step: Any, x: Tensor) -> Any:
+def _size_scaler(step: Foreign, x: Tensor) -> Value:
     _expect_no_clip(step)
     return _standardized(x, None, step.scale_)
 
 
-def _expect_no_clip(step: Any) -> None:
+def _expect_no_clip(step: Foreign) -> None:
     if getattr(step, "clip", False):
         raise InputError(f"{_name(step)} with clip=True is not polynomial; fit it with clip=False")
 
 
-def _principal_components(step: Any, x: Tensor) -> Any:
+def _principal_components(step: Foreign, x: Tensor) -> Value:
     matrix = _dense(step.components_)
     if step.whiten:
         matrix = matrix / np.sqrt(_dense(step.explained_variance_))[:, None]
     return matmul(_standardized(x, step.mean_, None), matrix.T)
 
 
-def _polynomial_features(step: Any, x: Tensor) -> Any:
+def _polynomial_features(step: Foreign, x: Tensor) -> Value:
     """Return monomials, each the product of one input after the other; 1 stands where there is none."""
     powers = np.asarray(step.powers_, dtype=np.int64)
     factors = np.full((len(powers), max(1, int(powers.sum(axis=1).max()))), powers.shape[1])
@@ -202,7 +202,7 @@ def _polynomial_features(step: Any, x: Tensor) -> Any:
     return result
 
 
-_STEPS: dict[str, Callable[[Any, Tensor], Any]] = {
+_STEPS: dict[str, Callable[[Foreign, Tensor], Value]] = {
     "StandardScaler": lambda step, x: _standardized(x, step.mean_ if step.with_mean else None, step.scale_),
     "MinMaxScaler": _range_scaler,
     "MaxAbsScaler": _size_scaler,
@@ -217,17 +217,17 @@ _STEPS: dict[str, Callable[[Any, Tensor], Any]] = {
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _name(estimator: Any) -> str:
+def _name(estimator: Foreign) -> str:
     """Return the class name, empty for classes from elsewhere: a subclass may decide in another way."""
     kind = type(estimator)
     return kind.__name__ if kind.__module__.split(".")[0] == "sklearn" else ""
 
 
-def _described(estimator: Any) -> str:
+def _described(estimator: Foreign) -> str:
     return _name(estimator) or f"{type(estimator).__module__}.{type(estimator).__qualname__}"
 
 
-def _known(estimator: Any, names: Iterable[str]) -> None:
+def _known(estimator: Foreign, names: Iterable[str]) -> None:
     if _name(estimator) not in names:
         raise InputError(
             f"{_described(estimator)} is not a classifier that from_sklearn reads; it reads {_listed(CLASSIFIERS)}"
@@ -238,5 +238,5 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def _dense(values: Any) -> Array:
+def _dense(values: Foreign) -> Array:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)

@@ -15,14 +15,14 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
-from polymargin.networks.readers.foreign import first_line, package
+from polymargin.networks.readers.foreign import Foreign, first_line, package
 
 # Random inputs on which a module is compared with what was read, and how well both must agree; modules mostly are float32.
 SAMPLES = 3
 AGREEMENT = 1e-3
 
 
-def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Network:
+def from_torch(module: Foreign, input_shape: tuple[int, ...] | None = None) -> Network:
     """Return the network of a torch.nn.Module, or of a program of `torch.export`, made of affine and piecewise polynomial parts.
 
     Reads Linear, Conv, AvgPool, BatchNorm and Dropout in eval mode, Flatten, reshaping, slices, concatenation, padding,
@@ -59,7 +59,7 @@ def from_torch(module: Any, input_shape: tuple[int, ...] | None = None) -> Netwo
     return network
 
 
-def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) -> None:
+def _compare(torch: Foreign, module: Foreign, network: Network, shape: tuple[int, ...]) -> None:
     """Refuse a module whose own outputs differ from what was read: operations in place on views, for one, are not seen."""
     kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
     inputs = torch.randn((SAMPLES, *shape), generator=torch.Generator().manual_seed(0), dtype=kind)
@@ -75,7 +75,7 @@ def _compare(torch: Any, module: Any, network: Network, shape: tuple[int, ...]) 
         )
 
 
-def _outputs(torch: Any, module: Any, inputs: Any) -> Any:
+def _outputs(torch: Foreign, module: Foreign, inputs: Any) -> Any:
     """Return the module's own outputs (samples, logits): in one batch, in batches of one, or without a batch axis."""
     ways: tuple[Callable[[], Any], ...] = (
         lambda: module(inputs.clone()),
@@ -95,7 +95,7 @@ def _outputs(torch: Any, module: Any, inputs: Any) -> Any:
     )
 
 
-def _exported_shape(module: Any) -> tuple[int, ...] | None:
+def _exported_shape(module: Foreign) -> tuple[int, ...] | None:
     """Return the shape of one input without the batch axis, as a program of torch.export says it."""
     for node in getattr(getattr(module, "graph", None), "nodes", ()):
         if node.op == "placeholder" and "val" in node.meta:
@@ -104,7 +104,7 @@ def _exported_shape(module: Any) -> tuple[int, ...] | None:
     return None
 
 
-def _inferred_shape(torch: Any, module: Any) -> tuple[int, ...]:
+def _inferred_shape(torch: Foreign, module: Foreign) -> tuple[int, ...]:
     """Return (n,) if the module runs with n values for one of its matrices, (tokens, n) if it expects tokens."""
     weights = [tuple(part.shape) for part in module.parameters() if part.ndim >= 2]
     if weights and len(weights[0]) == 2:
@@ -129,7 +129,7 @@ def _inferred_shape(torch: Any, module: Any) -> tuple[int, ...]:
     )
 
 
-def _runs(torch: Any, module: Any, shape: tuple[int, ...]) -> bool:
+def _runs(torch: Foreign, module: Foreign, shape: tuple[int, ...]) -> bool:
     """Return whether the module makes one vector of logits of one input of that shape."""
     kind = next((parameter.dtype for parameter in module.parameters()), torch.float32)
     with _evaluating(module), torch.no_grad():
@@ -141,7 +141,7 @@ def _runs(torch: Any, module: Any, shape: tuple[int, ...]) -> bool:
 
 
 @contextmanager
-def _evaluating(module: Any) -> Iterator[None]:
+def _evaluating(module: Foreign) -> Iterator[None]:
     """Put the module in eval mode within the block."""
     modes = [(part, part.training) for part in module.modules()]
     with suppress(NotImplementedError):  # exported programs have one mode

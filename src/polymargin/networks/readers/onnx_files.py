@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polymargin.errors import InputError
-from polymargin.networks.readers.foreign import first_line, package
+from polymargin.networks.readers.foreign import Foreign, first_line, package
 from polymargin.networks.readers.npz import LARGEST_WEIGHTS
 from polymargin.networks.readers.onnx_sizes import check_sizes
 
@@ -41,7 +41,7 @@ def read_message(path: Any) -> Any:
         raise InputError(f"{path}: not a valid ONNX file ({first_line(error)})") from None
 
 
-def numbers(tensor: Any, name: str, folder: Path) -> Any:
+def numbers(tensor: Foreign, name: str, folder: Path) -> Any:
     """Return the array of a TensorProto, from the message or from a file in the folder of the model."""
     onnx = package("onnx", "onnx")
     if any(length < 0 for length in tensor.dims) or prod(tensor.dims) > LARGEST_WEIGHTS:
@@ -54,7 +54,7 @@ def numbers(tensor: Any, name: str, folder: Path) -> Any:
         raise InputError(f"{name} cannot be read ({first_line(error)})") from None
 
 
-def _fetch(onnx: Any, tensor: Any, name: str, folder: Path) -> None:
+def _fetch(onnx: Foreign, tensor: Foreign, name: str, folder: Path) -> None:
     """Bring external data into the message. A symbolic link could lead anywhere, and so is no file of this folder."""
     entries = {str(entry.key): str(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")

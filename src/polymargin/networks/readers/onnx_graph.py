@@ -15,7 +15,7 @@ import numpy as np
 
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
-from polymargin.networks.readers.foreign import first_line, package, why_not
+from polymargin.networks.readers.foreign import Foreign, first_line, package, why_not
 from polymargin.networks.readers.onnx_files import numbers, read_message
 from polymargin.networks.readers.onnx_operators import OPERATORS, evaluated
 from polymargin.networks.tape.fold import network_of
@@ -52,7 +52,7 @@ def read_onnx(path: Any) -> OnnxModel:
         raise InputError(f"{path}: too large for this reader") from None
 
 
-def _read(onnx: Any, model: Any, folder: Path) -> OnnxModel:
+def _read(onnx: Foreign, model: Foreign, folder: Path) -> OnnxModel:
     readers: list[_GraphReader] = []
 
     def compute(tape: OperationTape) -> Any:
@@ -64,7 +64,7 @@ def _read(onnx: Any, model: Any, folder: Path) -> OnnxModel:
 
 
 class _GraphReader:
-    def __init__(self, onnx: Any, model: Any, folder: Path, tape: OperationTape) -> None:
+    def __init__(self, onnx: Foreign, model: Foreign, folder: Path, tape: OperationTape) -> None:
         self.onnx, self.graph, self.folder = onnx, model.graph, folder
         self.tape = tape
         self.values: dict[str, Any] = {"": None}
@@ -112,7 +112,7 @@ class _GraphReader:
             raise InputError(f"the name {name!r} is given twice")
         self.values[name] = value
 
-    def _evaluate(self, node: Any) -> None:
+    def _evaluate(self, node: Foreign) -> None:
         # Strings that are not valid UTF-8 come as bytes.
         called = f"operator {node.op_type} (node {node.name or ', '.join(map(str, node.output))!r})"
         if node.domain not in ("", "ai.onnx"):
@@ -141,7 +141,7 @@ class _GraphReader:
             if name:
                 self._define(name, value)
 
-    def _attribute(self, entry: Any) -> Any:
+    def _attribute(self, entry: Foreign) -> Any:
         kinds = self.onnx.AttributeProto
         if entry.type == kinds.TENSOR:
             return self._constant(entry.t, f"the attribute {entry.name!r}")
@@ -151,7 +151,7 @@ class _GraphReader:
         value = getattr(entry, plain[entry.type])
         return list(value) if entry.type in (kinds.FLOATS, kinds.INTS) else value
 
-    def _constant(self, tensor: Any, name: str) -> Any:
+    def _constant(self, tensor: Foreign, name: str) -> Any:
         """Return the numbers of a TensorProto, from the file or from a file beside it."""
         array = numbers(tensor, name, self.folder)
         if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from polymargin.errors import InputError
+from polymargin.networks.readers.foreign import Foreign
 
 MOST_NODES = 10_000
 """Nodes or initializers of a graph."""
@@ -21,7 +22,7 @@ DEEPEST = 100
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 
 
-def check_sizes(content: bytes, descriptor: Any, path: Any) -> None:
+def check_sizes(content: bytes, descriptor: Foreign, path: Any) -> None:
     """Refuse what has too many parts; `descriptor` is the one of ModelProto."""
     counts: dict[str, int] = {"node": 0, "initializer": 0}
     fields = 0

@@ -15,7 +15,7 @@ from typing import Any
 from polymargin.errors import InputError
 from polymargin.networks.network import Network
 from polymargin.networks.readers.archives import ARCHIVE_DAMAGE, bounded_archive
-from polymargin.networks.readers.foreign import first_line, opened, package
+from polymargin.networks.readers.foreign import Foreign, first_line, opened, package
 from polymargin.networks.readers.from_arrays import from_arrays
 from polymargin.networks.readers.from_torch import from_torch
 from polymargin.networks.readers.npz import LARGEST_WEIGHTS
@@ -80,7 +80,7 @@ def check_archive(file: Path) -> None:
         )
 
 
-def _from_state(torch: Any, content: Any, file: Path, activation: Any) -> Network:
+def _from_state(torch: Foreign, content: Foreign, file: Path, activation: Any) -> Network:
     state = _state(torch, content)
     if state is None:
         raise InputError(f"{file}: expected a state dict, tensors by name, alone or in a checkpoint")
@@ -94,7 +94,7 @@ def _from_state(torch: Any, content: Any, file: Path, activation: Any) -> Networ
         raise InputError(f"{file}: {' '.join(str(error).split())}") from None  # names in the file may hold anything
 
 
-def _state(torch: Any, content: Any) -> dict[Any, Any] | None:
+def _state(torch: Foreign, content: Foreign) -> dict[Any, Any] | None:
     """Return the tensors by name; checkpoints keep them beside the epoch, the optimiser and the like."""
 
     def tensors(value: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from polymargin.errors import InputError
-from polymargin.networks.readers.foreign import why_not
+from polymargin.networks.readers.foreign import Foreign, why_not
 from polymargin.networks.readers.torch_functions import ATEN, FUNCTIONS
 from polymargin.networks.tape.attention import MatrixProduct
 from polymargin.networks.tape.operations import Tensor
@@ -124,7 +124,7 @@ def _wrapped(value: Any) -> Any:
     return tuple(_wrapped(entry) for entry in value) if isinstance(value, list) else value
 
 
-def numbers(tensor: Any) -> Any:
+def numbers(tensor: Foreign) -> Any:
     """Return a tensor as float64, exactly; whole numbers and truth values, which may be indices, as they are."""
     held = tensor.detach().cpu()
     if held.is_complex():
@@ -141,19 +141,19 @@ class _Unguarded(torch.fx.Interpreter):  # type: ignore[misc]
         return None if target == "_guards_fn" else super().call_module(target, args, kwargs)
 
 
-def outputs_of(module: Any, inputs: Tensor) -> Any:
+def outputs_of(module: Foreign, inputs: Tensor) -> Any:
     """Return what a module computes on a tape; an error names the layer in which it happened."""
     where: list[str] = []
 
     def entered(name: str) -> Callable[..., None]:
-        def hook(part: Any, given: Any) -> None:
+        def hook(part: Foreign, given: Any) -> None:
             where.append(f"{type(part).__name__} {name!r}: " if name else "")
             if part.training and isinstance(part, torch.nn.modules.batchnorm._BatchNorm):
                 raise InputError("batch normalisation in training mode; call module.eval() first")
 
         return hook
 
-    def left(part: Any, given: Any, result: Any) -> None:
+    def left(part: Foreign, given: Any, result: Any) -> None:
         where.pop()
 
     hooks = []
