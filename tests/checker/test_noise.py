@@ -147,3 +147,68 @@ def test_budgets_are_about_the_noise_alone(documents: dict[str, dict[str, Any]])
         accepted, reason = judged(forged)
         assert not accepted
         assert "noise without weights" in reason
+
+
+def mask(entry: dict[str, str]) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(entry["own"]), dtype=np.int8).copy()
+
+
+@pytest.fixture(scope="module")
+def wide() -> tuple[Any, dict[str, Any]]:
+    """A network of more inputs than forms, whose proofs see the inputs through forms and the noise by itself."""
+    network = network_of("square-square", 5, n=6, h=3)
+    verdict = pm.verify(network, np.linspace(-0.5, 0.5, 6), 0.02, noise={0: 0.001, 1: 0.001})
+    assert verdict.certificate is not None
+    return network, verdict.certificate.data
+
+
+def test_coordinates_of_forms_and_of_noise(wide: tuple[Any, dict[str, Any]]) -> None:
+    network, document = wide
+    shared = document["ranges"]
+    assert mask(shared["coordinates"]).tolist() == [0] * 6 + [1] * 6
+    for exact in (False, True):
+        found = check(model_file(network), json.dumps(document).encode(), exact)
+        assert found.accepted, found.reason
+    schema = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
+    jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).validate(document)
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ([0] * 12, "only the first stage sees"),
+        ([0] * 6 + [1] * 3 + [0] * 3, "only the first stage sees"),
+        ([0] * 6 + [2] * 6, "zeros and ones"),
+        ([0] * 5 + [1] * 6, "bytes in base64"),
+        ([1] * 12, ""),
+        ([1] * 6 + [1] * 6, ""),
+        ([0] * 5 + [1] * 7, ""),
+    ],
+)
+def test_forged_coordinates_are_refused(wide: tuple[Any, dict[str, Any]], own: list[int], words: str) -> None:
+    """Masks that hide noise from later stages; other masks are other coordinates, and must not prove more."""
+    network, document = wide
+    forged = copy.deepcopy(document)
+    entry = {"own": base64.b64encode(np.array(own, dtype=np.int8).tobytes()).decode()}
+    forged["ranges"]["coordinates"] = entry
+    for rival in forged["rivals"]:
+        rival["proof"]["coordinates"] = entry
+    found = check(model_file(network), json.dumps(forged).encode())
+    if words:
+        assert not found.accepted
+        assert words in found.reason
+    larger = copy.deepcopy(forged)
+    larger["noise"]["layers"] = [[layer, packed(1000 * numbers(sizes))] for layer, sizes in larger["noise"]["layers"]]
+    assert not check(model_file(network), json.dumps(larger).encode()).accepted
+
+
+def test_boxes_of_inputs_that_are_no_coordinates_are_refused(wide: tuple[Any, dict[str, Any]]) -> None:
+    network, document = wide
+    forged = copy.deepcopy(document)
+    for rival in forged["rivals"]:
+        multipliers = numbers(rival["proof"]["tree"]["box"])
+        multipliers[0] = 1e-6
+        rival["proof"]["tree"]["box"] = packed(multipliers)
+    found = check(model_file(network), json.dumps(forged).encode())
+    assert not found.accepted
+    assert "a box in coordinates of forms" in found.reason

@@ -81,6 +81,25 @@ def test_margins_hold_for_simulated_noise(kind: str, norm: str) -> None:
         assert logits.index(max(logits)) == label
 
 
+@pytest.mark.parametrize("kind", ["square-square", "product", "relu-relu", "quartic"])
+def test_many_inputs_are_seen_through_forms_and_noise_by_itself(kind: str) -> None:
+    """Balls of L2 in more inputs than forms: random points on the sphere of the proved radius, with noise at its ends."""
+    network, u, draw = network_of(kind, 5, n=7, h=3), np.linspace(-0.5, 0.5, 7), np.random.default_rng(0)
+    sizes = {0: 0.01, 1: 0.02}
+    found = pm.margin(network, u, noise=sizes, timeout=15)
+    assert found.certificate is not None
+    assert found.lower > 0
+    proofs = [entry["proof"] for entry in found.certificate.data["rivals"]]
+    assert any(isinstance(proof["coordinates"], dict) for proof in proofs)
+    slopes = network.stages[0].forms[0].block(0)
+    for _ in range(150):
+        step = draw.normal(size=3) @ slopes  # what the forms see
+        step *= found.lower * (1 - 1e-12) / np.linalg.norm(step)
+        off = {k: [Fraction(v) for v in (sizes[k] * np.sign(draw.normal(size=3))).tolist()] for k in sizes}
+        logits = simulated(network, [Fraction(v) for v in (u + step).tolist()], off)
+        assert logits.index(max(logits)) == found.label
+
+
 def linear(weights: list[list[float]]) -> Network:
     """Logits W x through a layer z = x without bends."""
     return pm.PolynomialNetwork([np.eye(len(weights[0])), np.array(weights)], activations=[(0.0, 1.0)])

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+NARROW = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class Perturbations:
@@ -53,6 +55,12 @@ class Perturbations:
     def has_ball(self) -> bool:
         """Return whether the box alone is not the whole description."""
         return self.norm is not Norm.LINF
+
+    @cached_property
+    def narrow(self) -> NDArray[np.bool_]:
+        """(d,) Coordinates whose box is far narrower than the ball, as that of noise is."""
+        reach = self.radius * self.inverse_weights
+        return np.asarray(np.maximum(np.abs(self.low), np.abs(self.high)) < NARROW * reach)
 
     @cached_property
     def square(self) -> float:

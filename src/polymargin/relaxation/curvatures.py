@@ -112,11 +112,12 @@ def _on_unit_ball(
     factors = [expansion.values[source].factors for source in group.products]
     rows = [[expansion.groups[pair[side]].slopes for pair in factors] for side in (0, 1)]
     same = all(first == second for first, second in factors)
-    scale = None if not coordinates.is_diagonal else 1 / np.sqrt(shape.squares)
-    left, right, slopes = (
-        part @ coordinates.spread if scale is None else part * scale
-        for part in (*(np.concatenate(side) for side in rows), group.slopes)
-    )
+    if coordinates.is_diagonal:
+        scale = 1 / np.sqrt(shape.squares)
+        left, right, slopes = (part * scale for part in (*map(np.concatenate, rows), group.slopes))
+    else:  # columns with the length that the ellipsoid gives them
+        unit = coordinates.spread / np.sqrt(shape.squares @ coordinates.spread**2)
+        left, right, slopes = (part @ unit for part in (*map(np.concatenate, rows), group.slopes))
     every = left if same else np.concatenate([left, right])
     if len(every) < every.shape[1]:
         basis = np.linalg.qr(every.T)[0]

@@ -53,13 +53,16 @@ def guessed(relaxation: Relaxation, place: Array, scale: float, slack: float) ->
         _make_stationary(relaxation, y, place, unknowns["definition"])
     slope = program.matrix(y) @ place
     inner = place[1:first]
+    coordinates, count = relaxation.space.coordinates, len(inner)
     if "box" in unknowns:
-        ends = np.abs(inner) > 1 - AT_END
-        y[unknowns["box"]] += np.where(ends, np.maximum(-slope[1:first] * np.sign(inner), 0.0), 0.0)
-    for name in ("ball", "ellipsoid"):
-        if name in unknowns and "box" not in unknowns:
-            y[unknowns[name]] += max(-float(inner @ slope[1:first]) / max(float(inner @ inner), 1e-300), 0.0)
-            break
+        own = slice(coordinates.boxed[0], count)
+        ends = np.abs(inner[own]) > 1 - AT_END
+        y[unknowns["box"]] += np.where(ends, np.maximum(-slope[1:first][own] * np.sign(inner[own]), 0.0), 0.0)
+    if "box" not in unknowns or not coordinates.is_diagonal:
+        of_ball = slice(0, count - len(coordinates.own))
+        z, pull = inner[of_ball], slope[1:first][of_ball]
+        for name in [name for name in ("ball", "ellipsoid") if name in unknowns][:1]:
+            y[unknowns[name]] += max(-float(z @ pull) / max(float(z @ z), 1e-300), 0.0)
     return Guess(made_definite(relaxation, y, scale))
 
 

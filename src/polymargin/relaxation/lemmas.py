@@ -64,7 +64,7 @@ def enclose(
     expansion: Expansion, region: Perturbations, *, is_cut: bool, cache: CurvatureCache, until: int | None = None
 ) -> ProvedEnclosures:
     """Bound all variables and arguments, group by group; up to the forms of the stage `until`."""
-    coordinates = ProgramCoordinates.of(expansion, region, is_cut=is_cut)
+    coordinates = ProgramCoordinates.of(expansion, region, is_cut=is_cut, mixed=True)
     shape = EllipsoidShape.around(region)
     enclosures = Enclosures.unknown(expansion, region)
     result = ProvedEnclosures(enclosures, coordinates, shape)

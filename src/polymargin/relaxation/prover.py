@@ -117,7 +117,8 @@ class PreparedRegion:
         found: list[Constraint] = []
         if self.perturbations.has_ball:
             found.append(BallConstraint(space))
-        if space.coordinates.is_diagonal and (self.is_cut or self.perturbations.norm is not Norm.L2):
+        in_a_box = self.is_cut or self.perturbations.norm is not Norm.L2
+        if len(space.coordinates.own) or (space.coordinates.is_diagonal and in_a_box):
             found.append(BoxConstraint(space))
         if expansion.remainders:
             found.append(Definition(space))
@@ -234,7 +235,7 @@ class PreparedRegion:
         return {
             "kind": "relaxation",
             "radius": number(self.perturbations.radius),
-            "coordinates": self.proved.coordinates.name,
+            "coordinates": self.proved.coordinates.entry,
             "ellipsoid": self.proved.shape.to_entry(),
             "decided": self.proved.decided,
             "lemmas": self.proved.lemmas,

@@ -134,7 +134,8 @@ class Relaxation:
     def convexifying(self) -> NDArray[np.int64]:
         """Return unknowns that make the form more convex in δ, one for all or one for each coordinate, and in each variable."""
         inner = [name for name in ("box", "ball", "ellipsoid") if name in self.parts]
-        names = [*inner[:1], *(name for name in self.parts if name == "range")]
+        count = 1 if self.space.coordinates.is_diagonal else 2
+        names = [*inner[:count], *(name for name in self.parts if name == "range")]
         return np.concatenate([np.arange(self.parts[name].start, self.parts[name].stop) for name in names])
 
     def rows_of(self, own: slice) -> tuple[Array, Array, Array]:

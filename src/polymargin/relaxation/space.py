@@ -6,11 +6,13 @@ With s the scaled variables, v = middle + half·s for every w and y. For δ ther
     forms    δ = r ω⁻¹ Qᵀ s + what no row sees, Q an orthonormal basis of the rows a ω⁻¹ of the first stage
 
 The second kind serves balls of L2 that no box cuts, if only the first stage sees the inputs and has fewer forms than there are
-inputs. Multipliers do not depend on coordinates; the checker chooses its own of the same kind.
+inputs. Inputs whose box is narrow may be coordinates of their own behind these, which later stages may see. Multipliers do not
+depend on coordinates; the checker chooses its own of the same kind.
 """
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -32,15 +34,25 @@ SMALLEST = 1e-40
 
 @dataclass(frozen=True, eq=False)
 class ProgramCoordinates:
-    """δ = middle + spread @ s, for all that rows see; spread (d,) is a diagonal, or (d, m)."""
+    """δ = middle + spread @ s, for all that rows see; spread (d,) is a diagonal, or (d, m).
+
+    own   with forms, the inputs that are coordinates of their own, behind the others
+    """
 
     name: str
     middle: Array
     spread: Array
+    own: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
-    def of(cls, expansion: Expansion, region: Perturbations, *, is_cut: bool) -> ProgramCoordinates:
-        """Return the coordinates of a region; `is_cut` says whether its box cuts the ball."""
+    def of(
+        cls, expansion: Expansion, region: Perturbations, *, is_cut: bool, mixed: bool = False
+    ) -> ProgramCoordinates:
+        """Return the coordinates of a region; `is_cut` says whether its box cuts the ball, `mixed` allows inputs of their own."""
+        if mixed and is_cut and region.norm is Norm.L2 and region.narrow.any():
+            found = cls._with_own(expansion, region)
+            if found is not None:
+                return found
         if region.norm is Norm.L2 and not is_cut and _is_seen_by_first_stage(expansion):
             rows = np.concatenate([group.slopes for group in expansion.groups if group.stage == 1])
             if len(rows) < region.dimension:
@@ -49,6 +61,47 @@ class ProgramCoordinates:
                 return cls("forms", np.zeros(region.dimension), spread)
         middle, half = (region.low + region.high) / 2, (region.high - region.low) / 2
         return cls("inputs", middle, np.maximum(half, THINNEST * np.maximum(np.abs(region.low), np.abs(region.high))))
+
+    @classmethod
+    def _with_own(cls, expansion: Expansion, region: Perturbations) -> ProgramCoordinates | None:
+        """Return forms with the narrow inputs behind them; None if the box cuts others, or later stages see them."""
+        narrow, reach = region.narrow, region.radius * region.inverse_weights
+        cut = (region.low > -reach * (1 - 1e-12)) | (region.high < reach * (1 - 1e-12))
+        rows = [group.slopes for group in expansion.groups if group.stage == 1]
+        wide, own = np.flatnonzero(~narrow), np.flatnonzero(narrow)
+        network, moving = expansion.network, region.moving
+        later = [*(forms for stage in network.stages[1:] for forms in stage.forms), network.readout]
+        if (
+            cut[wide].any()
+            or moving is None
+            or not rows
+            or any(forms.block(0)[:, moving[wide]].any() for forms in later)
+        ):
+            return None
+        seen = np.concatenate(rows)[:, wide] * region.inverse_weights[wide]
+        if len(seen) >= len(wide):
+            return None
+        spread = np.zeros((region.dimension, len(seen) + len(own)))
+        spread[wide, : len(seen)] = reach[wide, None] * np.linalg.qr(seen.T)[0]
+        middle, half = np.zeros(region.dimension), (region.high - region.low)[own] / 2
+        spread[own, len(seen) + np.arange(len(own))] = half
+        middle[own] = region.low[own] + half
+        return cls("forms", middle, spread, own)
+
+    @property
+    def entry(self) -> str | dict[str, str]:
+        """Return the coordinates as certificates name them."""
+        if not len(self.own):
+            return self.name
+        mask = np.zeros(len(self.middle), dtype=np.int8)
+        mask[self.own] = 1
+        return {"own": base64.b64encode(mask.tobytes()).decode("ascii")}
+
+    @property
+    def boxed(self) -> tuple[int, int]:
+        """Return the first coordinate that is an input, and how many there are."""
+        count = self.dimension if self.is_diagonal else len(self.own)
+        return self.dimension - count, count
 
     @property
     def dimension(self) -> int:
@@ -70,7 +123,9 @@ class ProgramCoordinates:
         """Return scaled coordinates (…, m) of what rows see of δ (…, d)."""
         if self.is_diagonal:
             return np.asarray((steps - self.middle) / self.spread)
-        return np.asarray(np.linalg.lstsq(self.spread, np.atleast_2d(steps).T)[0].T.reshape(*steps.shape[:-1], -1))
+        return np.asarray(
+            np.linalg.lstsq(self.spread, np.atleast_2d(steps - self.middle).T)[0].T.reshape(*steps.shape[:-1], -1)
+        )
 
 
 def _is_seen_by_first_stage(expansion: Expansion) -> bool:

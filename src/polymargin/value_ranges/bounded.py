@@ -149,7 +149,7 @@ def _certificate(
             "claim": {"kind": "ranges", "layers": layers},
             "ranges": {
                 "radius": number(inputs.radius),
-                "coordinates": search.coordinates.name,
+                "coordinates": search.coordinates.entry,
                 "ellipsoid": search.shape.to_entry(),
                 "decided": decided,
                 "lemmas": search.lemmas,

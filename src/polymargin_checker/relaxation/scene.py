@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
+from polymargin_checker.arrays import small_integers
+from polymargin_checker.document import fields
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import Arithmetic, EnclosedMatrix, Floats, down, rational, up
 from polymargin_checker.relaxation.enclosures import Enclosures, Ends
@@ -19,36 +23,61 @@ from polymargin_checker.relaxation.region import Region
 class Coordinates:
     """δ itself, or η with δ = J η + what no row sees, J = diag(ω)⁻² Aᵀ for the rows A of the first stage.
 
-    That other part of δ is orthogonal to J η in the norm, so it only makes the norm larger.
+    That other part of δ is orthogonal to J η in the norm, so it only makes the norm larger. Inputs `own` are coordinates of their
+    own behind η, and columns of A are zero there; the first stage alone sees the others.
     """
 
     expansion: Expansion
     directions: EnclosedMatrix | None = None
+    own: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
-    def of(cls, expansion: Expansion, name: str) -> Coordinates:
+    def of(cls, expansion: Expansion, entry: Any) -> Coordinates:
         """Return the coordinates that a proof names, or refuse."""
-        if name == "inputs":
+        if entry == "inputs":
             return cls(expansion, None)
         region, network = expansion.region, expansion.network
         later = [part for stage in network.stages[1:] for part in stage.forms] + [network.readout]
-        if not region.has_ball or not network.stages or any(source == 0 for part in later for source, _ in part.blocks):
+        own = np.zeros(0, dtype=np.int64)
+        if entry != "forms":
+            fields(entry, "coordinates", ("own",))
+            mask = small_integers(entry["own"], "coordinates, own", region.dimension)
+            if region.moving is None or not np.isin(mask, (0, 1)).all():
+                raise Refused("coordinates, own: expected zeros and ones, and inputs without a frame")
+            own = np.flatnonzero(mask)
+        seen = [block.columns for part in later for source, block in part.blocks if source == 0]
+        allowed = own if region.moving is None else region.moving[own]
+        if not region.has_ball or not network.stages or not all(np.isin(columns, allowed).all() for columns in seen):
             raise Refused(
                 "coordinates of forms are for balls and networks of which only the first stage sees the inputs"
             )
+        found = cls(expansion, None, own)
         inverse = [1 / rational(weight) ** 2 for weight in region.weights.tolist()]
-        return cls(expansion, expansion.arithmetic.column(inverse) * cls._first(expansion).T)
+        along = expansion.arithmetic.column(inverse) * found._first.T
+        unit = np.zeros((region.dimension, len(own)))
+        unit[own, np.arange(len(own))] = 1.0
+        found.directions = along.beside([along, expansion.arithmetic.exact(unit)]) if len(own) else along
+        return found
 
-    @staticmethod
-    def _first(expansion: Expansion) -> EnclosedMatrix:
-        rows = [group.slopes for group in expansion.groups if group.stage == 1]
-        return rows[0].stacked(rows)
+    @cached_property
+    def _first(self) -> EnclosedMatrix:
+        """Rows of the first stage, without the inputs of their own."""
+        rows = [group.slopes for group in self.expansion.groups if group.stage == 1]
+        others = np.ones((1, self.expansion.region.dimension))
+        others[0, self.own] = 0.0
+        whole = rows[0].stacked(rows)
+        return whole * self.expansion.arithmetic.exact(others) if len(self.own) else whole
 
     @cached_property
     def gram(self) -> EnclosedMatrix:
-        """Return A J = Jᵀ diag(ω²) J: the square of the norm of δ = J η."""
+        """Return A J = Jᵀ diag(ω²) J: the square of the norm of J η."""
         assert self.directions is not None
-        return self._first(self.expansion) @ self.directions
+        return self._first @ self.directions[:, : self.first_own]
+
+    @property
+    def first_own(self) -> int:
+        """How many coordinates come before the inputs of their own."""
+        return self.dimension - len(self.own)
 
     @property
     def dimension(self) -> int:

@@ -89,7 +89,7 @@ class Relaxations:
         """Return the rows and intervals that an entry describes, its lemmas proved."""
         region = region_of(self.near, self.point, _radius(entry), self.arithmetic)
         name = entry["coordinates"]
-        if name not in ("inputs", "forms"):
+        if not isinstance(name, dict) and name not in ("inputs", "forms"):
             raise Refused(f"coordinates {shown(name)}; expected 'inputs' or 'forms'")
         shape = None
         if entry["ellipsoid"] is not None:

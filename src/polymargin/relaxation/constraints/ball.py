@@ -28,13 +28,10 @@ class BallConstraint:
 def norm_unknowns(space: Space, squares: Array) -> Unknowns:
     """Return the unknown that adds Σ squares δ² − 1."""
     coordinates = space.coordinates
-    diagonal = np.zeros((1, space.size))
-    if not coordinates.is_diagonal:
-        # The columns of Q are orthonormal: of a ball the coordinates see its radius.
-        diagonal[0, 1 : space.first] = 1.0
-        return Unknowns(1, diagonal=diagonal, corner=np.array([-1.0]))
-    middle, half = coordinates.middle, coordinates.spread
-    diagonal[0, 1 : space.first] = squares * half**2
-    linear = np.zeros((1, space.size))
-    linear[0, 1 : space.first] = 2 * squares * middle * half
+    diagonal, linear = np.zeros((1, space.size)), np.zeros((1, space.size))
+    middle, spread = coordinates.middle, coordinates.spread
+    # The columns of a spread are orthogonal in the norm.
+    diagonal[0, 1 : space.first] = squares * spread**2 if coordinates.is_diagonal else squares @ spread**2
+    moved = squares * middle
+    linear[0, 1 : space.first] = 2 * (moved * spread if coordinates.is_diagonal else moved @ spread)
     return Unknowns(1, diagonal=diagonal, linear=linear, corner=np.array([float(squares @ middle**2) - 1.0]))

@@ -1,4 +1,4 @@
-"""box:  (δ_i − l_i)(h_i − δ_i) ≥ 0 for every coordinate."""
+"""box:  (δ_i − l_i)(h_i − δ_i) ≥ 0 for every coordinate that is an input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polymargin.relaxation.constraints.constraint import Array, Unknowns
-from polymargin.relaxation.constraints.encoding import packed
+from polymargin.relaxation.constraints.encoding import packed, scattered
 from polymargin.relaxation.space import Space
 
 
@@ -19,8 +19,12 @@ class BoxConstraint:
     name = "box"
 
     def unknowns(self) -> Unknowns:
-        count = self.space.coordinates.dimension
-        return Unknowns(count, places=1 + np.arange(count), corner=-np.ones(count))
+        first, count = self.space.coordinates.boxed
+        return Unknowns(count, places=1 + first + np.arange(count), corner=-np.ones(count))
 
     def entry(self, y: Array) -> str:
-        return packed(y / self.space.coordinates.spread**2)
+        coordinates = self.space.coordinates
+        if coordinates.is_diagonal:
+            return packed(y / coordinates.spread**2)
+        halves = coordinates.spread[coordinates.own, coordinates.boxed[0] + np.arange(len(coordinates.own))]
+        return scattered(y / halves**2, coordinates.own, len(coordinates.middle))

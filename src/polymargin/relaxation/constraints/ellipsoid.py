@@ -16,8 +16,8 @@ from polymargin.relaxation.space import Space
 INWARD = 1 - 1e-12
 """Room for rounding: the sum of the parts stays below one."""
 
-NARROW, SHARE = 1e-3, 0.1
-"""A box is narrow if it is within this of the ball; the part of the sum that narrow coordinates have beside a ball."""
+SHARE = 0.1
+"""The part of the sum that narrow coordinates have beside a ball."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class EllipsoidShape:
     def around(cls, region: Perturbations) -> EllipsoidShape:
         """Return an ellipsoid around a region: the ball of its norm if it has one, else that around the box |δ| ≤ r/ω."""
         reach, ends = region.radius * region.inverse_weights, np.maximum(np.abs(region.low), np.abs(region.high))
-        narrow = ends < NARROW * reach
+        narrow = region.narrow
         if region.has_ball:
             share = SHARE if narrow.any() else 0.0
             norm, box = (1 - share) * INWARD, np.zeros(region.dimension)

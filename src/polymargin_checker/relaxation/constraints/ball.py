@@ -22,7 +22,11 @@ def ball(given: Multipliers, scene: Scene, forms: QuadraticForms) -> None:
 
 def add_norm(forms: QuadraticForms, scene: Scene, multipliers: EnclosedMatrix) -> None:
     """Add multiplier · ‖ωδ‖²."""
-    if scene.coordinates.directions is not None:
-        forms.block(multipliers, scene.coordinates.gram, 1)
+    coordinates = scene.coordinates
+    if coordinates.directions is not None:
+        forms.block(multipliers, coordinates.gram, 1)
+        if len(coordinates.own):
+            squares = scene.arithmetic.exact(scene.region.squared_weights[None, coordinates.own])
+            forms.diagonal(multipliers @ squares, 1 + coordinates.first_own)
     else:
         forms.diagonal(multipliers @ scene.arithmetic.exact(scene.region.squared_weights[None]), 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import QuadraticForms
 from polymargin_checker.relaxation.constraints.intervals import take_off_variables
@@ -14,6 +16,11 @@ def box(given: Multipliers, scene: Scene, forms: QuadraticForms) -> None:
     found = given.signed("box", region.dimension)
     if found is None:
         return
-    if scene.coordinates.directions is not None:
+    own = scene.coordinates.own
+    if scene.coordinates.directions is None:
+        take_off_variables(forms, scene, found, (region.low, region.high), 1)
+    elif np.delete(found, own, axis=1).any():
         raise Refused(f"{given.name}: a box in coordinates of forms")
-    take_off_variables(forms, scene, found, (region.low, region.high), 1)
+    else:
+        ends = region.low[own], region.high[own]
+        take_off_variables(forms, scene, found[:, own], ends, 1 + scene.coordinates.first_own)

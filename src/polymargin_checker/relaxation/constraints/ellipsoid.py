@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import QuadraticForms
 from polymargin_checker.relaxation.constraints.ball import add_norm
@@ -20,7 +22,11 @@ def ellipsoid(given: Multipliers, scene: Scene, forms: QuadraticForms) -> None:
     forms.row(-multipliers)
     if scene.coordinates.directions is None:
         forms.diagonal(multipliers @ scene.arithmetic.exact(shape.squares[None]), 1)
-    elif shape.box.any():
+        return
+    own = scene.coordinates.own
+    if np.delete(shape.box, own).any():
         raise Refused(f"{given.name}: an ellipsoid of a box in coordinates of forms")
-    else:
-        add_norm(forms, scene, multipliers * scene.arithmetic.column([shape.share]))
+    add_norm(forms, scene, multipliers * scene.arithmetic.column([shape.share]))
+    if len(own):
+        box = scene.arithmetic.exact(shape.box[None, own])
+        forms.diagonal(multipliers @ box, 1 + scene.coordinates.first_own)
