@@ -72,6 +72,13 @@ def test_a_network_has_bounds_when_the_time_is_up(seconds: int) -> None:
         assert any("give it more with timeout=" in note for note in found.notes)
 
 
+def test_nothing_exact_is_begun_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polymargin.margins.pairs.base_solutions", None)
+    network = random_network([4, 6, 2], 3, seed=7)
+    found = margins_of(network, search()).margin_at(POINT, Tracker(threads=1).until(Deadline.after(0.0)))
+    assert found.standing is Standing.BRACKETED
+
+
 def test_a_boundary_alone_says_that_the_time_is_up() -> None:
     curve = pm.Boundary.from_expression("x**5 + y**7 - x*y - 3")
     with pytest.raises(TooManyPathsError, match="timeout="):

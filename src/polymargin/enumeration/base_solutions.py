@@ -80,6 +80,7 @@ class BaseSolutions:
 def base_solutions(boundary: Boundary, tracker: Tracker, *, seed: int, cache: Cache) -> BaseSolutions:
     """Return the base solutions from the cache, or by the blend from the closed-form start system."""
     key = f"{boundary.fingerprint}:{seed}:{tracker.settings}"
+    tracker.deadline.check()
     system = critical_system(boundary)
     stored = cache.read(key, boundary.critical_bound, boundary.reduction.dimension + 1)
     if stored is not None and stored.keys() == {"parameters", "solutions"}:
@@ -88,6 +89,7 @@ def base_solutions(boundary: Boundary, tracker: Tracker, *, seed: int, cache: Ca
             return remembered
     tries = []
     for attempt in range(ATTEMPTS):
+        tracker.deadline.check()
         generator = np.random.default_rng([seed, attempt])
         tries.append(_solve_generic(boundary, system, generator, tracker, first=attempt == 0))
         if not tries[-1].unjudged:

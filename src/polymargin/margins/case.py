@@ -12,6 +12,7 @@ from polymargin.boundary import Boundary
 from polymargin.deadlines import Deadline
 from polymargin.enumeration import CriticalPoints
 from polymargin.errors import InputError
+from polymargin.margins.pairs import boundary_of
 from polymargin.margins.prediction import predicted_class
 from polymargin.margins.prepared import Prepared
 from polymargin.margins.proofs import Subject, beyond
@@ -66,7 +67,7 @@ class Case:
         return beyond(self.network, self.u, self.label, rival, tie)
 
     def boundary(self, rival: int) -> Boundary:
-        return Boundary.from_network(self.network, min(self.label, rival), max(self.label, rival))
+        return boundary_of(self.network, self.label, rival)
 
     def critical_points(self, rival: int) -> CriticalPoints:
         return self.prepared.critical_points(self.label, rival, self.u, self.deadline)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from polymargin.arguments import checked_point
 from polymargin.blas import blas_threads
-from polymargin.boundary import Boundary, generic_critical_count
+from polymargin.boundary import generic_critical_count
 from polymargin.boundary.active_space import MOST_SAMPLES
 from polymargin.continuation import Tracker
 from polymargin.deadlines import TimeUpError
@@ -31,7 +31,16 @@ from polymargin.margins.exponents import unscaled
 from polymargin.margins.falsification import seen_ahead
 from polymargin.margins.models import ModelMargins
 from polymargin.margins.pair_work import Found, PairWork, answers
-from polymargin.margins.pairs import FOLLOWING, EnumeratedPair, Enumeration, Pair, QuadricPair, out_of_time, pair_for
+from polymargin.margins.pairs import (
+    FOLLOWING,
+    EnumeratedPair,
+    Enumeration,
+    Pair,
+    QuadricPair,
+    boundary_of,
+    out_of_time,
+    pair_for,
+)
 from polymargin.margins.prediction import LARGEST_NOISE, clear_classes, predicted_class
 from polymargin.margins.result import Margin, Ordinary, PairMargin, open_margin
 from polymargin.networks.network import Network
@@ -182,7 +191,7 @@ class NetworkMargins(ModelMargins):
     def _pair(self, label: int, rival: int, tracker: Tracker) -> Pair:
         key = (min(label, rival), max(label, rival))
         if key not in self._pairs:
-            boundary = Boundary.from_network(self._network, *key)
+            boundary = boundary_of(self._network, *key)
             if self._quadrics is not None:
                 self._pairs[key] = QuadricPair(boundary, self._quadrics.pair(*key))
             else:

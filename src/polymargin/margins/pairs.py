@@ -31,6 +31,7 @@ from polymargin.margins.columns import ENUMERATED, EnumeratedColumn, PairColumn,
 from polymargin.margins.confirmation import LARGEST_REACH, confirmed_tie, plain_ties
 from polymargin.margins.line import Line
 from polymargin.margins.result import PairMargin
+from polymargin.networks.network import Network
 from polymargin.quadric import MOST_VARIABLES, PreciseQuadric, QuadricSolver, nearest_of
 
 Array = NDArray[np.float64]
@@ -102,6 +103,15 @@ class OneByOne(ABC):
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin: ...
 
 
+def boundary_of(network: Network, label: int, rival: int) -> Boundary:
+    """Return the boundary f_a − f_b of two classes a < b, the same object for both orders, which the network keeps."""
+    key = (Boundary, min(label, rival), max(label, rival))
+    if key not in network.cache:
+        network.cache[key] = Boundary.from_network(network, *key[1:])
+    found: Boundary = network.cache[key]
+    return found
+
+
 def pair_for(boundary: Boundary, search: Enumeration, tracker: Tracker) -> Pair:
     """Return the method for the structure of the boundary; the tracker follows the paths of the first step."""
     if boundary.degree < 1:
@@ -112,6 +122,7 @@ def pair_for(boundary: Boundary, search: Enumeration, tracker: Tracker) -> Pair:
         return LinePair(boundary)
     if boundary.degree == 2:
         return QuadricPair(boundary, QuadricSolver(boundary))
+    tracker.deadline.check()
     check_limit(boundary, search.limit, tracker)
     base = base_solutions(boundary, tracker, seed=search.seed, cache=search.cache)
     return EnumeratedPair(base, search.watcher)

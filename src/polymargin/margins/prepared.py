@@ -19,7 +19,7 @@ from polymargin.margins.faces.margins import RegionMargins
 from polymargin.margins.judge import Judge
 from polymargin.margins.models import BoundaryMargins, ModelMargins
 from polymargin.margins.network_margins import NetworkMargins
-from polymargin.margins.pairs import Enumeration
+from polymargin.margins.pairs import Enumeration, boundary_of
 from polymargin.networks.network import Network
 from polymargin.quadric import NetworkSolvers
 from polymargin.regions import ThreatModel
@@ -96,7 +96,7 @@ class Prepared:
             found = self.margins.critical_points(*pair, u, tracker)
             if found is not None:
                 return found
-        boundary = Boundary.from_network(self.network, *pair)
+        boundary = boundary_of(self.network, *pair)
         cache = False if search.cache.directory is None else search.cache.directory
         return critical_points_by(tracker, boundary, u, seed=search.seed, limit=search.limit, cache=cache)
 

@@ -59,6 +59,8 @@ def prove_by_enumeration(case: Case, rival: int) -> tuple[RivalProof | None, NDA
     most = structural_bound(case.network)
     if most > case.prepared.search.limit:
         return None, None, f"against class {rival}: up to {_count(most)} critical points are too many to list"
+    if case.deadline.passed:
+        return None, None, f"against class {rival}: no time for {_count(most)} critical points"
     boundary = case.boundary(rival)
     if boundary.degree < 2:
         return None, None, f"against class {rival}: the boundary has lower degree than the architecture"
