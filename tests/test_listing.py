@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,6 +72,27 @@ def test_notebooks(margins: pm.Margins) -> None:
     assert "<th>radius</th>" in margins[0]._repr_html_()
     strange = pm.Margins([pm.Margin.from_dict(margins[1].to_dict() | {"error": "<script>"})])
     assert "<script>" not in strange._repr_html_()
+
+
+def test_notebooks_draw_the_plane() -> None:
+    """Discs are to scale, and each ends where its line ends: at the tie."""
+    net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), ([[1.0, 4.0], [0.0, 0.0]], [0.0, 4.0])], degree=2)
+    points = np.array([[0.0, 0.25], [1.0, 0.0], [np.nan, 0.0], [3.0, 0.5]])
+    found = pm.margin(net, points)
+    page = found._repr_html_()
+    discs = [float(r) for r in re.findall(r'r="([\d.]+)" fill="[^"]+" fill-opacity', page)]
+    lines = np.array(
+        [[float(n) for n in line] for line in re.findall(r'x1="(.+?)" y1="(.+?)" x2="(.+?)" y2="(.+?)"', page)]
+    )
+    radii = found.radii[[0, 1, 3]]
+    assert np.allclose(np.array(discs) / discs[0], radii / radii[0], atol=1e-3)
+    assert np.allclose(np.hypot(lines[:, 2] - lines[:, 0], lines[:, 3] - lines[:, 1]), discs, atol=0.02)
+    turned = (lines[1, :2] - lines[0, :2]) * (1, -1)  # up is up
+    assert np.allclose(
+        turned / np.linalg.norm(turned), (points[1] - points[0]) / np.linalg.norm(points[1] - points[0]), atol=1e-3
+    )
+    assert "<svg" not in pm.margin(net, points[:2], within=pm.Linf())._repr_html_()
+    assert "<svg" not in pm.margin(net, points[2:3])._repr_html_()
 
 
 def test_frames(margins: pm.Margins, monkeypatch: pytest.MonkeyPatch) -> None:

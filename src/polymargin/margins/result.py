@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polymargin.class_names import AboutClasses
 from polymargin.listing import Listing, RowsOnDemand, html_of_one, joined
 from polymargin.margins.certificate import Certificate
+from polymargin.margins.picture import picture
 from polymargin.standing import Standing
 
 
@@ -145,6 +146,7 @@ class Margins(Listing[Margin]):
     main_column = "radius"
 
     _known_radii: Callable[[], NDArray[np.float64]] | None = None
+    _inputs: NDArray[np.float64] | None = None
 
     @classmethod
     def on_demand(cls, count: int, make: Callable[[int], Margin], radii: Callable[[], NDArray[np.float64]]) -> Self:
@@ -152,6 +154,15 @@ class Margins(Listing[Margin]):
         found = cls(RowsOnDemand(count, make))
         found._known_radii = radii
         return found
+
+    def drawn_at(self, inputs: NDArray[np.float64]) -> Self:
+        """Return these margins with their inputs in the plane (m, 2), so that a notebook shows a picture."""
+        self._inputs = inputs
+        return self
+
+    def _repr_html_(self) -> str:
+        table = super()._repr_html_()
+        return table if self._inputs is None else table + picture(self._inputs, self)
 
     @property
     def lower(self) -> NDArray[np.float64]:

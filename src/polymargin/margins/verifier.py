@@ -160,7 +160,9 @@ class Verifier:
         about: dict[str, Any] = {"answers": "margins", "proof": proof}
         store = self._checkpoint(checkpoint, np.atleast_2d(array), about, Margin)
         labels = RowLabels.of(self.model, self.threat, np.atleast_2d(array))
-        return self._rows(MarginQuestion(prepared, proof), array, Margins, timeout, progress, store, labels)
+        found = self._rows(MarginQuestion(prepared, proof), array, Margins, timeout, progress, store, labels)
+        in_plane = array.ndim == 2 and self.model.dimension == 2 and self.threat.is_plain
+        return found.drawn_at(array) if in_plane else found
 
     @overload
     def verify(self, points: ManyPoints, radius: float, **options: Unpack[RowOptions]) -> Verdicts: ...
