@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 import polymargin
 from polymargin.learning import Factor, LocusProjection, Regulariser, Stratum, Training, project, shallow_network, train
-from polymargin.learning.convert import to_network
 from polymargin.learning.strata import network_stratum
-from polymargin.networks import PolynomialNetwork
+from polymargin.networks import PolynomialNetwork, from_torch
 from polymargin.plots.boundaries import Panel, boundary_panels
 
 TOLERANCE = 1e-3  # relative distance at which a trained quadric counts as being on a stratum
@@ -85,9 +84,9 @@ def learn_conic(
     module = shallow_network(2, hidden, 2, seed=seed, dtype=torch.float64)
     penalty = Regulariser(factor, strength) if strength else None
     training = train(module, points, labels, steps=steps, rate=rate, penalty=penalty)
-    trained = to_network(module)
+    trained = from_torch(module)
     projection = project(module, factor)
-    projected = to_network(module)
+    projected = from_torch(module)
     return (
         Learned(seed, strength, training, trained, network_stratum(trained, tolerance=TOLERANCE)),
         Learned(seed, strength, training, projected, network_stratum(projected, tolerance=TOLERANCE), projection),

@@ -28,7 +28,7 @@ from common import arguments, write_table
 from mnist_quadratic import Digits, digits_from_idx
 
 import polymargin as pm
-from polymargin.learning import fine_tune, margin_softplus, rival_margins, shallow_network, soft_worst, to_network
+from polymargin.learning import fine_tune, margin_softplus, rival_margins, shallow_network, soft_worst
 
 RADII = (0.25, 0.5, 1.0, 1.5)
 Loss = Callable[[Any, Any, Any], Any]
@@ -86,7 +86,7 @@ def on_margins(module: Any, data: Digits, wanted: float, width: float, epochs: i
 
 def judged(module: Any, data: Digits) -> dict[str, float]:
     """Clean and certified accuracy in percent and the median margin, by exact margins of all test images."""
-    found = pm.margin(to_network(module), data.test_points, proof=False, workers=1)
+    found = pm.margin(pm.from_torch(module), data.test_points, proof=False, workers=1)
     right = np.array([one.label for one in found]) == data.test_labels
     radii = np.where(right, found.radii, 0.0)
     row = {"clean": 100 * float(right.mean()), "median": float(np.median(radii))}

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from polymargin import attack
 from polymargin.errors import InputError
-from polymargin.learning import read_idx, shallow_network, to_network, train
-from polymargin.networks import Network
+from polymargin.learning import read_idx, shallow_network, train
+from polymargin.networks import Network, from_torch
 from polymargin.quadric import NetworkSolvers
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ def learn(data: Digits, hidden: int, seed: int, steps: int) -> Network:
     module = shallow_network(data.train_points.shape[1], hidden, 10, seed=seed)
     options: dict[str, Any] = {"batch": 256, "rate": 3e-3, "decay": 0.1, "seed": seed}
     print(train(module, data.train_points, data.train_labels, steps=steps, **options))
-    return to_network(module)
+    return from_torch(module)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ from polymargin.learning import (
     project,
     remove_normal,
     shallow_network,
-    to_network,
     train,
 )
 from polymargin.learning.strata import network_stratum
@@ -43,11 +42,11 @@ def test_xor_with_the_paper_s_regulariser_gives_two_lines() -> None:
     plain, drawn = network(), network()
     options: dict[str, Any] = {"steps": 400, "rate": 2e-2}
     assert train(plain, *xor(), **options).accuracy == 1.0
-    assert network_stratum(to_network(plain)).name == "hyperbola"
+    assert network_stratum(pm.from_torch(plain)).name == "hyperbola"
     training = train(drawn, *xor(), penalty=Regulariser(Factor.SINGULAR, 10.0), **options)
     assert training.accuracy == 1.0
     assert training.penalty < 1e-3
-    found = network_stratum(to_network(drawn))
+    found = network_stratum(pm.from_torch(drawn))
     assert (found.name, found.ed_degree) == ("crossing lines", 2)
 
 
@@ -80,7 +79,7 @@ def test_projection_lands_on_the_locus_in_few_steps(which: Factor, inputs: int) 
     assert found.steps <= 15
     assert abs(value(module, which)) <= 1e-13
     assert 0 < found.distance < 2
-    place = network_stratum(to_network(module), tolerance=1e-5)
+    place = network_stratum(pm.from_torch(module), tolerance=1e-5)
     assert place.ed_degree < place.general_ed_degree
 
 

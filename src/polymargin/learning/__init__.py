@@ -1,6 +1,5 @@
 """Learning: networks whose boundary is algebraically simple. torch is an extra, imported when it is first needed."""
 
-from polymargin.learning.convert import to_network
 from polymargin.learning.exact_margin import exact_margin
 from polymargin.learning.idx import read_idx
 from polymargin.learning.margin_training import (
@@ -39,6 +38,5 @@ __all__ = [
     "shallow_network",
     "soft_worst",
     "stratum",
-    "to_network",
     "train",
 ]

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.learning import Factor, Regulariser, Stratum, Training, shallow_network, train
-from polymargin.learning.convert import to_network
 from polymargin.learning.extra import torch_package
 from polymargin.learning.strata import network_stratum
-from polymargin.networks import Network
+from polymargin.networks import Network, from_torch
 from polymargin.plots.boundaries import Panel, boundary_panels
 from polymargin.reproduce.figure_training import one_thread
 from polymargin.reproduce.report_items import NOT_PRINTED, Comparison, Progress, Reproduced, silent
@@ -81,7 +80,7 @@ def _learn(
     module = shallow_network(2, HIDDEN, 2, seed=start, dtype=torch_package().float64)
     penalty = Regulariser(Factor.SINGULAR, strength) if strength else None
     training = train(module, points, labels, steps=steps, rate=RATE, penalty=penalty)
-    network = to_network(module)
+    network = from_torch(module)
     return LearnedConic(start, strength, training, network, network_stratum(network, tolerance=TOLERANCE))
 
 
