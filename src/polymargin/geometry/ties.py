@@ -44,7 +44,7 @@ ZERO = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Stratum:
+class TieStratum:
     """The points at which `classes` tie with the label.
 
     points    critical points of the distance; multipliers (N, |classes|) belong to the classes in their order
@@ -76,7 +76,7 @@ class NearestTie:
     label: int
     classes: tuple[int, ...]
     standing: Standing
-    strata: tuple[Stratum, ...]
+    strata: tuple[TieStratum, ...]
 
     @property
     def path_count(self) -> int:
@@ -137,7 +137,7 @@ def nearest_tie(
     return NearestTie(best.radius, place, label, best.classes, standing, strata)
 
 
-def _stratum(network: Network, u: Any, label: int, classes: Sequence[int], options: dict[str, Any]) -> Stratum:
+def _stratum(network: Network, u: Any, label: int, classes: Sequence[int], options: dict[str, Any]) -> TieStratum:
     ties = tuple(Boundary.from_network(network, index, label) for index in classes)
     if any(tie.degree < 1 for tie in ties):
         raise InputError(f"classes {label} and {' '.join(map(str, classes))}: a difference of logits is constant")
@@ -147,7 +147,7 @@ def _stratum(network: Network, u: Any, label: int, classes: Sequence[int], optio
     excess = logits[:, others].real - logits[:, [label]].real
     allowed = found.real & (excess <= ZERO * (1 + np.abs(logits).max(axis=1, initial=0.0))[:, None]).all(axis=1)
     signs = found.multipliers.real < -ZERO * (1 + np.abs(found.multipliers).max(axis=1, initial=0.0))[:, None]
-    return Stratum(tuple(classes), found, allowed, allowed & (signs.sum(axis=1) <= 1))
+    return TieStratum(tuple(classes), found, allowed, allowed & (signs.sum(axis=1) <= 1))
 
 
 @checked(Network)
