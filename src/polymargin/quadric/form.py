@@ -1,14 +1,16 @@
 """A boundary of degree at most two in coordinates: B(x) = xᵀ A x + bᵀ x + c with A symmetric.
 
 A network gives A = Wᵀ diag(α) W, b and c from its weights (see `squares`). Any other source gives the exact rational
-coefficients c = B(0), b = ∇B(0), A = ½ ∇²B(0) by derivatives on its graph; each is rounded once.
+coefficients c = B(0), b = ∇B(0), A = ½ ∇²B(0) of its expanded polynomial; each is rounded once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,7 +18,7 @@ from polymargin.arguments import real_array
 from polymargin.boundary import Boundary
 from polymargin.errors import InputError
 from polymargin.networks import Network
-from polymargin.polynomials import Graph, evaluate, flatten, gradient, hessian
+from polymargin.polynomials import Graph, evaluate, flatten
 from polymargin.quadric.squares import HiddenSquares, SquareSum, squares_of
 
 Array = NDArray[np.float64]
@@ -104,15 +106,24 @@ def exact_form(boundary: Boundary) -> tuple[list[list[Fraction]], list[Fraction]
             f"the boundary ({boundary.name}) has degree {boundary.degree}; a quadric needs degree at most 2"
         )
     size = boundary.dimension
+    context: Any = flint.fmpq_mpoly_ctx.get(tuple(f"x{axis}" for axis in range(size)), flint.Ordering.degrevlex)
     graph = Graph()
-    variables = graph.inputs(size)
-    polynomial = boundary.source.polynomial(variables)
-    second = hessian(polynomial, variables)
-    outputs = [polynomial, *gradient(polynomial, variables), *(second[i][j] for i in range(size) for j in range(i + 1))]
-    values = [Fraction(value) for value in evaluate(flatten(graph, outputs), [Fraction(0)] * size, lift=Fraction)]
-    matrix = [[Fraction(0)] * size for _ in range(size)]
-    rest = iter(values[1 + size :])
-    for i in range(size):
-        for j in range(i + 1):
-            matrix[i][j] = matrix[j][i] = next(rest) / 2
-    return matrix, values[1 : 1 + size], values[0]
+    program = flatten(graph, [boundary.source.polynomial(graph.inputs(size))])
+
+    def lift(number: Any) -> Any:
+        exact = Fraction(number)
+        return context.constant(flint.fmpq(exact.numerator, exact.denominator))
+
+    polynomial = evaluate(program, list(context.gens()), lift=lift)[0]
+    matrix, linear, constant = [[Fraction(0)] * size for _ in range(size)], [Fraction(0)] * size, Fraction(0)
+    for powers, coefficient in polynomial.to_dict().items():
+        value = Fraction(int(coefficient.p), int(coefficient.q))
+        axes = [axis for axis, power in enumerate(powers) for _ in range(power)]
+        if len(axes) == 2:
+            i, j = axes
+            matrix[i][j] = matrix[j][i] = value if i == j else value / 2
+        elif axes:
+            linear[axes[0]] = value
+        else:
+            constant = value
+    return matrix, linear, constant
