@@ -59,13 +59,16 @@ class BoundaryMargins(ModelMargins):
 
     @property
     def paths_per_point(self) -> int:
+        """Return about how many paths lead to one point; 0 where linear algebra answers."""
         return self._boundary.critical_bound if self._boundary.degree > 2 else 0
 
     def prepare(self, points: Array) -> None:
+        """Find the base solutions that all points share."""
         tracker = self._search.tracker
         self._pair(tracker.until(self._search.deadline(tracker)))
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
+        """Return the margins at points (p, n) without doubts, and their rows."""
         pair = self._pair(tracker)
         started = perf_counter()
         rows = np.arange(len(points))
@@ -77,6 +80,7 @@ class BoundaryMargins(ModelMargins):
         return known, [combined(None, [column.record(row, None)], seconds) for row in known.tolist()]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        """Return the margin at one point (n,)."""
         checked_point(u, self._boundary.dimension)
         started = perf_counter()
         timed = tracker.until(self._search.deadline(tracker))

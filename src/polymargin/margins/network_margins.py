@@ -74,12 +74,14 @@ class NetworkMargins(ModelMargins):
 
     @property
     def paths_per_point(self) -> int:
+        """Return about how many paths lead to one point; 0 where linear algebra answers."""
         network = self._network
         size = min(network.dimension, len(network.input_forms.bias))
         count = generic_critical_count(size, network.degree) if network.degree > 2 else 0
         return count * (network.class_count - 1)
 
     def prepare(self, points: Array) -> None:
+        """Find the base solutions that all points share."""
         if len(self._pairs) == comb(self._network.class_count, 2):
             return
         with np.errstate(all="ignore"):
@@ -88,6 +90,7 @@ class NetworkMargins(ModelMargins):
             self._solvers(label, self._search.tracker)
 
     def ordinary(self, points: Array, tracker: Tracker) -> Ordinary:
+        """Return the margins at points (p, n) without doubts, and their rows."""
         return self.search(points, tracker)[0]
 
     def search(self, points: Array, tracker: Tracker, keep: bool = False) -> tuple[Ordinary, Found | None]:
@@ -144,6 +147,7 @@ class NetworkMargins(ModelMargins):
         return self._by_label[label]
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        """Return the margin at one point (n,)."""
         checked_point(u, self._network.dimension)
         reduced = self._unscaled.point(u)
         if not np.isfinite(reduced).all():

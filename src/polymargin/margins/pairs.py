@@ -93,14 +93,18 @@ class OneByOne(ABC):
     """Ways without a shorter way for many points."""
 
     def job(self, points: Array, rows: Places) -> None:
+        """Return None: no paths are needed."""
         return None
 
     def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        """Return the distances from some rows of points, one by one."""
         found = [self.margin_at(u, None, Tracker()) for u in points[rows]]
         return RecordColumn([one if one.complete else None for one in found])
 
     @abstractmethod
-    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin: ...
+    def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """Return the distance from u to the boundary."""
+        ...
 
 
 def boundary_of(network: Network, label: int, rival: int) -> Boundary:
@@ -135,6 +139,7 @@ class ConstantPair(OneByOne):
     zero: bool
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """Return zero or infinity."""
         if self.zero:
             note = "the boundary polynomial is zero: every point ties"
             return PairMargin(rival, 0.0, 0.0, 0.0, u.copy(), "constant", True, 0, 0, 0, (note,), proved=True)
@@ -149,6 +154,7 @@ class FlatPair(OneByOne):
         self._plane = Hyperplane(boundary)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """Return the distance from u to the hyperplane."""
         distance = self._plane.distance(u)
         return PairMargin(rival, distance, distance, distance, self._plane.foot(u), "hyperplane", True, 1, 1, 1)
 
@@ -160,6 +166,7 @@ class LinePair(OneByOne):
         self._line, self._bound = Line(boundary), boundary.degree
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """Return the distance from u to the nearest root on the line."""
         ties = self._line.ties(u)
         return PairMargin(
             rival=rival,
@@ -188,12 +195,15 @@ class QuadricPair:
         return PreciseQuadric(self._boundary) if self._boundary.dimension <= MOST_VARIABLES else None
 
     def job(self, points: Array, rows: Places) -> None:
+        """Return None: no paths are needed."""
         return None
 
     def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        """Return the nearest points of the quadric to some rows of points."""
         return QuadricColumn(nearest_of(points, [(self.solver, rows)]))
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """Return the distance from u to the quadric."""
         nearest = self.solver.nearest(u)
         distance, point = nearest.distance, nearest.point
         bound = 2 * self.solver.dimension
@@ -229,9 +239,11 @@ class EnumeratedPair:
     watcher: Watcher | None = None
 
     def job(self, points: Array, rows: Places) -> Job | None:
+        """Return the paths to some rows of points; None if base solutions are missing."""
         return None if self.base.unjudged else paths_to(self.base, points[rows])
 
     def ordinary(self, points: Array, rows: Places, survey: Survey | None) -> PairColumn:
+        """Return the distances that a survey of the paths decides."""
         if survey is None:
             return RecordColumn([None] * len(rows))
         u, boundary = points[rows], self.base.boundary
@@ -241,6 +253,7 @@ class EnumeratedPair:
         return EnumeratedColumn(self.base, len(u), found, radii)
 
     def margin_at(self, u: Array, rival: int | None, tracker: Tracker) -> PairMargin:
+        """Return the distance from u to the nearest real critical point."""
         found = critical_points_at(self.base, u, tracker)
         if self.watcher is not None:
             self.watcher(rival, found)

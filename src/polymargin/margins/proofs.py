@@ -42,6 +42,7 @@ class RivalProof:
     nearest: int | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """Return the proof as certificates have it."""
         return {"rival": self.rival, "lower": hexadecimal(self.lower), "proof": self.proof}
 
 

@@ -78,10 +78,12 @@ class Relaxation:
 
     @property
     def count(self) -> int:
+        """Return the number of unknowns."""
         return self.places[-1].stop if self.places else 1
 
     @cached_property
     def program(self) -> SemidefiniteProgram:
+        """Return the semidefinite program."""
         size, count = self.space.size, self.count
         forms, starts, height = list[Array](), dict[tuple[str, int], int](), 0
         for unknowns in self._unknowns:

@@ -54,6 +54,7 @@ class RegionMargins(ModelMargins):
             raise InputError("a subspace within a domain has no margins: leave out one of them")
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
+        """Return the margin at one point (n,)."""
         checked_point(u, self._model.dimension)
         with blas_threads(self._search.tracker.threads):
             return self._margin_at(u, tracker)

@@ -19,9 +19,11 @@ class BallConstraint:
     name = "ball"
 
     def unknowns(self) -> Unknowns:
+        """Return the multipliers of the constraint as unknowns of a program."""
         return norm_unknowns(self.space, self.space.region.squared_weights / self.space.region.square)
 
     def entry(self, y: Array) -> str:
+        """Return the multipliers as certificates have them."""
         return number(y[0] / self.space.region.square)
 
 

@@ -19,10 +19,12 @@ class BoxConstraint:
     name = "box"
 
     def unknowns(self) -> Unknowns:
+        """Return the multipliers of the constraint as unknowns of a program."""
         first, count = self.space.coordinates.boxed
         return Unknowns(count, places=1 + first + np.arange(count), corner=-np.ones(count))
 
     def entry(self, y: Array) -> str:
+        """Return the multipliers as certificates have them."""
         coordinates = self.space.coordinates
         if coordinates.is_diagonal:
             return packed(y / coordinates.spread**2)

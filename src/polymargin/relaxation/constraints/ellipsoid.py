@@ -46,6 +46,7 @@ class EllipsoidShape:
 
     @property
     def of_ball(self) -> bool:
+        """Return whether the ellipsoid comes from a ball."""
         return self.norm > 0
 
     def to_entry(self) -> dict[str, str | None]:
@@ -62,7 +63,9 @@ class Ellipsoid:
     name = "ellipsoid"
 
     def unknowns(self) -> Unknowns:
+        """Return the multipliers of the constraint as unknowns of a program."""
         return norm_unknowns(self.space, self.shape.squares)
 
     def entry(self, y: Array) -> str:
+        """Return the multipliers as certificates have them."""
         return number(y[0])
