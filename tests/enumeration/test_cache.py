@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ DEFICIENT = pm.Boundary.from_expression("x**3 + x*y - 1")
 
 def margin(cache: Path) -> pm.Margin:
     """As another process would compute it, with nothing but the files."""
-    return pm.Verifier(NETWORK, workers=1, settings=pm.Settings(cache=cache)).margin(POINT, proof=False)
+    return pm.Verifier(copy(NETWORK), workers=1, settings=pm.Settings(cache=cache)).margin(POINT, proof=False)
 
 
 @pytest.fixture
@@ -170,20 +171,20 @@ def test_places_that_cannot_be_used_cost_nothing_but_time(tmp_path: Path, truth:
 
 def test_nothing_unjudged_is_kept(tmp_path: Path, truth: pm.Margin) -> None:
     folder = tmp_path / "new"
-    hurried = pm.Verifier(NETWORK, settings=pm.Settings(cache=folder, tracker=TrackerSettings(most_steps=3))).margin(
-        POINT, proof=False
-    )
+    hurried = pm.Verifier(
+        copy(NETWORK), settings=pm.Settings(cache=folder, tracker=TrackerSettings(most_steps=3))
+    ).margin(POINT, proof=False)
     assert hurried.standing is not Standing.NUMERICAL
     assert not list(folder.glob("*"))
     assert margin(folder).radius == truth.radius
 
 
 def test_the_settings_are_part_of_the_key(tmp_path: Path, truth: pm.Margin) -> None:
-    pm.Verifier(NETWORK, settings=pm.Settings(cache=tmp_path, tracker=TrackerSettings(contraction=0.02))).margin(
+    pm.Verifier(copy(NETWORK), settings=pm.Settings(cache=tmp_path, tracker=TrackerSettings(contraction=0.02))).margin(
         POINT, proof=False
     )
     assert len(list(tmp_path.iterdir())) == 2
-    pm.Verifier(NETWORK, seed=1, settings=pm.Settings(cache=tmp_path)).margin(POINT, proof=False)
+    pm.Verifier(copy(NETWORK), seed=1, settings=pm.Settings(cache=tmp_path)).margin(POINT, proof=False)
     assert len(list(tmp_path.iterdir())) == 3
 
 
