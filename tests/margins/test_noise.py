@@ -147,6 +147,18 @@ def test_budgets_have_a_closed_form() -> None:
     assert share.lower <= 1 / 0.3 <= share.upper * (1 + 1e-12)
 
 
+def test_budgets_of_sizes_that_have_no_inverse_in_doubles_are_proved() -> None:
+    """At the logits a class bears half of its lead."""
+    network = linear([[1.0, 2.0, -1.0], [0.5, -1.0, 0.25], [0.1, 0.3, 0.2]])
+    for size in (0.1, 0.3, 1 / 3, 0.7, 1.1, 49.0, 1e-3 / 7):
+        u = np.array([1.0, 1.0, 0.5])
+        found = pm.Verifier(network).noise_budget(u, {"logits": size})
+        truth = 2.0 / (2 * size)
+        assert found.certificate is not None, found.notes
+        assert 0.99 * truth <= found.lower <= truth * (1 + 1e-12)
+        assert found.upper == pytest.approx(truth)
+
+
 def test_certificates_are_files_for_the_checker(tmp_path: Path) -> None:
     network, u = network_of("square-square", 5, n=2, h=3), np.array([0.3, -0.4])
     network.save(tmp_path / "model.npz")

@@ -128,7 +128,7 @@ class PointProblem:
         if scale is None:
             if not loud.any():
                 raise InputError("noise: all sizes are zero; expected one that is not")
-            around[count:][loud] = 1 / every[loud]
+            around[count:][loud] = np.nextafter(1 / every[loud], np.inf)  # lengths are not below those of 1 / η
             moving = (count + np.flatnonzero(loud)).tolist()
             whole = replace(region, weights=around, movable=tuple(moving), stated_dimension=None)
         else:
