@@ -49,7 +49,7 @@ def main(model: str, folder: str, output: str) -> None:
 
 
 def budgets(network: pm.Network, points: np.ndarray) -> dict[str, object]:
-    """Return for each layer how many percent of its largest value at the point the class bears: proved and found, for each point."""
+    """Return for each layer and point how many percent of its largest value there the class bears: proved and found."""
     verifier, found = pm.Verifier(network), {}
     for layer in (0, 1, "logits"):
         started = perf_counter()

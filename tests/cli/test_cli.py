@@ -34,7 +34,7 @@ def points(tmp_path: Path) -> Path:
 
 def test_version_and_help() -> None:
     assert run("--version").stdout.strip() == f"polymargin {pm.__version__}"
-    assert "Distance from each point" in run("--help").stdout
+    assert "distance from each point" in run("--help").stdout
     assert "Example:" in run("margin", "--help").stdout
 
 

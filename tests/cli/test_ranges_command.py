@@ -80,3 +80,26 @@ def test_noise_and_arithmetic_are_options_of_verify_and_margin(tmp_path: Path) -
         wrong = run("verify", model, points, "--radius", "0.1", *options)
         assert wrong.returncode == 2
         assert words in wrong.stderr.replace("\n", " ")
+
+
+def test_agree_prints_radii_and_keeps_certificates(tmp_path: Path) -> None:
+    first, second, points, proofs = (tmp_path / name for name in ("f.npz", "g.npz", "points.csv", "proofs"))
+    random_network([2, 3, 3], 2, seed=1).save(first)
+    random_network([2, 3, 3], 2, seed=2).save(second)
+    points.write_text("0.3,-0.4\n0.9,0.1\n-0.5,0.7\n")
+    found = run("agree", first, second, points, "--certificates", proofs, "--json")
+    rows = json.loads(found.stdout)["rows"]
+    same = [row["labels"][0] == row["labels"][1] for row in rows]
+    assert found.returncode == (0 if all(same) else 1), found.stderr
+    for place, (row, agreed) in enumerate(zip(rows, same, strict=True)):
+        assert (row["lower"] > 0) == agreed
+        for side in ("model", "other"):
+            proof = proofs / side / f"point-{place}.json"
+            assert proof.exists() == agreed
+            if agreed:
+                assert run("check", proofs / side / "model.npz", proof).returncode == 0
+    assert all(row["standing"] == "CERTIFIED" for row in rows)
+    table = run("agree", first, second, points, "--radius", "1e-3")
+    assert "disagree at" in table.stdout
+    wrong = run("agree", first, tmp_path / "none.npz", points)
+    assert wrong.returncode == 2

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import polymargin
+from polymargin.cli.agree import agree
 from polymargin.cli.chambers import chambers
 from polymargin.cli.check import check
 from polymargin.cli.critical_points import critical_points
@@ -64,6 +65,7 @@ for _command, _example in (
     (report, "report model.onnx images.npz --labels labels.csv -o report.html"),
     (explore, "explore model.npz points.csv"),
     (ranges, "ranges model.onnx --domain 0,1 --output ranges.json"),
+    (agree, "agree relu.onnx polynomial.onnx points.csv --certificates proofs"),
     (ed_degree, "ed-degree --architecture 3,3,2,2 --degree 2 --method all"),
     (discriminant, "discriminant model.npz --plot discriminant.png"),
     (chambers, "chambers model.npz --window -3,3,-3,3 --plot chambers.png"),

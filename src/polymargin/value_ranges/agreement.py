@@ -85,6 +85,16 @@ class Agreement:
         """Return a bound of |f_i − g_i| for all logits; inf where the radius is 0."""
         return float("inf") if self.difference is None else self.difference.largest
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; None for what is infinite or was not found."""
+        numbers = {name: getattr(self, name) for name in ("lower", "upper", "distance", "radius", "largest_difference")}
+        return {
+            "labels": list(self.labels),
+            **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
+            "disagreement": None if self.disagreement is None else self.disagreement.tolist(),
+            "standing": self.standing.name,
+        }
+
     def __repr__(self) -> str:
         if self.labels[0] != self.labels[1]:
             return f"Agreement(classes {self.labels[0]} and {self.labels[1]} at the point)"
