@@ -92,7 +92,7 @@ class Pair(Protocol):
 class OneByOne(ABC):
     """Ways without a shorter way for many points."""
 
-    def job(self, points: Array, rows: Places) -> None:
+    def job(self, points: Array, rows: Places) -> Job | None:
         """Return None: no paths are needed."""
         return None
 
@@ -194,7 +194,7 @@ class QuadricPair:
     def _precise(self) -> PreciseQuadric | None:
         return PreciseQuadric(self._boundary) if self._boundary.dimension <= MOST_VARIABLES else None
 
-    def job(self, points: Array, rows: Places) -> None:
+    def job(self, points: Array, rows: Places) -> Job | None:
         """Return None: no paths are needed."""
         return None
 
