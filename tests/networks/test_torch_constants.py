@@ -116,6 +116,20 @@ def test_values_behave_as_tensors(formula: Callable[[Any, Any], Any]) -> None:
     assert_same(Formula(formula), (3,), input_shape=(3,))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile's own imports
+def test_wrapped_modules_are_read() -> None:
+    plain = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    expected = pm.from_torch(plain)
+    for wrapped in (torch.compile(plain), nn.DataParallel(plain), torch.fx.symbolic_trace(plain)):
+        assert pm.from_torch(wrapped).fingerprint == expected.fingerprint
+
+
+def test_parametrised_weights_are_read() -> None:
+    torch.manual_seed(7)
+    normed = torch.nn.utils.parametrizations.weight_norm(nn.Linear(3, 4).double())
+    assert_same(nn.Sequential(normed, nn.ReLU(), nn.Linear(4, 2)), (3,))
+
+
 @pytest.mark.parametrize("formula", [lambda module, x: x * x[0, 0].item(), lambda module, x: torch.tensor(x.numpy())])
 def test_values_are_not_looked_at(formula: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(InputError, match="must not depend on the values"):

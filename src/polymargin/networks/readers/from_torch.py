@@ -41,6 +41,7 @@ def from_torch(module: Foreign, input_shape: tuple[int, ...] | None = None) -> N
 
     if isinstance(module, torch.export.ExportedProgram):
         module = module.module()
+    module = getattr(module, "_orig_mod", module)  # of torch.compile
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"from_torch takes a torch.nn.Module or an ExportedProgram, got {type(module).__name__}")
     if isinstance(module, torch.jit.ScriptModule):
