@@ -26,6 +26,10 @@ from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import rational
 from polymargin_checker.stages import LARGEST_BLOCK, Block, Forms, Network, Product, Stage
 from polymargin_checker.words import rounded_up
+from polymargin_checker.work import spend_doubles
+
+_TOUCHED = 8
+"""Products that an entry of a block over inputs and noise counts for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +138,7 @@ def _stage(stage: Stage, places: dict[int, int], end: int, numbers: Iterator[int
 def _widened(forms: Forms, place: int | None, end: int) -> Forms:
     """Return the forms over more inputs; the input `place` + i is added to form i."""
     blocks, height = dict(forms.blocks), len(forms)
+    spend_doubles(_TOUCHED * height * end, "the forms of a network with noise")
     matrix = np.zeros((height, end))
     if 0 in blocks:
         matrix[:, : forms.widths[0]] = blocks[0].dense

@@ -26,6 +26,7 @@ from polymargin_checker.relaxation.arithmetic import rational
 from polymargin_checker.relaxation.scene import Scene
 from polymargin_checker.stages import Forms, Piecewise, Polynomial, Product, Stage
 from polymargin_checker.words import shown
+from polymargin_checker.work import spend_doubles
 
 _OUTWARD = 1 + 2.0**-26
 """More than 2²⁴ roundings of positive numbers in doubles."""
@@ -116,6 +117,7 @@ def _form_errors(forms: Forms, values: list[Floats], errors: list[Floats], made:
     counts, height = np.zeros(len(forms)), len(forms)
     carried, sizes, lost = np.zeros(height), np.abs(forms.bias), np.zeros(height)
     for source, block in forms.blocks:
+        spend_doubles(8 * block.shape[0] * block.shape[1], "errors of rounding")
         weights = np.abs(block.dense)
         _check_size(weights, made)
         counts += (weights != 0).sum(axis=1)
