@@ -18,7 +18,7 @@ from polymargin.arguments import checked_point
 from polymargin.continuation import Tracker
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
-from polymargin.margins.batch import Question
+from polymargin.margins.batch import PointQuestion
 from polymargin.margins.case import Case
 from polymargin.margins.judge import Judge
 from polymargin.margins.noise import PointProblem, only_class
@@ -39,7 +39,7 @@ ROOM = 1 + 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedVerdict(Question):
+class RoundedVerdict(PointQuestion):
     """What `verify` asks about every point for a program in a format."""
 
     judge: Judge
@@ -67,7 +67,7 @@ class RoundedVerdict(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedMargin(Question):
+class RoundedMargin(PointQuestion):
     """What `margin` asks about every point for a program in a format."""
 
     judge: Judge

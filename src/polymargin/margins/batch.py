@@ -45,7 +45,7 @@ MOST_ENTRIES = 1 << 20
 TASKS_PER_WORKER = 8
 
 
-class Question(ABC):
+class PointQuestion(ABC):
     """What is asked about every point; it travels to workers with what was prepared. By default each row is answered alone."""
 
     @property
@@ -71,7 +71,7 @@ class Question(ABC):
 
 
 def answers(
-    question: Question,
+    question: PointQuestion,
     points: Array,
     rows: Rows,
     tracker: Tracker,
@@ -106,7 +106,7 @@ def answers(
             yield from _pieces(question, some, block, _together(question, some, tracker), tracker)
 
 
-def _answered(shared: tuple[Question, Tracker], points: Array) -> list[Any]:
+def _answered(shared: tuple[PointQuestion, Tracker], points: Array) -> list[Any]:
     """Return the answers for all rows of a block, on a worker."""
     question, tracker = shared
     known = dict(zip(*_places(_together(question, points, tracker)), strict=True))
@@ -119,7 +119,7 @@ def _places(answered: Answered) -> tuple[list[int], Sequence[Any]]:
     return answered[0].tolist(), answered[1]
 
 
-def _together(question: Question, points: Array, tracker: Tracker) -> Answered:
+def _together(question: PointQuestion, points: Array, tracker: Tracker) -> Answered:
     """Return the rows that nothing is wrong with, all at once."""
     finite = finite_rows(points)
     if not len(finite):
@@ -138,7 +138,7 @@ def finite_rows(points: Array) -> Rows:
     return np.arange(len(points)) if finite.all() else np.flatnonzero(finite.all(axis=1))
 
 
-def answer_or_failure(question: Question, u: Array, tracker: Tracker) -> Any:
+def answer_or_failure(question: PointQuestion, u: Array, tracker: Tracker) -> Any:
     """Return the answer for one row by itself."""
     started = perf_counter()
     try:
@@ -156,7 +156,9 @@ def _shared_rows(points: Array, rows: Rows) -> Array:
     return points[first:end] if end - first == len(rows) else points[rows]
 
 
-def _pieces(question: Question, points: Array, rows: Rows, answered: Answered, tracker: Tracker) -> Iterator[Answered]:
+def _pieces(
+    question: PointQuestion, points: Array, rows: Rows, answered: Answered, tracker: Tracker
+) -> Iterator[Answered]:
     """Yield the rows that were answered together, then each of the others, which may take long, as soon as it is done."""
     places, found = answered
     if len(places):
@@ -185,7 +187,7 @@ def _blocks(rows: Rows, size: int, threads: int, in_turns: bool) -> list[Rows]:
 
 
 def _side_by_side(
-    question: Question, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
+    question: PointQuestion, points: Array, blocks: list[Rows], tracker: Tracker, threads: int
 ) -> Iterator[Answered]:
     alone = replace(tracker, threads=1)
     waiting: deque[tuple[Rows, Future[Answered]]] = deque()
@@ -204,7 +206,7 @@ def _side_by_side(
         pool.shutdown(cancel_futures=True)
 
 
-def _prepare(question: Question, points: Array) -> None:
+def _prepare(question: PointQuestion, points: Array) -> None:
     """Prepare on this thread, so that it is done once; a row that cannot have it says so when its turn comes."""
     finite = points[finite_rows(points)]
     if len(finite):

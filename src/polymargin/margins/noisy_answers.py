@@ -14,7 +14,7 @@ from polymargin.arguments import checked_point
 from polymargin.continuation import Tracker
 from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import InputError
-from polymargin.margins.batch import Question
+from polymargin.margins.batch import PointQuestion
 from polymargin.margins.case import CHECKING
 from polymargin.margins.certificate import hexadecimal
 from polymargin.margins.judge import Judge
@@ -45,7 +45,7 @@ SEARCHING = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyVerdict(Question):
+class NoisyVerdict(PointQuestion):
     """What `verify` asks about every point where there is noise."""
 
     judge: Judge
@@ -73,7 +73,7 @@ class NoisyVerdict(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyMargin(Question):
+class NoisyMargin(PointQuestion):
     """What `margin` asks about every point where there is noise."""
 
     judge: Judge
@@ -106,7 +106,7 @@ class NoisyMargin(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseBudget(Question):
+class NoiseBudget(PointQuestion):
     """What `noise_budget` asks about every point: the inputs stay, and noise is measured in units of its sizes."""
 
     judge: Judge

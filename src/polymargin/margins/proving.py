@@ -18,7 +18,7 @@ from polymargin.deadlines import Deadline, TimeUpError
 from polymargin.errors import PolymarginError
 from polymargin.margins import provers
 from polymargin.margins.acceptance import accepted_bounds
-from polymargin.margins.batch import Answered, Question
+from polymargin.margins.batch import Answered, PointQuestion
 from polymargin.margins.block import BlockProofs
 from polymargin.margins.case import Case
 from polymargin.margins.columns import Places
@@ -171,7 +171,7 @@ def _end(found: Counterexample | None) -> UpperProof | None:
     return None if found is None else UpperProof(found.distance, found.rival, counterexample_json(found))
 
 
-class MarginQuestion(Question):
+class MarginQuestion(PointQuestion):
     """What `margin` asks about every point: the search for margins of a model, with its proofs as the last step.
 
     Rows that the search leaves open are always closed as far as proofs can; the others only if `proof` asks for it.

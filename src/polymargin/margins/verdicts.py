@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polymargin.continuation import Tracker
 from polymargin.margins import provers
 from polymargin.margins.acceptance import judged_loss, judged_radius, strongest
-from polymargin.margins.batch import Question
+from polymargin.margins.batch import PointQuestion
 from polymargin.margins.case import Case
 from polymargin.margins.certificate import Certificate
 from polymargin.margins.prepared import Prepared
@@ -218,7 +218,7 @@ class _VerdictSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class VerdictQuestion(Question):
+class VerdictQuestion(PointQuestion):
     """One radius for all points."""
 
     prepared: Prepared

@@ -20,7 +20,7 @@ from polymargin.errors import InputError
 from polymargin.margins import provers
 from polymargin.margins.arithmetic import RoundedMargin, RoundedVerdict
 from polymargin.margins.attacked import Attack
-from polymargin.margins.batch import Answered, Question, answers
+from polymargin.margins.batch import Answered, PointQuestion, answers
 from polymargin.margins.case import Case
 from polymargin.margins.checkpoint import Checkpoint
 from polymargin.margins.gathered import gathered
@@ -276,7 +276,7 @@ class Verifier:
 
     def _rows(
         self,
-        question: Question,
+        question: PointQuestion,
         points: NDArray[np.float64],
         listing: Any,
         timeout: float,
